@@ -1,0 +1,3 @@
+//! The command-line program: arguments, files and terminal; no compiler logic lives here.
+
+fn main() {}

@@ -1,0 +1,17 @@
+//! The machine as data: opcode names, modifier tokens, operands, and the one table of encoded forms from
+//! which encoder, decoder, printer, assembler parser and legality predicate derive.
+//!
+//! It is here because everything that speaks of SASS must speak of the same table. No virtual register, no
+//! pass, no latency and no file format may enter.
+
+pub mod instruction;
+pub mod modifier;
+pub mod mods;
+pub mod op;
+pub mod symbol;
+
+pub use instruction::{Control, Guard, Instruction, Operand, OperandKind};
+pub use modifier::Mod;
+pub use mods::Mods;
+pub use op::Op;
+pub use symbol::Symbol;

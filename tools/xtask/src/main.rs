@@ -1,0 +1,3 @@
+//! Developer commands: oracle, tidy, codegen, bench.
+
+fn main() {}
