@@ -1,1 +1,23 @@
-//! Placeholder.
+//! Ori, the one intermediate representation: SASS opcode names over virtual registers, an explicit control-flow
+//! graph, partial SSA between phases 23 and 73.
+//!
+//! It is here because every stage between `lower` and `encode` takes and gives it. No PTX spelling, no encoding
+//! bit, no latency and no pass may enter.
+//!
+//! A *value* is one 32-bit component of the general or uniform file, or one predicate, or one convergence
+//! barrier. A 64-bit quantity is two values; that they must land in an aligned pair is said by the operand that
+//! lists them, not by the values.
+
+pub mod function;
+pub mod instruction;
+pub mod opcode;
+pub mod operand;
+pub mod value;
+
+pub use function::{
+    Block, BlockId, CallShape, Function, LocalVariable, Phi, SymbolId, SymbolKind, SymbolRef, Table,
+};
+pub use instruction::{Guard, Instruction, MemoryInfo, Origin, Space};
+pub use opcode::{Opcode, Pseudo};
+pub use operand::{AddressPart, ConstBase, Destination, Source, SourceKind, Values};
+pub use value::{File, Value, ValueData};

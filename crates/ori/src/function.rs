@@ -1,0 +1,148 @@
+//! A function in Ori: values, blocks, what it names outside itself, and its frame.
+
+use crate::{File, Instruction, Source, Value, ValueData};
+
+/// A basic block: an index into [`Function::blocks`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct BlockId(pub u32);
+
+/// Something named outside the function (or a local variable): an index into [`Function::symbols`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct SymbolId(pub u32);
+
+/// What a symbol is. Layout numbers are never known here.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum SymbolKind {
+    /// `.shared` variable of the module or the function; offset assigned by the kernel's layout.
+    Shared,
+    /// `.global` variable of the module.
+    Global,
+    /// `.const` variable of the module.
+    Constant,
+    /// `.local` variable of this function: the index into [`Function::locals`].
+    Local(u32),
+    /// A function of the module.
+    Function,
+    /// A helper routine of the compiler.
+    Helper,
+    /// A function that the driver provides (vprintf, malloc ...).
+    Extern,
+}
+
+/// A named thing the function refers to.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct SymbolRef {
+    /// Name as written in PTX (or the helper's name).
+    pub name: String,
+    /// What it is.
+    pub kind: SymbolKind,
+}
+
+/// A `.local` variable of the function's frame.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct LocalVariable {
+    /// Size in bytes.
+    pub size: u64,
+    /// Alignment in bytes.
+    pub align: u32,
+}
+
+/// A table in constant bank 2: jump targets or literal words.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Table {
+    /// Text offsets of blocks, one 32-bit word each.
+    Targets(Vec<BlockId>),
+    /// Literal words.
+    Words(Vec<u32>),
+}
+
+/// A block: phis (in SSA only), then instructions. Control leaves by the last instructions: any number of
+/// guarded branches are not allowed in the middle; the block ends with an optional guarded branch followed by the
+/// fall-through or by one unconditional transfer. `successors` lists where control may go, in a fixed order:
+/// the taken target first, then the fall-through.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Block {
+    /// Merged values.
+    pub phis: Vec<Phi>,
+    /// Instructions in order, the terminator last.
+    pub instructions: Vec<Instruction>,
+    /// Successor blocks: taken targets in order, then the fall-through.
+    pub successors: Vec<BlockId>,
+}
+
+/// A merged value (MovPhi of the seeds).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Phi {
+    /// The merged value.
+    pub destination: Value,
+    /// One source for each predecessor, named by block; a value, zero, true or an immediate.
+    pub sources: Vec<(BlockId, Source)>,
+}
+
+/// Who is called, and what the call costs in registers.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct CallShape {
+    /// Callee, or `None` for an indirect call.
+    pub callee: Option<SymbolId>,
+    /// Bytes of stack that arguments need beyond registers.
+    pub stack_bytes: u32,
+    /// General registers that the callee may overwrite, bit n for Rn.
+    pub clobbers: [u64; 4],
+    /// Predicates that the callee may overwrite, bit n for Pn.
+    pub clobbered_predicates: u8,
+    /// True if uniform registers and uniform predicates are overwritten.
+    pub clobbers_uniform: bool,
+}
+
+/// One function or kernel.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Function {
+    /// True for a kernel (`.entry`).
+    pub is_entry: bool,
+    /// All values; a [`Value`] indexes it.
+    pub values: Vec<ValueData>,
+    /// Blocks; entry is block 0. Canonical order is RPO.
+    pub blocks: Vec<Block>,
+    /// Named things; a [`SymbolId`] indexes it.
+    pub symbols: Vec<SymbolRef>,
+    /// `.local` variables.
+    pub locals: Vec<LocalVariable>,
+    /// Constant-bank-2 tables.
+    pub tables: Vec<Table>,
+    /// Bytes of parameters (kernels: constant bank 0; functions: by the ABI).
+    pub parameter_bytes: u32,
+    /// Highest named barrier id used plus one; 16 if an id is in a register.
+    pub barriers: u8,
+    /// `.maxntid`/`.reqntid` product, `.minnctapersm`, `.maxnreg` as the register budget sees them: the most
+    /// registers a thread may use, if limited.
+    pub register_limit: Option<u16>,
+}
+
+impl Function {
+    /// Makes a new value.
+    pub fn new_value(&mut self, file: File, source: Option<(u32, u8)>) -> Value {
+        let value = Value(self.values.len() as u32);
+        self.values.push(ValueData { file, source });
+        value
+    }
+
+    /// The file of a value.
+    pub fn file(&self, value: Value) -> File {
+        self.values[value.0 as usize].file
+    }
+
+    /// Block ids in storage order.
+    pub fn block_ids(&self) -> impl Iterator<Item = BlockId> + use<> {
+        (0..self.blocks.len() as u32).map(BlockId)
+    }
+
+    /// The block.
+    pub fn block(&self, id: BlockId) -> &Block {
+        &self.blocks[id.0 as usize]
+    }
+
+    /// The block, to change it.
+    pub fn block_mut(&mut self, id: BlockId) -> &mut Block {
+        &mut self.blocks[id.0 as usize]
+    }
+}

@@ -1,0 +1,125 @@
+//! One instruction of Ori.
+
+use crate::{CallShape, Destination, Opcode, Source, Value};
+use oriole_sass::Mods;
+use smallvec::SmallVec;
+
+/// The PTX statement that an instruction stems from: its ordinal in the function body, comments, labels and
+/// `.loc` not counted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Origin(pub u32);
+
+/// An instruction. Destinations and sources stand in the order of SASS text; slots that the disassembler leaves
+/// out (carry outputs that are `PT`, a full write mask) may be left out here too.
+///
+/// A guarded instruction keeps the old value of what it does not write. In SSA (between phases 23 and 73) that
+/// old value is listed in `tied`, one for each component of all destinations in order; outside SSA `tied` is empty
+/// and the destination itself is the old value.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Instruction {
+    /// Operation.
+    pub opcode: Opcode,
+    /// Dot-suffixes.
+    pub mods: Mods,
+    /// Guard predicate, `None` for always.
+    pub guard: Option<Guard>,
+    /// Written operands.
+    pub destinations: SmallVec<[Destination; 1]>,
+    /// Read operands.
+    pub sources: SmallVec<[Source; 3]>,
+    /// Old values of a guarded definition in SSA.
+    pub tied: SmallVec<[Value; 1]>,
+    /// What memory it touches, for ordering and aliasing; `None` if none.
+    pub memory: Option<MemoryInfo>,
+    /// Callee and clobbers of a call.
+    pub call: Option<Box<CallShape>>,
+    /// Where it stems from.
+    pub origin: Origin,
+}
+
+/// The predicate that decides whether an instruction acts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Guard {
+    /// A value of file P or UP.
+    pub value: Value,
+    /// Acts when the predicate is false.
+    pub negated: bool,
+}
+
+/// What an instruction does to memory. The space decides aliasing; two accesses of different known spaces never
+/// conflict, `Generic` conflicts with global, shared and local.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MemoryInfo {
+    /// Which memory.
+    pub space: Space,
+    /// Reads it.
+    pub reads: bool,
+    /// Writes it.
+    pub writes: bool,
+    /// Volatile, atomic, or ordered (acquire, release): never removed, duplicated, or reordered with its like.
+    pub ordered: bool,
+}
+
+/// Memory spaces as the classifier of the seeds names them; only those of compute code.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Space {
+    /// Generic address.
+    Generic,
+    /// Global.
+    Global,
+    /// Shared.
+    Shared,
+    /// Local.
+    Local,
+    /// Constant bank or parameter: never written by the kernel.
+    Constant,
+    /// Compiler-made spill slot.
+    Spill,
+}
+
+impl Instruction {
+    /// An instruction with nothing but an opcode and its origin.
+    pub fn new(opcode: impl Into<Opcode>, origin: Origin) -> Instruction {
+        Instruction {
+            opcode: opcode.into(),
+            mods: Mods::none(),
+            guard: None,
+            destinations: SmallVec::new(),
+            sources: SmallVec::new(),
+            tied: SmallVec::new(),
+            memory: None,
+            call: None,
+            origin,
+        }
+    }
+
+    /// Every component that is read: guard, sources, tied old values.
+    pub fn for_each_use(&self, mut visit: impl FnMut(Value)) {
+        if let Some(guard) = self.guard {
+            visit(guard.value);
+        }
+        for source in &self.sources {
+            source.for_each_value(&mut visit);
+        }
+        self.tied.iter().for_each(|&v| visit(v));
+    }
+
+    /// Every component that is written.
+    pub fn for_each_definition(&self, mut visit: impl FnMut(Value)) {
+        for destination in &self.destinations {
+            destination.values.iter().for_each(|&v| visit(v));
+        }
+    }
+}
+
+impl From<oriole_sass::Op> for Opcode {
+    fn from(op: oriole_sass::Op) -> Opcode {
+        Opcode::Sass(op)
+    }
+}
+
+impl From<crate::Pseudo> for Opcode {
+    fn from(pseudo: crate::Pseudo) -> Opcode {
+        Opcode::Pseudo(pseudo)
+    }
+}

@@ -1,0 +1,64 @@
+//! Opcodes of Ori: machine mnemonics, and the pseudo-operations that a later phase expands.
+
+use oriole_sass::Op;
+
+/// The operation of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Opcode {
+    /// A machine mnemonic; modifiers and operands as in SASS text.
+    Sass(Op),
+    /// Something the machine lacks, kept whole until the phase that expands it.
+    Pseudo(Pseudo),
+}
+
+/// Operations without a machine opcode. Operand lists: destinations, then sources. `x2` is a pair of values, low
+/// word first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Pseudo {
+    /// All destinations take the sources at once: `d0..dn <- s0..sn`; each pair is one component. Placed before
+    /// the terminator. Expanded after allocation.
+    ParallelCopy,
+    /// Copy of one component of R, UR, P or UP. Expanded to MOV / UMOV / PLOP3 / R2UR by the form choice.
+    Copy,
+    /// `d x2 <- a x2 + b x2`. Sources may be negated. Split at 78.
+    Add64,
+    /// `d x2 <- low 64 bits of a x2 * b x2`. Split at 78.
+    Mul64,
+    /// `d x2 <- high 64 bits of a x2 * b x2`; signedness by modifier `U64` or `S64`. Split at 78.
+    MulHi64,
+    /// `d x2 <- a x2 << b`, amount clamped at 64. Split at 78.
+    Shl64,
+    /// `d x2 <- a x2 >> b`, amount clamped; arithmetic with modifier `S64`, logical with `U64`. Split at 78.
+    Shr64,
+    /// `p <- a x2 (compare) b x2`, comparison and signedness by modifier (`LT`, `U64` ...). Split at 78.
+    SetPredicate64,
+    /// `d x2 <- p ? a x2 : b x2`. Split at 78.
+    Select64,
+    /// `d x2 <- lut(a x2, b x2, c x2)`, the table an immediate as in LOP3. Split at 78.
+    Logic64,
+    /// Minimum of two 64-bit integers; signedness by modifier. Split at 78.
+    Min64,
+    /// Maximum of two 64-bit integers; signedness by modifier. Split at 78.
+    Max64,
+    /// Integer quotient; `U32`, `S32`, `U64`, `S64` by modifier. A helper or a sequence from 78 on.
+    Divide,
+    /// Integer remainder; likewise.
+    Remainder,
+    /// Floating quotient, `F32` or `F64` (correctly rounded, rounding by RN/RZ/RM/RP modifier, FTZ).
+    FDivide,
+    /// Correctly rounded reciprocal, likewise.
+    FReciprocal,
+    /// Correctly rounded square root, likewise.
+    FSquareRoot,
+    /// A call of a function by the ABI. Sources: argument words in order, for an indirect call the target pair
+    /// last; destinations: result words. [`crate::Instruction::call`] says the rest.
+    Call,
+    /// A call of a helper routine with its private convention.
+    CallHelper,
+    /// Return from a function; sources: result words.
+    Return,
+    /// The words that the caller gave: destinations are the parameters of this function, once, at its start.
+    Parameters,
+    /// A value of which nothing is known (an uninitialized PTX register); destination only. Needs no code.
+    Undefined,
+}

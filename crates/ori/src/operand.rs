@@ -1,0 +1,164 @@
+//! Operands of Ori: destinations and sources, with the signs and suffixes that SASS writes round them.
+
+use crate::{BlockId, SymbolId, Value};
+use oriole_sass::{Mods, Symbol};
+use smallvec::SmallVec;
+
+/// The components of a register operand, lowest first. More than one means an aligned tuple.
+pub type Values = SmallVec<[Value; 2]>;
+
+/// Something an instruction writes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Destination {
+    /// Written components, all of one file. Empty: the result is dropped (`RZ`, `PT`).
+    pub values: Values,
+    /// The file, known even when nothing is written.
+    pub file: crate::File,
+    /// How many components the operand spans (equals `values.len()` unless that is 0).
+    pub width: u8,
+    /// The lowest physical register, where a convention fixes it.
+    pub fixed: Option<u8>,
+}
+
+/// Something an instruction reads.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Source {
+    /// What is read.
+    pub kind: SourceKind,
+    /// Arithmetic negation, `-x`.
+    pub negate: bool,
+    /// Absolute value, `|x|`.
+    pub absolute: bool,
+    /// Bitwise complement `~x`, or `!p` of a predicate.
+    pub invert: bool,
+    /// Dot-suffixes of the operand (`H0_H0`, `H1_H1`, `B1`, `X4` ...).
+    pub suffixes: Mods,
+    /// The lowest physical register, where a convention fixes it.
+    pub fixed: Option<u8>,
+}
+
+/// What a source names.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum SourceKind {
+    /// Registers of one file: one, or an aligned tuple.
+    Values(Values),
+    /// `RZ` or `URZ`, in a slot that takes a register of this file.
+    Zero(crate::File),
+    /// `PT` or `UPT` (`!PT` with `invert`).
+    True(crate::File),
+    /// A 32-bit immediate as raw bits. For 64-bit floating forms it is the high half, the low half being zero;
+    /// for packed halves both halves.
+    Imm(u32),
+    /// A small integer that is part of the instruction and no 32-bit immediate (a LUT, a shift count of LEA, a
+    /// barrier number, a lane mask of SHFL).
+    Literal(i64),
+    /// `c[bank][base+offset]`, offset in bytes, spanning one or two words as the form says.
+    Const { bank: u8, base: ConstBase, offset: i32 },
+    /// `c[bank][base+Rindex+offset]`, only in LDC.
+    ConstIndexed { bank: u8, base: ConstBase, index: Value, offset: i32 },
+    /// A memory address. `base` is one (32-bit spaces) or two components (64-bit), none for an absolute address.
+    Address {
+        /// Descriptor: a pair of uniform registers, `desc[UR]`.
+        descriptor: Option<Values>,
+        /// Register part.
+        base: Values,
+        /// Uniform register part, one or two components.
+        uniform: Values,
+        /// Variable whose address is part of the offset (shared or local layout comes later).
+        symbol: Option<SymbolId>,
+        /// Byte offset.
+        offset: i32,
+    },
+    /// One piece of the address of a variable, function or label, filled in by the layout of the kernel.
+    Address32 { symbol: SymbolId, part: AddressPart, offset: i32 },
+    /// A branch target.
+    Block(BlockId),
+    /// A special register or another named operand.
+    Symbol(Symbol),
+}
+
+/// Where a constant operand's offset counts from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ConstBase {
+    /// From the start of the bank.
+    Bank,
+    /// From a module-level `.const` variable (bank 3).
+    Variable(SymbolId),
+    /// From this function's slot holding the 64-bit address of a global variable or function (bank 4).
+    AddressSlot(SymbolId),
+    /// From this function's literal pool or jump tables (bank 2); the number is the entry in
+    /// [`crate::Function::tables`].
+    Table(u32),
+}
+
+/// Which part of an address a 32-bit operand holds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AddressPart {
+    /// The low or only word (shared and local offsets are 32 bits).
+    Low,
+    /// The high word.
+    High,
+}
+
+impl Destination {
+    /// A destination of these components.
+    pub fn new(file: crate::File, values: impl IntoIterator<Item = Value>) -> Destination {
+        let values: Values = values.into_iter().collect();
+        Destination { width: values.len() as u8, values, file, fixed: None }
+    }
+
+    /// A result that nobody wants.
+    pub fn dropped(file: crate::File, width: u8) -> Destination {
+        Destination { values: Values::new(), file, width, fixed: None }
+    }
+}
+
+impl Source {
+    /// A source with no sign and no suffix.
+    pub fn plain(kind: SourceKind) -> Source {
+        Source { kind, negate: false, absolute: false, invert: false, suffixes: Mods::none(), fixed: None }
+    }
+
+    /// One register.
+    pub fn value(value: Value) -> Source {
+        Source::plain(SourceKind::Values(SmallVec::from_slice(&[value])))
+    }
+
+    /// A tuple of registers.
+    pub fn values(values: impl IntoIterator<Item = Value>) -> Source {
+        Source::plain(SourceKind::Values(values.into_iter().collect()))
+    }
+
+    /// A 32-bit immediate.
+    pub fn imm(bits: u32) -> Source {
+        Source::plain(SourceKind::Imm(bits))
+    }
+
+    /// The components that the source reads, in operand order (a memory address reads descriptor, base, uniform).
+    pub fn for_each_value(&self, mut visit: impl FnMut(Value)) {
+        match &self.kind {
+            SourceKind::Values(values) => values.iter().for_each(|&v| visit(v)),
+            SourceKind::ConstIndexed { index, .. } => visit(*index),
+            SourceKind::Address { descriptor, base, uniform, .. } => {
+                descriptor.iter().flatten().for_each(|&v| visit(v));
+                base.iter().for_each(|&v| visit(v));
+                uniform.iter().for_each(|&v| visit(v));
+            }
+            _ => {}
+        }
+    }
+
+    /// The same, giving each component to be replaced.
+    pub fn for_each_value_mut(&mut self, mut visit: impl FnMut(&mut Value)) {
+        match &mut self.kind {
+            SourceKind::Values(values) => values.iter_mut().for_each(visit),
+            SourceKind::ConstIndexed { index, .. } => visit(index),
+            SourceKind::Address { descriptor, base, uniform, .. } => {
+                descriptor.iter_mut().flatten().for_each(&mut visit);
+                base.iter_mut().for_each(&mut visit);
+                uniform.iter_mut().for_each(&mut visit);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Values: the virtual registers. One is a single component of one register file for its whole life.
+
+/// The register files of the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum File {
+    /// General registers, 32 bits for each lane.
+    R,
+    /// Uniform registers, 32 bits for the whole warp.
+    UR,
+    /// Predicates, one bit for each lane.
+    P,
+    /// Uniform predicates, one bit for the whole warp.
+    UP,
+    /// Convergence barriers.
+    B,
+}
+
+/// A virtual register: an index into [`crate::Function::values`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Value(pub u32);
+
+/// What is known of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ValueData {
+    /// The file it lives in; it never changes.
+    pub file: File,
+    /// The PTX register it stands for (declaration index in its function) and which 32-bit component of it;
+    /// `None` for a compiler temporary.
+    pub source: Option<(u32, u8)>,
+}
