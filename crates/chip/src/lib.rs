@@ -1,1 +1,16 @@
-//! Placeholder.
+//! The chips: every SM that can be named, its family and variant, its limits, the landmarks of its constant
+//! bank, and how many warps of a kernel it holds at a time.
+//!
+//! It is here because the front end (what may this `.target` use?), the back end (how many registers are
+//! there?) and the container writer (where do the parameters begin?) must agree on it. It knows no opcode, no
+//! latency and no PTX beyond the names of targets.
+
+mod layout;
+mod limits;
+mod name;
+mod occupancy;
+
+pub use layout::{ConstantBank, SLOT_BYTES};
+pub use limits::Limits;
+pub use name::{Chip, NameError, Target, Variant};
+pub use occupancy::{Limiter, Occupancy, Usage, occupancy};

@@ -1,0 +1,88 @@
+//! Landmarks of constant bank 0, which the driver fills before a kernel starts. Offsets are bytes.
+
+use crate::Chip;
+
+/// Bytes of one slot of the address pool in bank 4.
+pub const SLOT_BYTES: u32 = 8;
+
+/// Where things are in bank 0. Values of 64 bits are marked "pair"; the others have 32 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ConstantBank {
+    /// First kernel parameter; also the size of the bank of a kernel that has none.
+    pub parameters: u32,
+    /// Bytes of parameters at most.
+    pub parameter_limit: u32,
+    /// Threads of a block: x, and y, z behind it.
+    pub block_threads: u32,
+    /// Blocks of the grid: x, and y, z behind it.
+    pub grid_blocks: u32,
+    /// Base of the local window of the generic address space (pair).
+    pub local_window: u32,
+    /// First value of the stack pointer `R1`.
+    pub stack_pointer: u32,
+    /// Bytes of dynamic shared memory, where the bank has it at a fixed place.
+    pub dynamic_shared_size: Option<u32>,
+    /// Number of the grid (pair).
+    pub grid_id: u32,
+    /// Generic address of the parameters (pair).
+    pub parameter_window: u32,
+    /// Generic address of the user's constants (pair).
+    pub constant_window: u32,
+    /// `%envreg0`; the others follow, where the bank has them at a fixed place.
+    pub environment: Option<u32>,
+    /// Count of SMs, `%nsmid`.
+    pub sm_count: u32,
+    /// What is added to the special register to give `%total_smem_size`.
+    pub total_shared_adjust: u32,
+    /// Descriptor of global memory (pair), named by `desc[UR]`.
+    pub global_descriptor: u32,
+    /// End of the reserved shared memory, `%reserved_smem_offset_end`; the next word is the first extra one.
+    pub reserved_shared_end: Option<u32>,
+    /// `%current_graph_exec` (pair).
+    pub graph_exec: u32,
+    /// `%is_explicit_cluster`.
+    pub explicit_cluster: u32,
+    /// Blocks of a cluster: x, and y, z behind it.
+    pub cluster_blocks: Option<u32>,
+    /// Factors that turn a block number into a cluster number: x, and y, z behind it.
+    pub cluster_reciprocals: Option<u32>,
+    /// Clusters of the grid: x, and y, z behind it.
+    pub grid_clusters: Option<u32>,
+    /// `%aggr_smem_size`.
+    pub aggregate_shared: Option<u32>,
+    /// Blocks of a cluster, all dimensions multiplied.
+    pub cluster_size: Option<u32>,
+}
+
+impl Chip {
+    /// The layout of bank 0, or `None` for a chip the back end does not make code for.
+    pub fn constant_bank(self) -> Option<ConstantBank> {
+        match self.number() {
+            90 => Some(ConstantBank {
+                parameters: 0x210,
+                parameter_limit: 0x7ffc,
+                block_threads: 0x0,
+                grid_blocks: 0xc,
+                local_window: 0x20,
+                stack_pointer: 0x28,
+                dynamic_shared_size: Some(0x2c),
+                grid_id: 0x30,
+                parameter_window: 0x198,
+                constant_window: 0xd0,
+                environment: Some(0x40),
+                sm_count: 0x10c,
+                total_shared_adjust: 0x114,
+                global_descriptor: 0x208,
+                reserved_shared_end: Some(0x68),
+                graph_exec: 0x190,
+                explicit_cluster: 0x140,
+                cluster_blocks: Some(0x144),
+                cluster_reciprocals: Some(0x150),
+                grid_clusters: Some(0x15c),
+                aggregate_shared: Some(0x13c),
+                cluster_size: Some(0x188),
+            }),
+            _ => None,
+        }
+    }
+}
