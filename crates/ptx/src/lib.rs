@@ -1,1 +1,17 @@
-//! Placeholder.
+//! The PTX language as data: scalar types, state spaces, special registers, and one declarative row for each
+//! instruction form.
+//!
+//! It is here because the checker, the reference pages, completion, the interpreter and the lowering must mean the
+//! same thing by an instruction. No syntax tree, no machine opcode and no register allocation may enter.
+
+pub mod space;
+pub mod types;
+
+pub use space::Space;
+pub use types::Type;
+
+pub mod opcode;
+pub mod special;
+
+pub use opcode::{Modifier, Modifiers, Opcode};
+pub use special::SpecialRegister;

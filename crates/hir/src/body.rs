@@ -1,0 +1,269 @@
+//! The resolved body: what the rest of the compiler sees of a function.
+
+use oriole_ptx::{Space, Type};
+
+/// Register: index into [`Body::registers`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct RegisterId(pub u32);
+/// Label: index into [`Body::labels`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct LabelId(pub u32);
+/// Variable visible in the function: index into [`Body::variables`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct VariableId(pub u32);
+/// Function that the body names: index into [`Body::functions`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct FunctionId(pub u32);
+/// Table of labels or functions (`.branchtargets`, `.calltargets`): index into [`Body::tables`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct TableId(pub u32);
+/// Call prototype: index into [`Body::prototypes`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct PrototypeId(pub u32);
+
+/// A function or kernel, resolved.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Body {
+    /// True for `.entry`.
+    pub is_entry: bool,
+    /// Parameters in order.
+    pub parameters: Vec<Parameter>,
+    /// Return parameters in order.
+    pub results: Vec<Parameter>,
+    /// Every register that is declared (a range `%r<10>` gives ten) and used, in order of first use.
+    pub registers: Vec<Register>,
+    /// Variables that the body names or declares: parameters come first, in order (results, then parameters).
+    pub variables: Vec<Variable>,
+    /// How many labels there are; a label's place is the statement [`Statement::Label`].
+    pub labels: u32,
+    /// Functions that the body names.
+    pub functions: Vec<FunctionRef>,
+    /// Branch and call target tables.
+    pub tables: Vec<Table>,
+    /// Call prototypes.
+    pub prototypes: Vec<Signature>,
+    /// Statements in order, scopes flattened.
+    pub statements: Vec<Statement>,
+    /// Performance directives.
+    pub directives: Directives,
+}
+
+/// A register.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Register {
+    /// Declared type.
+    pub ty: Type,
+}
+
+/// A parameter of a function or kernel.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Parameter {
+    /// Element type (`.b8` for byte arrays).
+    pub ty: Type,
+    /// Elements; `None` for a scalar.
+    pub length: Option<u64>,
+    /// Alignment in bytes.
+    pub align: u32,
+    /// Offset in bytes from the start of the parameter block (declaration order, natural or given alignment).
+    pub offset: u32,
+    /// `.ptr` attribute: space and alignment of what it points to.
+    pub pointer: Option<(Option<Space>, u32)>,
+    /// Declared `.reg` (functions only).
+    pub in_register: bool,
+}
+
+impl Parameter {
+    /// Size in bytes.
+    pub fn size(&self) -> u64 {
+        u64::from(self.ty.bytes()) * self.length.unwrap_or(1)
+    }
+}
+
+/// A signature: of a callee or of a prototype.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Signature {
+    /// Return parameters.
+    pub results: Vec<Parameter>,
+    /// Parameters.
+    pub parameters: Vec<Parameter>,
+    /// `.noreturn`.
+    pub noreturn: bool,
+}
+
+/// A function that the body calls or takes the address of.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct FunctionRef {
+    /// Name.
+    pub name: String,
+    /// Signature as declared.
+    pub signature: Signature,
+    /// True if the module only declares it (`.extern`).
+    pub external: bool,
+}
+
+/// A variable: of the module, of the body, or a parameter.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Variable {
+    /// Name (of a local one: as written; two scopes may use one name).
+    pub name: String,
+    /// Space.
+    pub space: Space,
+    /// Element type.
+    pub ty: Type,
+    /// Size in bytes; 0 for `extern` arrays of no given length.
+    pub size: u64,
+    /// Alignment in bytes.
+    pub align: u32,
+    /// Where it is declared.
+    pub home: VariableHome,
+}
+
+/// Where a variable is declared.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum VariableHome {
+    /// In the module.
+    Module,
+    /// In this body.
+    Body,
+    /// Parameter with this index in [`Body::parameters`].
+    Parameter(u32),
+    /// Return parameter with this index in [`Body::results`].
+    Result(u32),
+}
+
+/// A table of targets.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Table {
+    /// `.branchtargets`
+    Labels(Vec<LabelId>),
+    /// `.calltargets`
+    Functions(Vec<FunctionId>),
+}
+
+/// Performance directives of a kernel or function.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Directives {
+    /// `.maxntid`, missing components 1.
+    pub maxntid: Option<[u32; 3]>,
+    /// `.reqntid`
+    pub reqntid: Option<[u32; 3]>,
+    /// `.minnctapersm`
+    pub minnctapersm: Option<u32>,
+    /// `.maxnreg`
+    pub maxnreg: Option<u32>,
+    /// `.reqnctapercluster`
+    pub reqnctapercluster: Option<[u32; 3]>,
+    /// `.maxclusterrank`
+    pub maxclusterrank: Option<u32>,
+    /// `.explicitcluster`
+    pub explicitcluster: bool,
+    /// `.blocksareclusters`
+    pub blocksareclusters: bool,
+    /// `.noreturn`
+    pub noreturn: bool,
+    /// `.pragma` strings.
+    pub pragmas: Vec<String>,
+}
+
+/// A statement.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Statement {
+    /// A label stands here.
+    Label(LabelId),
+    /// An instruction. Its ordinal among the instructions of the body is its provenance.
+    Instruction(Instruction),
+    /// `.pragma` inside the body.
+    Pragma(String),
+}
+
+/// An instruction.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Instruction {
+    /// Guard: register and whether it is negated.
+    pub guard: Option<(RegisterId, bool)>,
+    /// Opcode (the word before the first dot).
+    pub opcode: oriole_ptx::Opcode,
+    /// Modifiers in the order written, types and spaces left out.
+    pub modifiers: oriole_ptx::Modifiers,
+    /// Types in the order written (`cvt.f32.s32` has two).
+    pub types: smallvec::SmallVec<[Type; 2]>,
+    /// State space, where one is written (`ld.global`); `Generic` where the instruction takes one and none is
+    /// written; for `ld.param`/`st.param` which kind of parameter.
+    pub space: Option<Space>,
+    /// A second space (`cvta.to.global` has one, `cp.async` two).
+    pub second_space: Option<Space>,
+    /// `.v2` = 2, `.v4` = 4, `.v8` = 8; 1 otherwise.
+    pub vector: u8,
+    /// Operands in the order written.
+    pub operands: Vec<Operand>,
+}
+
+/// An operand.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Operand {
+    /// A register.
+    Register(RegisterId),
+    /// `!p`
+    NotRegister(RegisterId),
+    /// An immediate: the bits in the operand's type, sign-extended to 128 bits for integers; floating immediates as
+    /// the bits of the instruction's operand type (an `0f` literal in an `.f64` place is an error, `1.0` becomes the
+    /// right width).
+    Immediate(Immediate),
+    /// `{a, b, _}`
+    Vector(Vec<Operand>),
+    /// `d|p`: two destinations.
+    Pair(Box<Operand>, Box<Operand>),
+    /// `_`
+    Sink,
+    /// `[base + offset]`
+    Address(Address),
+    /// The address of a variable as a value (`mov.u64 %rd, var + 4`).
+    VariableAddress(VariableId, i64),
+    /// The address of a function as a value.
+    FunctionAddress(FunctionId),
+    /// A label (branch target).
+    Label(LabelId),
+    /// A function (direct call).
+    Function(FunctionId),
+    /// A table (`brx.idx` targets, `call` targets).
+    Table(TableId),
+    /// A prototype (indirect call).
+    Prototype(PrototypeId),
+    /// Arguments or results of a call in parentheses: registers, immediates, or `.param` variables.
+    List(Vec<Operand>),
+    /// A `.param` variable named without brackets (call arguments).
+    Variable(VariableId),
+    /// A special register.
+    Special(oriole_ptx::SpecialRegister),
+}
+
+/// An immediate value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Immediate {
+    /// Integer constant, 64-bit two's complement as PTX evaluates it.
+    Integer(i64),
+    /// `0f........`
+    F32(u32),
+    /// `0d...` or a decimal literal: the bits of the double.
+    F64(u64),
+}
+
+/// A memory operand.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Address {
+    /// Base.
+    pub base: AddressBase,
+    /// Offset in bytes.
+    pub offset: i64,
+}
+
+/// What an address starts from.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum AddressBase {
+    /// A register.
+    Register(RegisterId),
+    /// A variable or parameter.
+    Variable(VariableId),
+    /// Nothing: an absolute address.
+    Absolute,
+}

@@ -1,0 +1,135 @@
+//! Special registers of PTX.
+
+/// A special register, its component included.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[allow(missing_docs)]
+pub enum SpecialRegister {
+    TidX,
+    TidY,
+    TidZ,
+    NtidX,
+    NtidY,
+    NtidZ,
+    CtaidX,
+    CtaidY,
+    CtaidZ,
+    NctaidX,
+    NctaidY,
+    NctaidZ,
+    ClusterIdX,
+    ClusterIdY,
+    ClusterIdZ,
+    NclusterIdX,
+    NclusterIdY,
+    NclusterIdZ,
+    ClusterCtaidX,
+    ClusterCtaidY,
+    ClusterCtaidZ,
+    ClusterNctaidX,
+    ClusterNctaidY,
+    ClusterNctaidZ,
+    Laneid,
+    Warpid,
+    Nwarpid,
+    Smid,
+    Nsmid,
+    Gridid,
+    ClusterCtarank,
+    ClusterNctarank,
+    IsExplicitCluster,
+    LanemaskEq,
+    LanemaskLe,
+    LanemaskLt,
+    LanemaskGe,
+    LanemaskGt,
+    Clock,
+    ClockHi,
+    Clock64,
+    Globaltimer,
+    GlobaltimerLo,
+    GlobaltimerHi,
+    TotalSmemSize,
+    AggrSmemSize,
+    DynamicSmemSize,
+    CurrentGraphExec,
+    /// `%envreg0` to `%envreg31`.
+    EnvReg(u8),
+    /// `%pm0` to `%pm7`.
+    Pm(u8),
+    /// `%reserved_smem_offset_begin`, `_end`, `_cap`, `_0`, `_1` as 0 to 4.
+    ReservedSmemOffset(u8),
+}
+
+const NAMES: [(&str, SpecialRegister); 48] = [
+    ("%aggr_smem_size", SpecialRegister::AggrSmemSize),
+    ("%clock", SpecialRegister::Clock),
+    ("%clock64", SpecialRegister::Clock64),
+    ("%clock_hi", SpecialRegister::ClockHi),
+    ("%cluster_ctaid.x", SpecialRegister::ClusterCtaidX),
+    ("%cluster_ctaid.y", SpecialRegister::ClusterCtaidY),
+    ("%cluster_ctaid.z", SpecialRegister::ClusterCtaidZ),
+    ("%cluster_ctarank", SpecialRegister::ClusterCtarank),
+    ("%cluster_nctaid.x", SpecialRegister::ClusterNctaidX),
+    ("%cluster_nctaid.y", SpecialRegister::ClusterNctaidY),
+    ("%cluster_nctaid.z", SpecialRegister::ClusterNctaidZ),
+    ("%cluster_nctarank", SpecialRegister::ClusterNctarank),
+    ("%clusterid.x", SpecialRegister::ClusterIdX),
+    ("%clusterid.y", SpecialRegister::ClusterIdY),
+    ("%clusterid.z", SpecialRegister::ClusterIdZ),
+    ("%ctaid.x", SpecialRegister::CtaidX),
+    ("%ctaid.y", SpecialRegister::CtaidY),
+    ("%ctaid.z", SpecialRegister::CtaidZ),
+    ("%current_graph_exec", SpecialRegister::CurrentGraphExec),
+    ("%dynamic_smem_size", SpecialRegister::DynamicSmemSize),
+    ("%globaltimer", SpecialRegister::Globaltimer),
+    ("%globaltimer_hi", SpecialRegister::GlobaltimerHi),
+    ("%globaltimer_lo", SpecialRegister::GlobaltimerLo),
+    ("%gridid", SpecialRegister::Gridid),
+    ("%is_explicit_cluster", SpecialRegister::IsExplicitCluster),
+    ("%laneid", SpecialRegister::Laneid),
+    ("%lanemask_eq", SpecialRegister::LanemaskEq),
+    ("%lanemask_ge", SpecialRegister::LanemaskGe),
+    ("%lanemask_gt", SpecialRegister::LanemaskGt),
+    ("%lanemask_le", SpecialRegister::LanemaskLe),
+    ("%lanemask_lt", SpecialRegister::LanemaskLt),
+    ("%nclusterid.x", SpecialRegister::NclusterIdX),
+    ("%nclusterid.y", SpecialRegister::NclusterIdY),
+    ("%nclusterid.z", SpecialRegister::NclusterIdZ),
+    ("%nctaid.x", SpecialRegister::NctaidX),
+    ("%nctaid.y", SpecialRegister::NctaidY),
+    ("%nctaid.z", SpecialRegister::NctaidZ),
+    ("%nsmid", SpecialRegister::Nsmid),
+    ("%ntid.x", SpecialRegister::NtidX),
+    ("%ntid.y", SpecialRegister::NtidY),
+    ("%ntid.z", SpecialRegister::NtidZ),
+    ("%nwarpid", SpecialRegister::Nwarpid),
+    ("%smid", SpecialRegister::Smid),
+    ("%tid.x", SpecialRegister::TidX),
+    ("%tid.y", SpecialRegister::TidY),
+    ("%tid.z", SpecialRegister::TidZ),
+    ("%total_smem_size", SpecialRegister::TotalSmemSize),
+    ("%warpid", SpecialRegister::Warpid),
+];
+
+impl SpecialRegister {
+    /// The register spelled so, with its percent sign and component (`%tid.x`).
+    pub fn from_name(name: &str) -> Option<SpecialRegister> {
+        if let Ok(index) = NAMES.binary_search_by_key(&name, |row| row.0) {
+            return Some(NAMES[index].1);
+        }
+        let number = |prefix: &str, limit: u8| {
+            let digits = name.strip_prefix(prefix)?;
+            let value: u8 = digits.parse().ok()?;
+            (value < limit && digits == value.to_string()).then_some(value)
+        };
+        if let Some(n) = number("%envreg", 32) {
+            return Some(SpecialRegister::EnvReg(n));
+        }
+        if let Some(n) = number("%pm", 8) {
+            return Some(SpecialRegister::Pm(n));
+        }
+        let tail = name.strip_prefix("%reserved_smem_offset_")?;
+        let index = ["begin", "end", "cap", "0", "1"].iter().position(|&t| t == tail)?;
+        Some(SpecialRegister::ReservedSmemOffset(index as u8))
+    }
+}
