@@ -1,1 +1,19 @@
-//! Placeholder.
+//! Diagnostics as plain data: a stable code, a severity, a span relative to
+//! the unit it was found in, a message in parts, help lines and related places.
+//!
+//! Every stage that can meet a user's mistake returns these values, so they
+//! must be comparable (a memoized stage stops when its diagnostics are equal)
+//! and free of file offsets, paths and colours. Rendering with source excerpts
+//! belongs to the binary and to the editor layer; nothing here prints, reads a
+//! file or knows where a unit stands in its file.
+
+mod code;
+mod diagnostic;
+mod json;
+mod line_index;
+mod span;
+
+pub use code::{Code, Family};
+pub use diagnostic::{Diagnostic, Message, Part, Place, Related, Severity};
+pub use line_index::{LineColumn, LineIndex};
+pub use span::Span;

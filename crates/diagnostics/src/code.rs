@@ -1,0 +1,223 @@
+//! The registry of diagnostic codes: one row per code with its stable name,
+//! family, severity and page text.
+//!
+//! It is the only place where a code is declared. A code's name never changes
+//! and is never given to something else; a row is added here when a stage has
+//! something new to say. No formatting of messages happens here.
+
+use std::fmt;
+
+use crate::Severity;
+
+/// Which part of the compiler speaks.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Family {
+    /// The text is no PTX: lexer, splitter and parser.
+    Syntax,
+    /// Names, types, operands and rules of the PTX language.
+    Language,
+    /// The chip or the PTX version does not have it.
+    Target,
+    /// Correct PTX that Oriole cannot compile yet.
+    Support,
+    /// A bound on size or nesting.
+    Limit,
+    /// The compiler itself.
+    Internal,
+}
+
+macro_rules! codes {
+    ($( $variant:ident = $name:literal, $family:ident, $severity:ident, $page:literal; )*) => {
+        /// A diagnostic code.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        #[non_exhaustive]
+        pub enum Code {
+            $( #[doc = $page] $variant, )*
+        }
+
+        impl Code {
+            /// Every code, in registry order.
+            pub const ALL: &'static [Code] = &[ $( Code::$variant, )* ];
+
+            /// The stable name, for example `ptx::unknown-name`.
+            pub const fn as_str(self) -> &'static str {
+                match self { $( Code::$variant => $name, )* }
+            }
+
+            /// Which part of the compiler speaks.
+            pub const fn family(self) -> Family {
+                match self { $( Code::$variant => Family::$family, )* }
+            }
+
+            /// The severity that a diagnostic of this code has by itself.
+            pub const fn severity(self) -> Severity {
+                match self { $( Code::$variant => Severity::$severity, )* }
+            }
+
+            /// The page: one paragraph that says what the code means, why it is
+            /// a problem and what usually helps.
+            pub const fn page(self) -> &'static str {
+                match self { $( Code::$variant => $page, )* }
+            }
+        }
+    };
+}
+
+codes! {
+    Syntax = "ptx::syntax", Syntax, Error,
+        "The text does not follow the PTX grammar. The message names what was expected at that place. The parser goes on behind the next semicolon or closing brace, so that one slip gives one report.";
+    InvalidCharacter = "ptx::invalid-character", Syntax, Error,
+        "A character cannot begin any PTX token. PTX is ASCII text; outside comments and strings only letters, digits, punctuation of the grammar and white space may stand. Files in UTF-16, and NUL bytes, end here.";
+    UnterminatedComment = "ptx::unterminated-comment", Syntax, Error,
+        "A block comment is opened with `/*` and never closed. The comment is taken to end before the next line that starts a kernel or function, so that the rest of the file is still read.";
+    UnterminatedString = "ptx::unterminated-string", Syntax, Error,
+        "A string literal is not closed on its line. Strings cannot hold line ends; write `\\n` in place of one.";
+    InvalidNumber = "ptx::invalid-number", Syntax, Error,
+        "A numeric literal is malformed: an octal number with the digits 8 or 9, a `0f` literal that does not have exactly eight hexadecimal digits, a `0d` literal that does not have exactly sixteen, or letters glued to a number.";
+    UnterminatedBody = "ptx::unterminated-body", Syntax, Error,
+        "A body, scope or section is opened with `{` and not closed before the next kernel or function starts or the file ends. Close it with `}`.";
+    NotUtf8 = "ptx::not-utf8", Syntax, Error,
+        "The file is not valid UTF-8 text. PTX files are plain ASCII; a binary, a compressed file or UTF-16 text was probably given in place of one.";
+
+    MissingVersion = "ptx::missing-version", Language, Error,
+        "A module must begin with a `.version` directive, before everything but comments. Add, for example, `.version 8.0` as first line.";
+    MissingTarget = "ptx::missing-target", Language, Error,
+        "A module must have a `.target` directive directly behind `.version`. Add, for example, `.target sm_90`.";
+    InvalidHeader = "ptx::invalid-header", Language, Error,
+        "A header directive has a value that does not exist, or it stands where no header directive may stand. `.version` takes major and minor number, `.target` a chip name and options, `.address_size` 32 or 64, and all three come before the first declaration.";
+    UnsupportedVersion = "ptx::unsupported-version", Language, Error,
+        "The module asks for a version of the PTX language that this compiler does not know. Generate the module for an older version, or use a newer compiler.";
+    UnknownName = "ptx::unknown-name", Language, Error,
+        "A register, variable, label, parameter or function is used that no visible declaration gives. Names are visible from their declaration to the end of the scope that holds it; labels are visible in the whole scope.";
+    DuplicateName = "ptx::duplicate-name", Language, Error,
+        "The same name is declared twice in one scope. Rename one of the two, or put the second into a scope of its own.";
+    WrongKindOfName = "ptx::wrong-kind-of-name", Language, Error,
+        "The name exists, but it is a different kind of thing than the place asks for: a label where a register is needed, for example, or a register where a function is needed.";
+    UseBeforeDeclaration = "ptx::use-before-declaration", Language, Error,
+        "A function or variable is used above its declaration. PTX is read from top to bottom: add a declaration without a body, or an `.extern` declaration, above the use.";
+    UnknownInstruction = "ptx::unknown-instruction", Language, Error,
+        "No PTX instruction has this name. The message offers the nearest spelling where there is one.";
+    UnknownDirective = "ptx::unknown-directive", Language, Error,
+        "No PTX directive has this name, or it may not stand at this place.";
+    InvalidDirective = "ptx::invalid-directive", Language, Error,
+        "A directive has a value that the language does not allow, contradicts another directive, or appears twice where only one may stand.";
+    UnknownModifier = "ptx::unknown-modifier", Language, Error,
+        "The instruction does not have this modifier. The message lists the modifiers that could stand at this place.";
+    MissingModifier = "ptx::missing-modifier", Language, Error,
+        "The instruction needs a modifier that is not there, for example a rounding mode, `.lo`, `.hi` or `.wide`, a memory scope, or the operand type.";
+    ConflictingModifiers = "ptx::conflicting-modifiers", Language, Error,
+        "Two modifiers of one instruction exclude each other, or one of them is given twice.";
+    InvalidType = "ptx::invalid-type", Language, Error,
+        "The instruction does not exist for this operand type, or the type cannot be used for this variable.";
+    TypeMismatch = "ptx::type-mismatch", Language, Error,
+        "An operand's type does not fit the instruction type. Sizes must agree exactly unless the instruction allows wider registers; integer, bit and floating-point registers may be mixed only where the language says so.";
+    OperandCount = "ptx::operand-count", Language, Error,
+        "The instruction has too many or too few operands.";
+    InvalidOperand = "ptx::invalid-operand", Language, Error,
+        "An operand is of a form that the instruction does not take at this position: a constant as destination, a register where only a constant may stand, an address without brackets, a vector where a scalar is needed.";
+    InvalidVector = "ptx::invalid-vector", Language, Error,
+        "A vector operand has a number of elements that the instruction or its type does not allow.";
+    InvalidAddress = "ptx::invalid-address", Language, Error,
+        "The expression in brackets is no address: it may be a register, a variable, or one of these plus a constant.";
+    InvalidPredicate = "ptx::invalid-predicate", Language, Error,
+        "A guard or a selector must be a register of type `.pred`, optionally negated once.";
+    StateSpaceMismatch = "ptx::state-space-mismatch", Language, Error,
+        "The instruction names one state space and the address belongs to another.";
+    InvalidExpression = "ptx::invalid-expression", Language, Error,
+        "A constant expression cannot be evaluated: it divides by zero, mixes integers and floating-point numbers, or uses something that is no constant.";
+    IntegerOverflow = "ptx::integer-overflow", Language, Warning,
+        "An integer literal does not fit the 64 bits of PTX constants. Its low 64 bits are used, as other PTX compilers do.";
+    InvalidInitializer = "ptx::invalid-initializer", Language, Error,
+        "A variable's initial value does not fit: too many elements, a value of the wrong type, a symbol that is unknown or has no address, or a variable that cannot be initialized.";
+    InvalidVariable = "ptx::invalid-variable", Language, Error,
+        "A variable cannot be declared like this: an alignment that is no power of two, an array without a size, a state space that may not stand here, or a linkage that contradicts itself.";
+    InvalidParameter = "ptx::invalid-parameter", Language, Error,
+        "A parameter cannot be declared like this. Kernels take `.param` parameters only and return nothing.";
+    CallMismatch = "ptx::call-mismatch", Language, Error,
+        "A call does not fit the function's declaration or prototype: number, types or kinds of arguments and return values differ.";
+    DeclarationMismatch = "ptx::declaration-mismatch", Language, Error,
+        "Two declarations of one function or variable, or a declaration and its definition, differ.";
+    UnresolvedExternal = "ptx::unresolved-external", Language, Error,
+        "A function or variable is declared `.extern`, used, and defined nowhere. A linker could supply it; a finished kernel image cannot be made without it.";
+    InvalidCombination = "ptx::invalid-combination", Language, Error,
+        "Each part of the instruction is correct, but the combination does not exist.";
+    Ignored = "ptx::ignored", Language, Warning,
+        "The directive or modifier has no effect here and is ignored.";
+    Unreachable = "ptx::unreachable", Language, Note,
+        "Control flow never arrives at this statement, so no code is made for it.";
+    UnusedDeclaration = "ptx::unused-declaration", Language, Note,
+        "The name is declared and never used.";
+
+    UnknownTarget = "target::unknown", Target, Error,
+        "The chip name is not known. The message lists the names that are.";
+    NeedsChip = "target::needs-chip", Target, Error,
+        "The feature exists only on other chips than the one compiled for. Compile for a chip that has it, or guard the code in the program that generates the PTX.";
+    NeedsVersion = "target::needs-version", Target, Error,
+        "The feature came with a later version of the PTX language than the module's `.version` line states.";
+    TargetMismatch = "target::mismatch", Target, Error,
+        "The module's `.target` line asks for a chip that the chosen chip cannot stand in for.";
+
+    NotSupported = "oriole::not-supported", Support, Error,
+        "The PTX is correct, and the back end cannot compile it yet. Nothing is wrong with the program; no code is emitted in place of the instruction, so that a wrong result is impossible.";
+    NotSupportedTarget = "oriole::not-supported-target", Support, Error,
+        "The chip is known, and the back end cannot make code for it yet.";
+    PhaseNotAvailable = "oriole::phase-not-available", Support, Error,
+        "The named compiler phase is on the list of phases but has not been written, or has no work in compute code; it cannot be stopped at.";
+
+    NestingTooDeep = "limit::nesting", Limit, Error,
+        "Scopes, parentheses or initializers are nested deeper than the compiler follows. The limit keeps memory and time bounded whatever the input is.";
+    TooLarge = "limit::size", Limit, Error,
+        "Something is larger than the compiler accepts: a file above 4 GiB, an array, a literal or a register range beyond the bound that the message states.";
+    TooManyRegisters = "limit::registers", Limit, Error,
+        "The function needs more registers than the register budget and local memory together can give.";
+    TooMuchSharedMemory = "limit::shared-memory", Limit, Error,
+        "The kernel's static shared memory is larger than the chip allows.";
+    TooMuchParameterSpace = "limit::parameter-space", Limit, Error,
+        "The kernel's parameters are larger than the chip and the PTX version allow.";
+    TooMuchConstantMemory = "limit::constant-memory", Limit, Error,
+        "The module's `.const` variables are larger than the 64 KiB of a constant bank.";
+    OutOfFuel = "limit::fuel", Limit, Warning,
+        "An optimization met its work limit on this function and stopped early. The code is correct, and may be slower than it could be.";
+
+    InternalError = "oriole::internal-error", Internal, Error,
+        "The compiler contradicted itself. This is a defect of Oriole, never of the program; please report it with the PTX file. No output was written.";
+    VerificationFailed = "oriole::verification-failed", Internal, Error,
+        "A checker found that a phase broke a rule of the intermediate code. This is a defect of Oriole, never of the program; please report it with the PTX file. No output was written.";
+}
+
+impl Code {
+    /// Finds a code by its stable name.
+    pub fn from_name(name: &str) -> Option<Code> {
+        Code::ALL.iter().copied().find(|code| code.as_str() == name)
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::Code;
+
+    #[test]
+    fn every_code_has_a_unique_name_and_a_page() {
+        let mut names = BTreeSet::new();
+        for &code in Code::ALL {
+            assert!(names.insert(code.as_str()), "{code} twice");
+            assert_eq!(Code::from_name(code.as_str()), Some(code));
+            assert!(code.page().len() > 60 && code.page().ends_with('.'), "{code} has no page");
+            let (space, name) = code.as_str().split_once("::").expect("name has a family");
+            assert!(
+                [space, name].iter().all(|part| part
+                    .bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte == b'-' || byte == b'8')),
+                "{code}"
+            );
+        }
+    }
+}
