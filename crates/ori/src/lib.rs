@@ -10,6 +10,7 @@
 
 pub mod function;
 pub mod instruction;
+pub mod machine;
 pub mod opcode;
 pub mod operand;
 pub mod value;
@@ -18,6 +19,7 @@ pub use function::{
     Block, BlockId, CallShape, Function, LocalVariable, Phi, SymbolId, SymbolKind, SymbolRef, Table,
 };
 pub use instruction::{Guard, Instruction, MemoryInfo, Origin, Space};
+pub use machine::{Assignment, Fixup, MachineBlock, MachineFunction, MachineInstruction};
 pub use opcode::{Opcode, Pseudo};
 pub use operand::{AddressPart, ConstBase, Destination, Source, SourceKind, Values};
 pub use value::{File, Value, ValueData};

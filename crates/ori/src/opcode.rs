@@ -59,6 +59,9 @@ pub enum Pseudo {
     Return,
     /// The words that the caller gave: destinations are the parameters of this function, once, at its start.
     Parameters,
+    /// `d <- stack pointer + offset of a local variable + byte offset`: the 32-bit local address of a variable;
+    /// the source is [`crate::SourceKind::Address32`] of a local symbol. Expanded after allocation.
+    FrameAddress,
     /// A value of which nothing is known (an uninitialized PTX register); destination only. Needs no code.
     Undefined,
 }

@@ -1,0 +1,76 @@
+//! A function after allocation: machine instructions with physical registers in blocks, what is still symbolic
+//! named by fixups. It is what form choice gives, what layout and control words work on, and what the encoder takes.
+
+use crate::{AddressPart, BlockId, ConstBase, MemoryInfo, Origin, SymbolId};
+
+/// The physical register of each value: what register allocation decided. Values keep one register for their whole
+/// life; where allocation had to move or split one, it made a new value and a copy.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Assignment {
+    /// For each value the register number in its file; `None` if the value does not occur.
+    pub registers: Vec<Option<u8>>,
+    /// Highest general register used plus one.
+    pub general_registers: u16,
+    /// Bytes of the function's own stack frame: local variables, spill slots, saved registers.
+    pub frame_bytes: u32,
+    /// Bytes of the frame that hold spills.
+    pub spill_bytes: u32,
+    /// Frame offset in bytes of each local variable.
+    pub local_offsets: Vec<u32>,
+    /// How many spill stores and reloads were inserted.
+    pub spill_stores: u32,
+    /// See `spill_stores`.
+    pub spill_loads: u32,
+}
+
+/// A function of machine instructions.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct MachineFunction {
+    /// Blocks in layout order; fall-through goes to the next one. A branch names a block by index here.
+    pub blocks: Vec<MachineBlock>,
+    /// General registers used, highest number plus one.
+    pub general_registers: u16,
+    /// Frame in bytes.
+    pub frame_bytes: u32,
+}
+
+/// A block of machine instructions.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct MachineBlock {
+    /// Instructions in issue order.
+    pub instructions: Vec<MachineInstruction>,
+    /// Blocks control may go to.
+    pub successors: Vec<BlockId>,
+    /// How many loops it lies in.
+    pub loop_depth: u8,
+}
+
+/// A machine instruction and what the encoder must still fill in.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct MachineInstruction {
+    /// The instruction; a field with a fixup holds zero.
+    pub instruction: oriole_sass::Instruction,
+    /// The symbolic part, at most one.
+    pub fixup: Option<Fixup>,
+    /// What memory it touches.
+    pub memory: Option<MemoryInfo>,
+    /// Where it stems from.
+    pub origin: Origin,
+}
+
+/// A field that only layout can fill.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Fixup {
+    /// Branch (or BSSY) target: a block of this function.
+    Block(BlockId),
+    /// Call target: relative to the end of the instruction.
+    Call(SymbolId),
+    /// 32-bit immediate: part of the address of a variable or function, plus an offset.
+    Address { symbol: SymbolId, part: AddressPart, offset: i32 },
+    /// Offset of a constant operand: base plus offset.
+    Const { base: ConstBase, offset: i32 },
+    /// 24-bit offset of a shared-memory address: the variable's offset plus this one.
+    SharedOffset { symbol: SymbolId, offset: i32 },
+    /// 32-bit immediate: part of the address of the instruction after the next call in this block (return address).
+    ReturnAddress(AddressPart),
+}
