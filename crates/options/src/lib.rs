@@ -1,1 +1,118 @@
-//! Placeholder.
+//! Options of the compiler as data: the knob registry, and one plain struct for each group of phases.
+//!
+//! It is here so that every knob has one name, type, default and description, and so that a phase group sees only
+//! what it may depend on. No parsing of command lines, no environment and no pass may enter.
+//!
+//! [`Options`] holds everything; [`Options::lower`], [`Options::optimize`] ... project the part that one group may
+//! read. A projection is `Eq + Hash`, so that a change of a knob of one group leaves the others' inputs equal.
+
+mod groups;
+mod registry;
+
+pub use groups::{
+    AllocateOptions, LegalizeOptions, LowerOptions, OptimizeOptions, ScheduleMode, ScheduleOptions,
+};
+pub use registry::{Group, KNOBS, Knob, KnobError, KnobKind, Value};
+
+/// All options of one compile, apart from the chip.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Options {
+    /// Optimization level 0 to 3.
+    pub level: u8,
+    /// A value for each row of [`KNOBS`], in that order.
+    values: Vec<Value>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { level: 3, values: KNOBS.iter().map(|knob| knob.default).collect() }
+    }
+}
+
+impl Options {
+    /// The value of a knob. The name must be one of the registry.
+    pub fn get(&self, name: &str) -> Option<Value> {
+        registry::index(name).map(|index| self.values[index])
+    }
+
+    /// Sets a knob from its text, as in `--knob NAME=TEXT`.
+    ///
+    /// # Errors
+    /// An unknown name, or a text that is no value of the knob's type or outside its range.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<(), KnobError> {
+        let index = registry::index(name).ok_or_else(|| KnobError::Unknown(name.to_owned()))?;
+        self.values[index] = KNOBS[index].parse(text)?;
+        Ok(())
+    }
+
+    /// Turns a debug switch on, as in `--debug-switch NAME`. Switches are the knobs of yes or no whose default is no.
+    ///
+    /// # Errors
+    /// The name is no switch.
+    pub fn switch_on(&mut self, name: &str) -> Result<(), KnobError> {
+        let index = registry::index(name)
+            .filter(|&index| KNOBS[index].default == Value::Bool(false))
+            .ok_or_else(|| KnobError::Unknown(name.to_owned()))?;
+        self.values[index] = Value::Bool(true);
+        Ok(())
+    }
+
+    fn bool(&self, name: &str) -> bool {
+        matches!(self.get(name), Some(Value::Bool(true)))
+    }
+
+    fn number(&self, name: &str) -> u32 {
+        match self.get(name) {
+            Some(Value::Number(number)) => number,
+            _ => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_knob_changes_only_its_group() {
+        for knob in KNOBS {
+            let base = Options::default();
+            let mut changed = base.clone();
+            let text = match (knob.kind, knob.default) {
+                (KnobKind::Bool, Value::Bool(true)) => "false".to_owned(),
+                (KnobKind::Bool, _) => "true".to_owned(),
+                (KnobKind::Number(low, high), default) => {
+                    if default == Value::Number(low) {
+                        high.to_string()
+                    } else {
+                        low.to_string()
+                    }
+                }
+            };
+            changed.set(knob.name, &text).unwrap();
+            let differs = [
+                (Group::Lower, base.lower() != changed.lower()),
+                (Group::Optimize, base.optimize() != changed.optimize()),
+                (Group::Legalize, base.legalize() != changed.legalize()),
+                (Group::Schedule, base.schedule() != changed.schedule()),
+                (Group::Allocate, base.allocate() != changed.allocate()),
+            ];
+            for (group, differs) in differs {
+                assert_eq!(differs, group == knob.group, "knob {} and group {group:?}", knob.name);
+            }
+        }
+    }
+
+    #[test]
+    fn bad_knobs_are_refused() {
+        let mut options = Options::default();
+        assert_eq!(options.set("nope", "1").unwrap_err().to_string(), "there is no knob `nope`");
+        assert_eq!(
+            options.set("stall-cap", "16").unwrap_err().to_string(),
+            "`16` is no value of knob `stall-cap`: expected a number from 1 to 15"
+        );
+        assert!(options.switch_on("fmad").is_err());
+        assert!(options.switch_on("serial-deps").is_ok());
+        assert!(options.schedule().serial);
+    }
+}
