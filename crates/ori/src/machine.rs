@@ -71,6 +71,9 @@ pub enum Fixup {
     Const { base: ConstBase, offset: i32 },
     /// 24-bit offset of a shared-memory address: the variable's offset plus this one.
     SharedOffset { symbol: SymbolId, offset: i32 },
+    /// Branch target: the start of the kernel's code, where return and function addresses count from
+    /// (`RET.REL.NODEC R20`, an indirect `CALL.REL.NOINC`).
+    KernelStart,
     /// 32-bit immediate: part of the address of the instruction after the next call in this block (return address).
     ReturnAddress(AddressPart),
 }
