@@ -8,6 +8,7 @@
 //! barrier. A 64-bit quantity is two values; that they must land in an aligned pair is said by the operand that
 //! lists them, not by the values.
 
+pub mod builder;
 pub mod function;
 pub mod instruction;
 pub mod machine;
@@ -15,6 +16,7 @@ pub mod opcode;
 pub mod operand;
 pub mod value;
 
+pub use builder::{Builder, Draft};
 pub use function::{
     Block, BlockId, CallShape, Function, LocalVariable, Phi, SymbolId, SymbolKind, SymbolRef, Table,
 };

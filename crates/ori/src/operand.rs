@@ -134,6 +134,71 @@ impl Source {
         Source::plain(SourceKind::Imm(bits))
     }
 
+    /// `RZ`.
+    pub fn rz() -> Source {
+        Source::plain(SourceKind::Zero(crate::File::R))
+    }
+
+    /// `PT`.
+    pub fn pt() -> Source {
+        Source::plain(SourceKind::True(crate::File::P))
+    }
+
+    /// `!PT`.
+    pub fn not_pt() -> Source {
+        Source::pt().inverted()
+    }
+
+    /// A small integer that is part of the instruction.
+    pub fn literal(number: i64) -> Source {
+        Source::plain(SourceKind::Literal(number))
+    }
+
+    /// `c[bank][offset]`, offset in bytes.
+    pub fn constant(bank: u8, offset: i32) -> Source {
+        Source::plain(SourceKind::Const { bank, base: ConstBase::Bank, offset })
+    }
+
+    /// The same, with the arithmetic sign flipped.
+    pub fn negated(mut self) -> Source {
+        self.negate = !self.negate;
+        self
+    }
+
+    /// The same, with bits complemented or the predicate denied.
+    pub fn inverted(mut self) -> Source {
+        self.invert = !self.invert;
+        self
+    }
+
+    /// Absolute value of it; a sign it had is taken away.
+    pub fn magnitude(mut self) -> Source {
+        self.absolute = true;
+        self.negate = false;
+        self
+    }
+
+    /// The same, with a dot-suffix.
+    pub fn suffixed(mut self, suffix: oriole_sass::Mod) -> Source {
+        self.suffixes.insert(suffix);
+        self
+    }
+
+    /// The single register that the source is, without any sign, suffix or convention.
+    pub fn as_plain_value(&self) -> Option<Value> {
+        match &self.kind {
+            SourceKind::Values(values)
+                if values.len() == 1
+                    && !(self.negate || self.absolute || self.invert)
+                    && self.suffixes.is_empty()
+                    && self.fixed.is_none() =>
+            {
+                Some(values[0])
+            }
+            _ => None,
+        }
+    }
+
     /// The components that the source reads, in operand order (a memory address reads descriptor, base, uniform).
     pub fn for_each_value(&self, mut visit: impl FnMut(Value)) {
         match &self.kind {
@@ -160,5 +225,37 @@ impl Source {
             }
             _ => {}
         }
+    }
+}
+
+impl From<Value> for Source {
+    fn from(value: Value) -> Source {
+        Source::value(value)
+    }
+}
+
+impl From<[Value; 2]> for Source {
+    fn from(values: [Value; 2]) -> Source {
+        Source::values(values)
+    }
+}
+
+/// A 32-bit immediate.
+impl From<u32> for Source {
+    fn from(bits: u32) -> Source {
+        Source::imm(bits)
+    }
+}
+
+impl From<SourceKind> for Source {
+    fn from(kind: SourceKind) -> Source {
+        Source::plain(kind)
+    }
+}
+
+impl From<crate::Guard> for Source {
+    fn from(guard: crate::Guard) -> Source {
+        let source = Source::value(guard.value);
+        if guard.negated { source.inverted() } else { source }
     }
 }
