@@ -1,1 +1,23 @@
-//! Placeholder.
+//! The cubin container: the plain data of a finished module, its ELF writer, and a reader for anybody's cubins.
+//!
+//! It is here so that one place knows sections, symbols, `nv.info` attributes and relocations. No instruction
+//! is decoded here and no compiler stage is known: code is 128-bit words, facts about it come as plain data.
+
+pub mod attribute;
+mod debug_frame;
+mod elf;
+pub mod image;
+pub mod layout;
+mod notes;
+pub mod read;
+pub mod relocation;
+pub mod write;
+
+pub use attribute::{Attribute, Payload};
+pub use image::{
+    Binding, Bound, IndirectBranch, InnerFunction, KernelImage, Mbarrier, Module, Parameter, ParameterSpace,
+    Pointer, Slot, SymbolRef, TextRelocation, Tool, Variable,
+};
+pub use read::{Cubin, ReadError, read};
+pub use relocation::RelocationKind;
+pub use write::{WriteError, write};

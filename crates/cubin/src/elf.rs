@@ -1,0 +1,79 @@
+//! The numbers of the ELF container as this chip family uses them, and the little-endian byte buffer that
+//! sections are written with. Nothing about kernels enters here.
+
+pub(crate) const EI_OSABI_CUDA: u8 = 0x41;
+pub(crate) const ABI_VERSION: u8 = 8;
+pub(crate) const EM_CUDA: u16 = 190;
+pub(crate) const ET_EXEC: u16 = 2;
+
+pub(crate) const SHT_PROGBITS: u32 = 1;
+pub(crate) const SHT_SYMTAB: u32 = 2;
+pub(crate) const SHT_STRTAB: u32 = 3;
+pub(crate) const SHT_RELA: u32 = 4;
+pub(crate) const SHT_NOTE: u32 = 7;
+pub(crate) const SHT_NOBITS: u32 = 8;
+pub(crate) const SHT_REL: u32 = 9;
+pub(crate) const SHT_CUDA_INFO: u32 = 0x7000_0000;
+pub(crate) const SHT_CUDA_CALLGRAPH: u32 = 0x7000_0001;
+pub(crate) const SHT_CUDA_COMPAT: u32 = 0x7000_0086;
+
+pub(crate) const SHF_WRITE: u64 = 1;
+pub(crate) const SHF_ALLOC: u64 = 2;
+pub(crate) const SHF_EXECINSTR: u64 = 4;
+pub(crate) const SHF_INFO_LINK: u64 = 0x40;
+pub(crate) const SHF_NOTE_TOOLKIT: u64 = 0x0200_0000;
+pub(crate) const SHF_NOTE_CUDA: u64 = 0x0100_0000;
+
+pub(crate) const STT_NOTYPE: u8 = 0;
+pub(crate) const STT_OBJECT: u8 = 1;
+pub(crate) const STT_FUNC: u8 = 2;
+pub(crate) const STT_SECTION: u8 = 3;
+pub(crate) const STB_LOCAL: u8 = 0;
+pub(crate) const STB_GLOBAL: u8 = 1;
+pub(crate) const STB_WEAK: u8 = 2;
+pub(crate) const STO_MANAGED: u8 = 0x04;
+pub(crate) const STO_ENTRY: u8 = 0x10;
+pub(crate) const STO_RESERVED_SHARED: u8 = 0xa0;
+
+pub(crate) const PT_LOAD: u32 = 1;
+pub(crate) const PT_PHDR: u32 = 6;
+pub(crate) const PF_R: u32 = 4;
+pub(crate) const PF_W: u32 = 2;
+pub(crate) const PF_X: u32 = 1;
+
+/// A growing little-endian byte buffer.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Bytes(pub(crate) Vec<u8>);
+
+impl Bytes {
+    pub(crate) fn u8(&mut self, value: u8) -> &mut Self {
+        self.0.push(value);
+        self
+    }
+    pub(crate) fn u16(&mut self, value: u16) -> &mut Self {
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+    pub(crate) fn u32(&mut self, value: u32) -> &mut Self {
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+    pub(crate) fn u64(&mut self, value: u64) -> &mut Self {
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+    pub(crate) fn raw(&mut self, bytes: &[u8]) -> &mut Self {
+        self.0.extend_from_slice(bytes);
+        self
+    }
+    /// Pads with zero bytes to a multiple of `alignment`.
+    pub(crate) fn align(&mut self, alignment: usize) -> &mut Self {
+        while !self.0.len().is_multiple_of(alignment) {
+            self.0.push(0);
+        }
+        self
+    }
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+}

@@ -1,0 +1,279 @@
+//! What a finished module is before it becomes a file: kernels with their code and facts, variables, undefined
+//! functions. Plain data without behaviour; symbolic references are indices into the module's own lists, so that
+//! nothing here depends on the order of symbols in a file.
+
+use crate::RelocationKind;
+
+/// A module ready to be written.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Module {
+    /// SM number of the chip, 90 for sm_90.
+    pub sm: u16,
+    /// The `a` variant of the chip.
+    pub accelerated: bool,
+    /// SM number of the PTX `.target`; at most `sm`.
+    pub virtual_sm: u16,
+    /// Who made the file.
+    pub tool: Tool,
+    /// Kernels in source order.
+    pub kernels: Vec<KernelImage>,
+    /// Variables of user constant memory, bank 3; `Variable::offset` is theirs.
+    pub constants: Vec<Variable>,
+    /// Global variables; the writer places them, `Variable::offset` is not read.
+    pub globals: Vec<Variable>,
+    /// Undefined functions that the driver provides (`vprintf`, `malloc`, ...).
+    pub externs: Vec<String>,
+    /// The 8-byte slots of constant bank 4, in order: code reads slot `i` at `c[4][8 * i]`.
+    pub slots: Vec<Slot>,
+}
+
+/// The strings of the tool note.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Tool {
+    /// Name of the tool.
+    pub name: String,
+    /// Version line.
+    pub version: String,
+    /// Build line.
+    pub build: String,
+    /// Command line arguments.
+    pub arguments: String,
+}
+
+/// How a symbol is seen by others.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Binding {
+    /// Inside the file only.
+    Local,
+    /// `.visible`, `.extern` and kernels.
+    #[default]
+    Global,
+    /// `.weak`.
+    Weak,
+}
+
+/// Something that has an address.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SymbolRef {
+    /// `Module::kernels[i]`.
+    Kernel(usize),
+    /// `Module::globals[i]`.
+    Global(usize),
+    /// `Module::constants[i]`.
+    Constant(usize),
+    /// `Module::externs[i]`.
+    Extern(usize),
+}
+
+/// An 8-byte slot of constant bank 4 that the loader fills with an address.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Slot {
+    /// What it points to.
+    pub target: SymbolRef,
+    /// Bytes added to the address.
+    pub addend: i64,
+}
+
+/// A variable of global or constant memory.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Variable {
+    /// Name.
+    pub name: String,
+    /// Binding of its symbol.
+    pub binding: Binding,
+    /// `.attribute(.managed)`.
+    pub managed: bool,
+    /// Size in bytes.
+    pub size: u64,
+    /// Alignment in bytes.
+    pub alignment: u64,
+    /// Offset in bank 3; constants only.
+    pub offset: u64,
+    /// Initial bytes, at most `size` of them (the rest is zero); `None` puts a global into zeroed memory.
+    pub bytes: Option<Vec<u8>>,
+    /// Addresses inside the initial bytes.
+    pub pointers: Vec<Pointer>,
+}
+
+/// An address inside an initialiser, 8 bytes wide.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Pointer {
+    /// Offset in the variable.
+    pub offset: u64,
+    /// What it points to.
+    pub target: SymbolRef,
+    /// Bytes added to the address.
+    pub addend: i64,
+    /// A generic address instead of one of the target's own space.
+    pub generic: bool,
+}
+
+/// A kernel: its code with all cloned functions and helpers, and the facts the driver and the tools ask for.
+///
+/// Offsets of instructions are bytes from the start of the kernel's text.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct KernelImage {
+    /// Name.
+    pub name: String,
+    /// Binding of its symbol.
+    pub binding: Binding,
+    /// Instruction words, without the closing self branch and padding: the writer adds those.
+    pub code: Vec<u128>,
+    /// Cloned callees and helpers inside the code, by ascending offset.
+    pub functions: Vec<InnerFunction>,
+    /// General registers used: the highest number and one.
+    pub registers: u32,
+    /// Bytes of the kernel's own stack frame.
+    pub frame_size: u32,
+    /// Offset of the first instruction at which the frame is set up; for unwinding.
+    pub frame_established_at: u32,
+    /// Bytes of the frame and the deepest call chain; `None` where recursion hides it.
+    pub stack_size: Option<u32>,
+    /// Named barriers used: the highest number and one.
+    pub barriers: u8,
+    /// Bytes of static shared variables, without the reserved part; `None` if no shared memory is used at all,
+    /// `Some(0)` if only dynamic shared memory is.
+    pub shared_size: Option<u32>,
+    /// Largest alignment of the shared variables in bytes.
+    pub shared_alignment: u32,
+    /// Parameters in order.
+    pub parameters: Vec<Parameter>,
+    /// Bytes of all parameters, without tail padding.
+    pub parameter_size: u32,
+    /// Constant bank 2 of the kernel: branch tables and literals.
+    pub constant2: Vec<u8>,
+    /// Cap on registers (`.maxnreg`, or derived from `.minnctapersm`); `None` for none.
+    pub max_registers: Option<u16>,
+    /// `.maxntid`, `.reqntid` or neither.
+    pub bound: Bound,
+    /// `.reqnctapercluster`.
+    pub cluster_size: Option<[u32; 3]>,
+    /// `.explicitcluster`.
+    pub explicit_cluster: bool,
+    /// `.maxclusterrank`.
+    pub max_cluster_rank: Option<u32>,
+    /// `.blocksareclusters`.
+    pub blocks_are_clusters: bool,
+    /// Offsets of all `EXIT` instructions.
+    pub exits: Vec<u32>,
+    /// Offset and mask of each cooperative-group instruction: `u32::MAX` for a full or immediate mask, else
+    /// `0x0500_0000 | register`.
+    pub coop_groups: Vec<(u32, u32)>,
+    /// Offsets of warp-wide instructions that the compiler introduced.
+    pub warp_wide: Vec<u32>,
+    /// Indexed branches and their targets.
+    pub indirect_branches: Vec<IndirectBranch>,
+    /// The code contains a call.
+    pub has_call: bool,
+    /// Undefined functions called: indices into `Module::externs`.
+    pub externs: Vec<usize>,
+    /// Offsets of the calls of undefined functions.
+    pub syscalls: Vec<u32>,
+    /// Offsets of register spill and refill instructions.
+    pub spills: Vec<u32>,
+    /// Mbarrier operations.
+    pub mbarriers: Vec<Mbarrier>,
+    /// Mbarrier initialisations.
+    pub mbarrier_count: u16,
+    /// `setmaxnreg` occurs.
+    pub reconfigures_registers: bool,
+    /// Sparse-matrix mask of the attribute of that name; 0 as a rule.
+    pub sparse_mma_mask: u16,
+    /// Addresses that the loader writes into the code.
+    pub relocations: Vec<TextRelocation>,
+}
+
+/// A function inside the text of a kernel.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct InnerFunction {
+    /// Symbol, `$kernel$function` by convention.
+    pub name: String,
+    /// Offset in bytes from the start of the text.
+    pub offset: u32,
+    /// Size in bytes. The last function's size is extended over the padding by the writer.
+    pub size: u32,
+    /// Bytes of its own stack frame.
+    pub frame_size: u32,
+    /// Lower register of the pair that holds the return offset; for unwinding.
+    pub return_register: Option<u8>,
+}
+
+/// The limit on the block that the source states.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Bound {
+    /// None.
+    #[default]
+    None,
+    /// `.maxntid`.
+    AtMost([u32; 3]),
+    /// `.reqntid`.
+    Exactly([u32; 3]),
+}
+
+/// A kernel parameter.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Parameter {
+    /// Offset from the parameter base in bytes.
+    pub offset: u32,
+    /// Size in bytes.
+    pub size: u32,
+    /// Stated alignment of what a `.ptr` parameter points to, in bytes; 0 or 1 for none.
+    pub pointee_alignment: u32,
+    /// Stated space of a `.ptr` parameter.
+    pub space: ParameterSpace,
+}
+
+/// The state space that a `.ptr` parameter names.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum ParameterSpace {
+    /// No `.ptr`.
+    #[default]
+    None,
+    /// `.local`.
+    Local,
+    /// `.shared`.
+    Shared,
+    /// `.const`.
+    Const,
+    /// `.global`.
+    Global,
+    /// `.ptr` without a space.
+    Generic,
+}
+
+/// An indexed branch.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct IndirectBranch {
+    /// Offset of the branch.
+    pub offset: u32,
+    /// Offsets of its targets.
+    pub targets: Vec<u32>,
+}
+
+/// One record of the mbarrier attribute.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Mbarrier {
+    /// Offset of the instruction.
+    pub offset: u32,
+    /// Address register, 255 for none.
+    pub register: u32,
+    /// Address offset in bytes.
+    pub displacement: u32,
+    /// Kind of operation, as numbered by the attribute.
+    pub kind: u8,
+    /// Uniform address register, 255 for none.
+    pub uniform: u8,
+}
+
+/// An address that the loader writes into an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TextRelocation {
+    /// Offset of the instruction.
+    pub offset: u32,
+    /// Which field it patches.
+    pub kind: RelocationKind,
+    /// What it points to.
+    pub target: SymbolRef,
+    /// Bytes added.
+    pub addend: i64,
+}

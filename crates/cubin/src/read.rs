@@ -1,0 +1,451 @@
+//! Reading anybody's cubin. The reader takes untrusted bytes: everything out of place is an error with a place,
+//! and no size in a file makes it allocate more than the file holds.
+
+use crate::attribute::{self, Attribute, Payload, code};
+use crate::elf::*;
+use crate::image::{Bound, IndirectBranch, Parameter, ParameterSpace};
+use crate::relocation::RelocationKind;
+use object::LittleEndian;
+use object::elf::FileHeader64;
+use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, Sym};
+
+/// A cubin, taken apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cubin {
+    /// SM number of the chip.
+    pub sm: u16,
+    /// Made for the `a` variant of the chip.
+    pub accelerated: bool,
+    /// SM number of the PTX target, where the note is there.
+    pub virtual_sm: Option<u16>,
+    /// All sections; index 0 is the empty one of the format.
+    pub sections: Vec<Section>,
+    /// The symbol table; index 0 is the empty one of the format.
+    pub symbols: Vec<Symbol>,
+    /// Attributes of the module.
+    pub info: Vec<Attribute>,
+    /// Kernels in the order of the file.
+    pub kernels: Vec<Kernel>,
+}
+
+/// A section.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Section {
+    /// Name.
+    pub name: String,
+    /// Type number.
+    pub kind: u32,
+    /// Flags.
+    pub flags: u64,
+    /// Link field.
+    pub link: u32,
+    /// Info field.
+    pub info: u32,
+    /// Alignment in bytes.
+    pub alignment: u64,
+    /// Size in memory in bytes.
+    pub size: u64,
+    /// Bytes in the file; empty for a section without.
+    pub data: Vec<u8>,
+    /// Relocations that apply to this section, in the order of the file.
+    pub relocations: Vec<Relocation>,
+}
+
+/// A symbol.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Symbol {
+    /// Name.
+    pub name: String,
+    /// Type number: 1 object, 2 function, 3 section.
+    pub kind: u8,
+    /// Binding number: 0 local, 1 global, 2 weak.
+    pub binding: u8,
+    /// The `st_other` byte.
+    pub other: u8,
+    /// Index of its section, 0 for undefined.
+    pub section: usize,
+    /// Offset in the section in bytes.
+    pub value: u64,
+    /// Size in bytes.
+    pub size: u64,
+}
+
+/// A relocation of a section.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Relocation {
+    /// Offset in the section in bytes.
+    pub offset: u64,
+    /// Number of its kind.
+    pub number: u32,
+    /// Index of the symbol.
+    pub symbol: usize,
+    /// Bytes added to the symbol's address.
+    pub addend: i64,
+}
+
+impl Relocation {
+    /// Its kind, if that is a known one.
+    pub fn kind(&self) -> Option<RelocationKind> {
+        RelocationKind::from_number(self.number)
+    }
+}
+
+/// A kernel of the file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Kernel {
+    /// Name.
+    pub name: String,
+    /// Index of its symbol.
+    pub symbol: usize,
+    /// Index of its text section.
+    pub text: usize,
+    /// All instruction words of the section, padding included.
+    pub code: Vec<u128>,
+    /// Functions inside the text: indices of symbols, by ascending offset.
+    pub functions: Vec<usize>,
+    /// Attributes of the kernel.
+    pub info: Vec<Attribute>,
+    /// General registers.
+    pub registers: u32,
+    /// Bytes of its own stack frame.
+    pub frame_size: u32,
+    /// Bytes of frame and call chain, if known.
+    pub stack_size: Option<u32>,
+    /// Named barriers.
+    pub barriers: u8,
+    /// Bytes of shared memory before any dynamic part, reserved bytes included; 0 if none is used.
+    pub shared_size: u64,
+    /// Parameters by ordinal.
+    pub parameters: Vec<Parameter>,
+    /// Offset of the parameters in bank 0.
+    pub parameter_base: u32,
+    /// Bytes of all parameters.
+    pub parameter_size: u32,
+    /// Bank 2.
+    pub constant2: Vec<u8>,
+    /// Stated limit on the block.
+    pub bound: Bound,
+    /// Cluster size stated by the kernel.
+    pub cluster_size: Option<[u32; 3]>,
+    /// Indexed branches and their targets.
+    pub indirect_branches: Vec<IndirectBranch>,
+}
+
+/// Why bytes are not a cubin that can be read.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ReadError {
+    /// The bytes are not an ELF file for this kind of machine.
+    NotACubin,
+    /// A structure of the container is broken.
+    Malformed {
+        /// Which one.
+        place: String,
+    },
+}
+
+impl std::fmt::Display for ReadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ReadError::NotACubin => write!(f, "not a cubin"),
+            ReadError::Malformed { place } => write!(f, "malformed cubin: {place}"),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+fn malformed(place: impl Into<String>) -> ReadError {
+    ReadError::Malformed { place: place.into() }
+}
+
+const LE: LittleEndian = LittleEndian;
+
+/// Takes a cubin apart.
+pub fn read(data: &[u8]) -> Result<Cubin, ReadError> {
+    let header = FileHeader64::<LittleEndian>::parse(data).map_err(|_| ReadError::NotACubin)?;
+    let ident = header.e_ident();
+    if header.e_machine(LE).0 != EM_CUDA || ident.data.0 != 1 {
+        return Err(ReadError::NotACubin);
+    }
+    let flags = header.e_flags(LE).0;
+    // Files up to format version 7 keep the SM number in the low byte of the flags.
+    let sm = if ident.os_abi.0 == EI_OSABI_CUDA { flags >> 8 & 0xffff } else { flags & 0xff } as u16;
+    let mut sections = read_sections(header, data)?;
+    let symbols = read_symbols(header, data, sections.len())?;
+    read_relocations(&mut sections, symbols.len())?;
+    let mut cubin = Cubin {
+        sm,
+        accelerated: flags & 0x800 != 0 && ident.os_abi.0 != EI_OSABI_CUDA,
+        virtual_sm: None,
+        sections,
+        symbols,
+        info: Vec::new(),
+        kernels: Vec::new(),
+    };
+    if let Some(section) = cubin.section(".nv.compat") {
+        let rows = decode(section)?;
+        cubin.accelerated = rows.iter().any(|row| row.code == 0x09 && row.payload == Payload::Byte(1));
+    }
+    if let Some(section) = cubin.section(".note.nv.cuinfo") {
+        cubin.virtual_sm = section.data.get(26..28).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
+    }
+    if let Some(section) = cubin.section(".nv.info") {
+        cubin.info = decode(section)?;
+    }
+    let mut kernels = Vec::new();
+    for index in 0..cubin.symbols.len() {
+        let symbol = &cubin.symbols[index];
+        if symbol.kind == STT_FUNC && symbol.other & STO_ENTRY != 0 && symbol.section != 0 {
+            kernels.push(read_kernel(&cubin, index)?);
+        }
+    }
+    cubin.kernels = kernels;
+    Ok(cubin)
+}
+
+fn read_sections(header: &FileHeader64<LittleEndian>, data: &[u8]) -> Result<Vec<Section>, ReadError> {
+    let table = header.sections(LE, data).map_err(|_| malformed("section headers"))?;
+    let mut sections = Vec::with_capacity(table.len());
+    for (index, entry) in table.iter().enumerate() {
+        let name = if index == 0 {
+            &[][..]
+        } else {
+            table.section_name(LE, entry).map_err(|_| malformed(format!("name of section {index}")))?
+        };
+        let name =
+            String::from_utf8(name.to_vec()).map_err(|_| malformed(format!("name of section {index}")))?;
+        let bytes = if index == 0 {
+            &[][..]
+        } else {
+            entry.data(LE, data).map_err(|_| malformed(format!("section '{name}'")))?
+        };
+        sections.push(Section {
+            kind: entry.sh_type(LE).0,
+            flags: entry.sh_flags(LE).0,
+            link: entry.sh_link(LE),
+            info: entry.sh_info(LE),
+            alignment: entry.sh_addralign(LE),
+            size: entry.sh_size(LE),
+            data: bytes.to_vec(),
+            relocations: Vec::new(),
+            name,
+        });
+    }
+    Ok(sections)
+}
+
+fn read_symbols(
+    header: &FileHeader64<LittleEndian>,
+    data: &[u8],
+    sections: usize,
+) -> Result<Vec<Symbol>, ReadError> {
+    let table = header.sections(LE, data).map_err(|_| malformed("section headers"))?;
+    let table = table
+        .symbols(LE, data, object::elf::SectionType(SHT_SYMTAB))
+        .map_err(|_| malformed("symbol table"))?;
+    let mut symbols = Vec::with_capacity(table.len());
+    for (index, entry) in table.iter().enumerate() {
+        let name = if index == 0 {
+            &[][..]
+        } else {
+            entry.name(LE, table.strings()).map_err(|_| malformed(format!("name of symbol {index}")))?
+        };
+        let section = usize::from(entry.st_shndx(LE).0);
+        if section >= sections && section < 0xff00 {
+            return Err(malformed(format!("section of symbol {index}")));
+        }
+        symbols.push(Symbol {
+            name: String::from_utf8_lossy(name).into_owned(),
+            kind: entry.st_type().0,
+            binding: entry.st_bind().0,
+            other: entry.st_other.0,
+            section: if section < sections { section } else { 0 },
+            value: entry.st_value(LE),
+            size: entry.st_size(LE),
+        });
+    }
+    Ok(symbols)
+}
+
+fn read_relocations(sections: &mut [Section], symbols: usize) -> Result<(), ReadError> {
+    for index in 0..sections.len() {
+        let section = &sections[index];
+        let target = section.info as usize;
+        let mut rows = Vec::new();
+        let endian = LE;
+        match section.kind {
+            SHT_RELA => {
+                let (entries, _) = object::pod::slice_from_bytes::<object::elf::Rela64<LittleEndian>>(
+                    &section.data,
+                    section.data.len() / 24,
+                )
+                .map_err(|()| malformed(format!("section '{}'", section.name)))?;
+                for entry in entries {
+                    rows.push(Relocation {
+                        offset: entry.r_offset(endian),
+                        number: entry.r_type(endian, false).0,
+                        symbol: entry.r_sym(endian, false) as usize,
+                        addend: entry.r_addend(endian),
+                    });
+                }
+            }
+            SHT_REL => {
+                let (entries, _) = object::pod::slice_from_bytes::<object::elf::Rel64<LittleEndian>>(
+                    &section.data,
+                    section.data.len() / 16,
+                )
+                .map_err(|()| malformed(format!("section '{}'", section.name)))?;
+                for entry in entries {
+                    rows.push(Relocation {
+                        offset: entry.r_offset(endian),
+                        number: entry.r_type(endian).0,
+                        symbol: entry.r_sym(endian) as usize,
+                        addend: 0,
+                    });
+                }
+            }
+            _ => continue,
+        }
+        if rows.iter().any(|row| row.symbol >= symbols) {
+            return Err(malformed(format!("symbol of a relocation in '{}'", section.name)));
+        }
+        let name = section.name.clone();
+        let target = sections.get_mut(target).ok_or_else(|| malformed(format!("target of '{name}'")))?;
+        if rows.iter().any(|row| row.offset >= target.size.max(1)) {
+            return Err(malformed(format!("offset of a relocation in '{name}'")));
+        }
+        target.relocations.extend(rows);
+    }
+    Ok(())
+}
+
+fn decode(section: &Section) -> Result<Vec<Attribute>, ReadError> {
+    attribute::decode(&section.data).map_err(|at| malformed(format!("'{}' at offset {at:#x}", section.name)))
+}
+
+impl Cubin {
+    /// The first section of this name.
+    pub fn section(&self, name: &str) -> Option<&Section> {
+        self.sections.iter().find(|section| section.name == name)
+    }
+
+    /// The kernel of this name.
+    pub fn kernel(&self, name: &str) -> Option<&Kernel> {
+        self.kernels.iter().find(|kernel| kernel.name == name)
+    }
+
+    /// The value that the module's attributes of one code give for a symbol.
+    fn module_value(&self, code: u8, symbol: usize) -> Option<u32> {
+        self.info.iter().filter(|row| row.code == code).find_map(|row| match row.to_words()[..] {
+            [owner, value] if owner as usize == symbol => Some(value),
+            _ => None,
+        })
+    }
+}
+
+fn three(row: &Attribute) -> Option<[u32; 3]> {
+    row.to_words().try_into().ok()
+}
+
+fn read_kernel(cubin: &Cubin, symbol: usize) -> Result<Kernel, ReadError> {
+    let own = &cubin.symbols[symbol];
+    let name = own.name.clone();
+    let text = &cubin.sections[own.section];
+    if text.data.len() % 16 != 0 {
+        return Err(malformed(format!("size of '{}'", text.name)));
+    }
+    let code: Vec<u128> = text
+        .data
+        .chunks_exact(16)
+        .map(|chunk| chunk.iter().rev().fold(0u128, |word, &byte| word << 8 | u128::from(byte)))
+        .collect();
+    let mut functions: Vec<usize> = (0..cubin.symbols.len())
+        .filter(|&index| {
+            let other = &cubin.symbols[index];
+            index != symbol && other.kind == STT_FUNC && other.section == own.section
+        })
+        .collect();
+    functions.sort_by_key(|&index| cubin.symbols[index].value);
+    let info = match cubin.section(&format!(".nv.info.{name}")) {
+        Some(section) => decode(section)?,
+        None => Vec::new(),
+    };
+    let mut kernel = Kernel {
+        symbol,
+        text: own.section,
+        code,
+        functions,
+        registers: cubin.module_value(code::REGCOUNT, symbol).unwrap_or(text.info >> 24),
+        frame_size: cubin.module_value(code::FRAME_SIZE, symbol).unwrap_or(0),
+        stack_size: cubin.module_value(code::MIN_STACK_SIZE, symbol),
+        barriers: 0,
+        shared_size: cubin.section(&format!(".nv.shared.{name}")).map_or(0, |section| section.size),
+        parameters: Vec::new(),
+        parameter_base: 0,
+        parameter_size: 0,
+        constant2: cubin
+            .section(&format!(".nv.constant2.{name}"))
+            .map_or(Vec::new(), |section| section.data.clone()),
+        bound: Bound::None,
+        cluster_size: None,
+        indirect_branches: Vec::new(),
+        info: Vec::new(),
+        name,
+    };
+    let mut parameters: Vec<(u32, Parameter)> = Vec::new();
+    for row in &info {
+        let words = row.to_words();
+        match (row.code, &words[..]) {
+            (code::NUM_BARRIERS, [count]) => kernel.barriers = *count as u8,
+            (code::CBANK_PARAM_SIZE, [size]) => kernel.parameter_size = *size,
+            (code::PARAM_CBANK, [_, place]) => kernel.parameter_base = place & 0xffff,
+            (code::MAX_THREADS, _) => kernel.bound = three(row).map_or(Bound::None, Bound::AtMost),
+            (code::REQNTID, _) => kernel.bound = three(row).map_or(Bound::None, Bound::Exactly),
+            (code::CTA_PER_CLUSTER, _) => kernel.cluster_size = three(row),
+            (code::KPARAM_INFO, [_, place, word]) => {
+                let bits = (word >> 18, word & 0xff, word >> 8 & 0xf);
+                parameters.push(parameter(*place, bits));
+            }
+            (code::KPARAM_INFO_V2, [_, place, word]) => {
+                let bits = (word & 0xffff, word >> 16 & 0xff, word >> 24 & 0xf);
+                parameters.push(parameter(*place, bits));
+            }
+            (code::INDIRECT_BRANCH_TARGETS, words) => {
+                kernel.indirect_branches.extend(
+                    branches(words)
+                        .ok_or_else(|| malformed(format!("branch targets of '{}'", kernel.name)))?,
+                );
+            }
+            _ => {}
+        }
+    }
+    parameters.sort_by_key(|entry| entry.0);
+    kernel.parameters = parameters.into_iter().map(|entry| entry.1).collect();
+    kernel.info = info;
+    Ok(kernel)
+}
+
+/// A parameter from its ordinal and offset word, and (size, logarithm of the pointee alignment, space).
+fn parameter(place: u32, (size, logarithm, space): (u32, u32, u32)) -> (u32, Parameter) {
+    let space = match space {
+        1 => ParameterSpace::Local,
+        2 => ParameterSpace::Shared,
+        3 => ParameterSpace::Const,
+        4 => ParameterSpace::Global,
+        5 => ParameterSpace::Generic,
+        _ => ParameterSpace::None,
+    };
+    let pointee_alignment = if logarithm == 0 { 0 } else { 1u32.checked_shl(logarithm).unwrap_or(0) };
+    (place & 0xffff, Parameter { offset: place >> 16, size, pointee_alignment, space })
+}
+
+fn branches(mut words: &[u32]) -> Option<Vec<IndirectBranch>> {
+    let mut out = Vec::new();
+    while !words.is_empty() {
+        let (head, rest) = words.split_at_checked(3)?;
+        let (targets, rest) = rest.split_at_checked(head[2] as usize)?;
+        out.push(IndirectBranch { offset: head[0], targets: targets.to_vec() });
+        words = rest;
+    }
+    Some(out)
+}

@@ -1,0 +1,76 @@
+//! The relocations that cubins of this era carry: number, name, and the bits of the 128-bit word (or of the
+//! data) that they patch. One row is one fact.
+
+/// Kind of a relocation, by its number in the file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[repr(u32)]
+pub enum RelocationKind {
+    /// 64 bits of data: the address in its own space.
+    Abs64 = 2,
+    /// 64 bits of data: the generic address.
+    Generic64 = 4,
+    /// Instruction bits 32..64: a 32-bit address.
+    Abs32 = 55,
+    /// Instruction bits 32..64: the low half.
+    Abs32Lo = 56,
+    /// Instruction bits 32..64: the high half.
+    Abs32Hi = 57,
+    /// Instruction bits 32..48: an offset in constant memory.
+    Abs16 = 59,
+    /// Constant-bank field: byte offset at 38..54, bank at 54..59.
+    ConstField = 66,
+    /// Instruction bits 40..64: a shared-memory offset.
+    Abs24 = 74,
+    /// Split branch target: low byte of the address in units of 4 at 16..24, the rest at 34..81.
+    BranchAbs = 75,
+}
+
+/// Row: kind, name as NVIDIA's tools print it.
+const ROWS: [(RelocationKind, &str); 9] = [
+    (RelocationKind::Abs64, "R_CUDA_64"),
+    (RelocationKind::Generic64, "R_CUDA_G64"),
+    (RelocationKind::Abs32, "R_CUDA_ABS32_32"),
+    (RelocationKind::Abs32Lo, "R_CUDA_ABS32_LO_32"),
+    (RelocationKind::Abs32Hi, "R_CUDA_ABS32_HI_32"),
+    (RelocationKind::Abs16, "R_CUDA_ABS16_32"),
+    (RelocationKind::ConstField, "R_CUDA_CONST_FIELD21_38"),
+    (RelocationKind::Abs24, "R_CUDA_ABS24_40"),
+    (RelocationKind::BranchAbs, "R_CUDA_ABS55_16_34"),
+];
+
+impl RelocationKind {
+    /// The number in the file.
+    pub fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// The kind with this number, if it is one of the known rows.
+    pub fn from_number(number: u32) -> Option<RelocationKind> {
+        ROWS.iter().map(|row| row.0).find(|kind| kind.number() == number)
+    }
+
+    /// The name that NVIDIA's tools print.
+    pub fn name(self) -> &'static str {
+        ROWS.iter().find(|row| row.0 == self).map_or("", |row| row.1)
+    }
+
+    /// The instruction word with the resolved value written into the field; data relocations leave it alone.
+    pub fn patch(self, word: u128, value: u64) -> u128 {
+        let field = |word: u128, low: u32, width: u32, value: u64| {
+            let mask = ((1u128 << width) - 1) << low;
+            (word & !mask) | ((u128::from(value) << low) & mask)
+        };
+        match self {
+            RelocationKind::Abs64 | RelocationKind::Generic64 => word,
+            RelocationKind::Abs32 | RelocationKind::Abs32Lo => field(word, 32, 32, value),
+            RelocationKind::Abs32Hi => field(word, 32, 32, value >> 32),
+            RelocationKind::Abs16 => field(word, 32, 16, value),
+            RelocationKind::ConstField => field(word, 38, 16, value),
+            RelocationKind::Abs24 => field(word, 40, 24, value),
+            RelocationKind::BranchAbs => {
+                let units = value >> 2;
+                field(field(word, 16, 8, units), 34, 47, units >> 8)
+            }
+        }
+    }
+}

@@ -1,0 +1,1074 @@
+//! Writing a module as a cubin. The order of sections and symbols is fixed, so that equal modules are equal
+//! files, byte for byte.
+
+use crate::attribute::{self, Attribute, code};
+use crate::debug_frame::{self, Frame};
+use crate::elf::*;
+use crate::image::*;
+use crate::layout::{self, Landmarks, PADDING_NOP, SELF_BRANCH, TEXT_ALIGNMENT, padded_words};
+use crate::notes;
+use crate::relocation::RelocationKind;
+
+/// Why a module cannot be written.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum WriteError {
+    /// There are no rules for this SM number.
+    UnsupportedChip(u16),
+    /// A reference names an index that the module does not have.
+    BadReference {
+        /// The section or kernel with the reference.
+        place: String,
+    },
+    /// A size or offset does not fit its field or exceeds the chip's limit.
+    TooLarge {
+        /// What is too large, with the name of its owner.
+        what: String,
+        /// Its size.
+        size: u64,
+        /// The most that is possible.
+        limit: u64,
+    },
+    /// The initial bytes of a variable are more than its size.
+    BadInitializer {
+        /// Name of the variable.
+        variable: String,
+    },
+}
+
+impl std::fmt::Display for WriteError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            WriteError::UnsupportedChip(sm) => write!(f, "no container rules for sm_{sm}"),
+            WriteError::BadReference { place } => {
+                write!(f, "{place} refers to something that the module lacks")
+            }
+            WriteError::TooLarge { what, size, limit } => {
+                write!(f, "{what} has size {size:#x}, at most {limit:#x} is possible")
+            }
+            WriteError::BadInitializer { variable } => {
+                write!(f, "the initializer of '{variable}' is longer than the variable")
+            }
+        }
+    }
+}
+
+impl std::error::Error for WriteError {}
+
+struct SectionDraft {
+    name: String,
+    kind: u32,
+    flags: u64,
+    /// Link and info name sections by index into the draft list, or hold plain numbers.
+    link: Link,
+    info: Link,
+    alignment: u64,
+    entry_size: u64,
+    data: Vec<u8>,
+    /// Bytes in memory of a section without bytes in the file.
+    memory_size: u64,
+}
+
+#[derive(Clone, Copy)]
+enum Link {
+    Number(u32),
+    /// Draft section by key.
+    Section(Key),
+}
+
+/// Which section a draft is; the order of the variants is nothing, the order of drafting is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Key {
+    Names,
+    Strings,
+    Symbols,
+    DebugFrame,
+    ToolkitNote,
+    CudaNote,
+    Info,
+    Compat,
+    KernelInfo,
+    Callgraph,
+    Relocations,
+    Constant4,
+    Constant3,
+    Constant2(usize),
+    Text(usize),
+    GlobalInit,
+    Shared(usize),
+    ReservedShared,
+    Global,
+    Constant0(usize),
+}
+
+struct SymbolDraft {
+    name: String,
+    kind: u8,
+    binding: u8,
+    other: u8,
+    section: Option<Key>,
+    value: u64,
+    size: u64,
+}
+
+struct RelocationDraft {
+    offset: u64,
+    kind: RelocationKind,
+    symbol: u32,
+    addend: i64,
+}
+
+/// A string table that holds each string once.
+struct Strings {
+    bytes: Vec<u8>,
+    index: std::collections::BTreeMap<String, u32>,
+}
+
+impl Strings {
+    fn new() -> Strings {
+        Strings { bytes: vec![0], index: Default::default() }
+    }
+    fn add(&mut self, text: &str) -> u32 {
+        if text.is_empty() {
+            return 0;
+        }
+        if let Some(&at) = self.index.get(text) {
+            return at;
+        }
+        let at = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(text.as_bytes());
+        self.bytes.push(0);
+        self.index.insert(text.to_string(), at);
+        at
+    }
+}
+
+/// Writes the module as the bytes of a cubin.
+pub fn write(module: &Module) -> Result<Vec<u8>, WriteError> {
+    let landmarks = layout::landmarks(module.sm).ok_or(WriteError::UnsupportedChip(module.sm))?;
+    Writer::new(module, landmarks)?.finish()
+}
+
+struct Placed {
+    offsets: Vec<u64>,
+    size: u64,
+    alignment: u64,
+    /// Index of the section's variables in the module's list.
+    members: Vec<usize>,
+}
+
+struct Writer<'a> {
+    module: &'a Module,
+    landmarks: &'static Landmarks,
+    /// Kernels in the order of the file: the reverse of the source.
+    order: Vec<usize>,
+    initialized: Placed,
+    zeroed: Placed,
+    symbols: Vec<SymbolDraft>,
+    kernel_symbols: Vec<u32>,
+    inner_symbols: Vec<Vec<u32>>,
+    global_symbols: Vec<u32>,
+    constant_symbols: Vec<u32>,
+    extern_symbols: Vec<u32>,
+    constant0_symbols: Vec<u32>,
+    sections: Vec<(Key, SectionDraft)>,
+}
+
+fn fits(what: impl Fn() -> String, size: u64, limit: u64) -> Result<(), WriteError> {
+    if size <= limit { Ok(()) } else { Err(WriteError::TooLarge { what: what(), size, limit }) }
+}
+
+fn place(variables: &[Variable], initialized: bool) -> Placed {
+    let members: Vec<usize> =
+        (0..variables.len()).filter(|&index| variables[index].bytes.is_some() == initialized).collect();
+    let items: Vec<(u64, u64)> =
+        members.iter().map(|&index| (variables[index].size, variables[index].alignment)).collect();
+    let (offsets, size, alignment) = layout::pack(&items);
+    Placed { offsets, size, alignment, members }
+}
+
+fn binding_number(binding: Binding) -> u8 {
+    match binding {
+        Binding::Local => STB_LOCAL,
+        Binding::Global => STB_GLOBAL,
+        Binding::Weak => STB_WEAK,
+    }
+}
+
+impl<'a> Writer<'a> {
+    fn new(module: &'a Module, landmarks: &'static Landmarks) -> Result<Writer<'a>, WriteError> {
+        for kernel in &module.kernels {
+            let name = &kernel.name;
+            fits(
+                || format!("parameter space of '{name}'"),
+                u64::from(kernel.parameter_size),
+                u64::from(landmarks.parameter_limit),
+            )?;
+            fits(
+                || format!("shared data of '{name}'"),
+                u64::from(kernel.shared_size.unwrap_or(0)),
+                u64::from(landmarks.static_shared_limit),
+            )?;
+            fits(|| format!("registers of '{name}'"), u64::from(kernel.registers), 255)?;
+            fits(|| format!("code of '{name}'"), kernel.code.len() as u64 * 16, 1 << 30)?;
+            for function in &kernel.functions {
+                fits(
+                    || format!("'{}'", function.name),
+                    u64::from(function.offset) + u64::from(function.size),
+                    kernel.code.len() as u64 * 16,
+                )?;
+            }
+            for parameter in &kernel.parameters {
+                let end = u64::from(parameter.offset) + u64::from(parameter.size);
+                fits(|| format!("a parameter of '{name}'"), end, u64::from(kernel.parameter_size))?;
+            }
+            if kernel.externs.iter().any(|&index| index >= module.externs.len()) {
+                return Err(WriteError::BadReference { place: format!("kernel '{name}'") });
+            }
+        }
+        for variable in module.globals.iter().chain(&module.constants) {
+            if variable.bytes.as_ref().is_some_and(|bytes| bytes.len() as u64 > variable.size)
+                || variable.pointers.iter().any(|pointer| pointer.offset.saturating_add(8) > variable.size)
+            {
+                return Err(WriteError::BadInitializer { variable: variable.name.clone() });
+            }
+            fits(|| format!("'{}'", variable.name), variable.size, 1 << 40)?;
+            fits(|| format!("alignment of '{}'", variable.name), variable.alignment, 1 << 20)?;
+        }
+        Ok(Writer {
+            module,
+            landmarks,
+            order: (0..module.kernels.len()).rev().collect(),
+            initialized: place(&module.globals, true),
+            zeroed: place(&module.globals, false),
+            symbols: Vec::new(),
+            kernel_symbols: vec![0; module.kernels.len()],
+            inner_symbols: module.kernels.iter().map(|kernel| vec![0; kernel.functions.len()]).collect(),
+            global_symbols: vec![0; module.globals.len()],
+            constant_symbols: vec![0; module.constants.len()],
+            extern_symbols: vec![0; module.externs.len()],
+            constant0_symbols: vec![0; module.kernels.len()],
+            sections: Vec::new(),
+        })
+    }
+
+    fn text_size(&self, kernel: usize) -> u64 {
+        padded_words(self.module.kernels[kernel].code.len()) as u64 * 16
+    }
+
+    fn inner_size(&self, kernel: usize, function: usize) -> u64 {
+        let functions = &self.module.kernels[kernel].functions;
+        // The last function reaches over self branch and padding, as every byte of the text belongs to a function.
+        if function + 1 == functions.len() {
+            self.text_size(kernel).saturating_sub(u64::from(functions[function].offset))
+        } else {
+            u64::from(functions[function].size)
+        }
+    }
+
+    fn constants_size(&self) -> u64 {
+        self.module
+            .constants
+            .iter()
+            .map(|variable| variable.offset.saturating_add(variable.size))
+            .max()
+            .unwrap_or(0)
+    }
+
+    fn symbol(&mut self, draft: SymbolDraft) -> u32 {
+        self.symbols.push(draft);
+        (self.symbols.len() - 1) as u32
+    }
+
+    fn section_symbol(&mut self, name: &str, key: Key) -> u32 {
+        self.symbol(SymbolDraft {
+            name: name.into(),
+            kind: STT_SECTION,
+            binding: STB_LOCAL,
+            other: 0,
+            section: Some(key),
+            value: 0,
+            size: 0,
+        })
+    }
+
+    fn variable_symbol(&mut self, variable: &Variable, key: Key, value: u64) -> u32 {
+        self.symbol(SymbolDraft {
+            name: variable.name.clone(),
+            kind: STT_OBJECT,
+            binding: binding_number(variable.binding),
+            other: if variable.managed { STO_MANAGED } else { 0 },
+            section: Some(key),
+            value,
+            size: variable.size,
+        })
+    }
+
+    /// Draws up the symbol table. Indices are final after this.
+    fn draft_symbols(&mut self) {
+        let module = self.module;
+        self.symbol(SymbolDraft {
+            name: String::new(),
+            kind: STT_NOTYPE,
+            binding: STB_LOCAL,
+            other: 0,
+            section: None,
+            value: 0,
+            size: 0,
+        });
+        self.section_symbol(".note.nv.tkinfo", Key::ToolkitNote);
+        self.section_symbol(".note.nv.cuinfo", Key::CudaNote);
+        for kernel in self.order.clone() {
+            self.section_symbol(&format!(".text.{}", module.kernels[kernel].name), Key::Text(kernel));
+            if module.kernels[kernel].shared_size.is_some() {
+                self.section_symbol(
+                    &format!(".nv.shared.{}", module.kernels[kernel].name),
+                    Key::Shared(kernel),
+                );
+            }
+            if !module.kernels[kernel].constant2.is_empty() {
+                self.section_symbol(
+                    &format!(".nv.constant2.{}", module.kernels[kernel].name),
+                    Key::Constant2(kernel),
+                );
+            }
+        }
+        self.symbol(SymbolDraft {
+            name: ".nv.reservedSmem.offset0".into(),
+            kind: STT_OBJECT,
+            binding: STB_WEAK,
+            other: 0,
+            section: None,
+            value: 0,
+            size: 4,
+        });
+        self.symbol(SymbolDraft {
+            name: "__nv_reservedSMEM_offset_0_alias".into(),
+            kind: STT_NOTYPE,
+            binding: STB_WEAK,
+            other: STO_RESERVED_SHARED,
+            section: Some(Key::ReservedShared),
+            value: 0,
+            size: 0,
+        });
+        for (initialized, key, name) in
+            [(true, Key::GlobalInit, ".nv.global.init"), (false, Key::Global, ".nv.global")]
+        {
+            let placed = if initialized { &self.initialized } else { &self.zeroed };
+            let members: Vec<(usize, u64)> =
+                placed.members.iter().copied().zip(placed.offsets.iter().copied()).collect();
+            if members.is_empty() {
+                continue;
+            }
+            self.section_symbol(name, key);
+            for (index, offset) in members {
+                self.global_symbols[index] = self.variable_symbol(&module.globals[index], key, offset);
+            }
+        }
+        if !module.slots.is_empty() {
+            self.section_symbol(".nv.constant4", Key::Constant4);
+        }
+        if !module.constants.is_empty() {
+            self.section_symbol(".nv.constant3", Key::Constant3);
+            for (index, variable) in module.constants.iter().enumerate() {
+                self.constant_symbols[index] =
+                    self.variable_symbol(variable, Key::Constant3, variable.offset);
+            }
+        }
+        self.section_symbol(".debug_frame", Key::DebugFrame);
+        self.section_symbol(".nv.callgraph", Key::Callgraph);
+        for kernel in self.order.clone() {
+            let size = self.text_size(kernel);
+            self.kernel_symbols[kernel] = self.symbol(SymbolDraft {
+                name: module.kernels[kernel].name.clone(),
+                kind: STT_FUNC,
+                binding: binding_number(module.kernels[kernel].binding),
+                other: STO_ENTRY,
+                section: Some(Key::Text(kernel)),
+                value: 0,
+                size,
+            });
+            for (index, function) in module.kernels[kernel].functions.iter().enumerate() {
+                let size = self.inner_size(kernel, index);
+                self.inner_symbols[kernel][index] = self.symbol(SymbolDraft {
+                    name: function.name.clone(),
+                    kind: STT_FUNC,
+                    binding: STB_GLOBAL,
+                    other: 0,
+                    section: Some(Key::Text(kernel)),
+                    value: u64::from(function.offset),
+                    size,
+                });
+            }
+        }
+        for (index, name) in module.externs.iter().enumerate() {
+            self.extern_symbols[index] = self.symbol(SymbolDraft {
+                name: name.clone(),
+                kind: STT_FUNC,
+                binding: STB_GLOBAL,
+                other: 0,
+                section: None,
+                value: 0,
+                size: 0,
+            });
+        }
+        for kernel in self.order.clone() {
+            self.constant0_symbols[kernel] = self.section_symbol(
+                &format!(".nv.constant0.{}", module.kernels[kernel].name),
+                Key::Constant0(kernel),
+            );
+        }
+    }
+
+    fn resolve(&self, target: SymbolRef, place: &str) -> Result<u32, WriteError> {
+        let (list, index) = match target {
+            SymbolRef::Kernel(index) => (&self.kernel_symbols, index),
+            SymbolRef::Global(index) => (&self.global_symbols, index),
+            SymbolRef::Constant(index) => (&self.constant_symbols, index),
+            SymbolRef::Extern(index) => (&self.extern_symbols, index),
+        };
+        list.get(index).copied().ok_or_else(|| WriteError::BadReference { place: place.to_string() })
+    }
+
+    fn add(
+        &mut self,
+        key: Key,
+        name: impl Into<String>,
+        kind: u32,
+        flags: u64,
+        alignment: u64,
+        data: Vec<u8>,
+    ) -> &mut SectionDraft {
+        self.sections.push((
+            key,
+            SectionDraft {
+                name: name.into(),
+                kind,
+                flags,
+                link: Link::Number(0),
+                info: Link::Number(0),
+                alignment,
+                entry_size: 0,
+                memory_size: data.len() as u64,
+                data,
+            },
+        ));
+        let last = self.sections.len() - 1;
+        &mut self.sections[last].1
+    }
+
+    fn module_info(&self) -> Vec<Attribute> {
+        let mut rows = Vec::new();
+        let frame = |symbol: u32, size: u32| Attribute::words(code::FRAME_SIZE, [symbol, size]);
+        for (index, kernel) in self.module.kernels.iter().enumerate() {
+            rows.push(Attribute::words(code::REGCOUNT, [self.kernel_symbols[index], kernel.registers]));
+            for (function, symbol) in kernel.functions.iter().zip(&self.inner_symbols[index]) {
+                rows.push(frame(*symbol, function.frame_size));
+            }
+            rows.push(frame(self.kernel_symbols[index], kernel.frame_size));
+        }
+        for &index in &self.order {
+            if let Some(size) = self.module.kernels[index].stack_size {
+                rows.push(Attribute::words(code::MIN_STACK_SIZE, [self.kernel_symbols[index], size]));
+            }
+        }
+        rows
+    }
+
+    fn parameter_rows(&self, kernel: &KernelImage) -> Vec<Attribute> {
+        let wide = kernel.parameter_size > 4096;
+        let mut rows = Vec::new();
+        for (ordinal, parameter) in kernel.parameters.iter().enumerate().rev() {
+            let alignment = parameter.pointee_alignment.max(1).ilog2();
+            let space = match parameter.space {
+                ParameterSpace::None => 0,
+                ParameterSpace::Local => 1,
+                ParameterSpace::Shared => 2,
+                ParameterSpace::Const | ParameterSpace::Global => 4,
+                ParameterSpace::Generic => 5,
+            };
+            let (code, word) = if wide {
+                (code::KPARAM_INFO_V2, parameter.size | alignment << 16 | space << 24)
+            } else {
+                (code::KPARAM_INFO, alignment | space << 8 | 0x1f << 12 | parameter.size << 18)
+            };
+            rows.push(Attribute::words(code, [0, ordinal as u32 | parameter.offset << 16, word]));
+        }
+        rows
+    }
+
+    fn kernel_info(&self, index: usize) -> Result<Vec<Attribute>, WriteError> {
+        let kernel = &self.module.kernels[index];
+        let mut rows = Vec::new();
+        if kernel.blocks_are_clusters {
+            rows.push(Attribute::none(code::BLOCKS_ARE_CLUSTERS));
+        }
+        rows.push(Attribute::words(code::CUDA_API_VERSION, [u32::from(notes::TOOLKIT)]));
+        rows.extend(self.parameter_rows(kernel));
+        if let Some(size) = kernel.cluster_size {
+            rows.push(Attribute::words(code::CTA_PER_CLUSTER, size));
+        }
+        if let Some(rank) = kernel.max_cluster_rank {
+            rows.push(Attribute::words(code::MAX_CLUSTER_RANK, [rank]));
+        }
+        if kernel.explicit_cluster {
+            rows.push(Attribute::none(code::EXPLICIT_CLUSTER));
+        }
+        rows.push(Attribute::half(code::SPARSE_MMA_MASK, kernel.sparse_mma_mask));
+        rows.push(Attribute::half(code::MAXREG_COUNT, kernel.max_registers.unwrap_or(0xff)));
+        if kernel.barriers != 0 {
+            rows.push(Attribute::byte(code::NUM_BARRIERS, kernel.barriers));
+        }
+        if !kernel.spills.is_empty() {
+            rows.push(Attribute::words(
+                code::ANNOTATIONS,
+                kernel.spills.iter().flat_map(|&offset| [1, offset]),
+            ));
+        }
+        if !kernel.externs.is_empty() {
+            let symbols = kernel.externs.iter().map(|&index| self.extern_symbols[index]);
+            rows.push(Attribute::words(code::EXTERNS, symbols));
+        }
+        rows.push(Attribute::half(code::MERCURY_ISA_VERSION, 0x0101));
+        if kernel.reconfigures_registers {
+            rows.push(Attribute::none(code::REG_RECONFIG));
+        }
+        if !kernel.syscalls.is_empty() {
+            rows.push(Attribute::words(code::SYSCALL_OFFSETS, kernel.syscalls.iter().copied()));
+        }
+        if !kernel.warp_wide.is_empty() {
+            rows.push(Attribute::words(code::INT_WARP_WIDE_INSTR_OFFSETS, kernel.warp_wide.iter().copied()));
+        }
+        if !kernel.coop_groups.is_empty() {
+            rows.push(Attribute::words(
+                code::COOP_GROUP_MASK_REGIDS,
+                kernel.coop_groups.iter().map(|group| group.1),
+            ));
+            rows.push(Attribute::words(
+                code::COOP_GROUP_INSTR_OFFSETS,
+                kernel.coop_groups.iter().map(|group| group.0),
+            ));
+        }
+        if !kernel.mbarriers.is_empty() {
+            let words = kernel.mbarriers.iter().flat_map(|entry| {
+                let tail = u32::from(entry.kind) | 1 << 8 | u32::from(entry.uniform) << 16;
+                [entry.offset, entry.register, entry.displacement, tail]
+            });
+            rows.push(Attribute::words(code::MBARRIER_INSTR_OFFSETS, words));
+            rows.push(Attribute::half(code::NUM_MBARRIERS, kernel.mbarrier_count));
+        }
+        if !kernel.exits.is_empty() {
+            rows.push(Attribute::words(code::EXIT_INSTR_OFFSETS, kernel.exits.iter().copied()));
+        }
+        if !kernel.indirect_branches.is_empty() {
+            let words = kernel.indirect_branches.iter().flat_map(|branch| {
+                [branch.offset, 0, branch.targets.len() as u32]
+                    .into_iter()
+                    .chain(branch.targets.iter().copied())
+            });
+            rows.push(Attribute::words(code::INDIRECT_BRANCH_TARGETS, words));
+        }
+        match kernel.bound {
+            Bound::None => {}
+            Bound::AtMost(size) => rows.push(Attribute::words(code::MAX_THREADS, size)),
+            Bound::Exactly(size) => rows.push(Attribute::words(code::REQNTID, size)),
+        }
+        if kernel.has_call {
+            rows.push(Attribute::words(code::CRS_STACK_SIZE, [0]));
+        }
+        if !kernel.parameters.is_empty() {
+            rows.push(Attribute::half(code::CBANK_PARAM_SIZE, kernel.parameter_size as u16));
+            let place = self.landmarks.parameter_base | kernel.parameter_size << 16;
+            rows.push(Attribute::words(code::PARAM_CBANK, [self.constant0_symbols[index], place]));
+        }
+        rows.push(Attribute::words(code::SW_WAR, [8]));
+        Ok(rows)
+    }
+
+    fn info_bytes(&self, rows: &[Attribute], owner: &str) -> Result<Vec<u8>, WriteError> {
+        let mut out = Bytes::default();
+        attribute::encode(rows, &mut out).map_err(|code| WriteError::TooLarge {
+            what: format!("attribute {code:#x} of '{owner}'"),
+            size: 0x10000,
+            limit: 0xffff,
+        })?;
+        Ok(out.0)
+    }
+
+    fn callgraph(&self) -> Vec<u8> {
+        let mut out = Bytes::default();
+        for group in 1..=4u32 {
+            out.u32(0).u32(group.wrapping_neg());
+            if group == 1 {
+                for &index in &self.order {
+                    for &callee in &self.module.kernels[index].externs {
+                        out.u32(self.kernel_symbols[index]).u32(self.extern_symbols[callee]);
+                    }
+                }
+            }
+        }
+        out.0
+    }
+
+    /// The frames of all functions and the address fields in them, as relocations.
+    fn frames(&self) -> (Vec<u8>, Vec<RelocationDraft>) {
+        let mut out = Bytes::default();
+        let mut relocations = Vec::new();
+        for &index in &self.order {
+            let kernel = &self.module.kernels[index];
+            let own_size =
+                kernel.functions.first().map_or(self.text_size(index), |first| u64::from(first.offset));
+            let mut frames = vec![Frame {
+                size: own_size,
+                frame_size: kernel.frame_size,
+                established_at: kernel.frame_established_at,
+                offset: 0,
+                return_register: None,
+            }];
+            for (position, function) in kernel.functions.iter().enumerate() {
+                frames.push(Frame {
+                    size: self.inner_size(index, position),
+                    frame_size: function.frame_size,
+                    established_at: 0,
+                    offset: u64::from(function.offset),
+                    return_register: function.return_register,
+                });
+            }
+            for frame in &frames {
+                for field in debug_frame::append(&mut out, frame) {
+                    relocations.push(RelocationDraft {
+                        offset: field.at,
+                        kind: RelocationKind::Abs64,
+                        symbol: self.kernel_symbols[index],
+                        addend: field.addend as i64,
+                    });
+                }
+            }
+        }
+        (out.0, relocations)
+    }
+
+    fn relocation_section(&mut self, target: Key, target_name: &str, mut relocations: Vec<RelocationDraft>) {
+        if relocations.is_empty() {
+            return;
+        }
+        relocations.sort_by_key(|relocation| std::cmp::Reverse(relocation.offset));
+        let mut out = Bytes::default();
+        for relocation in &relocations {
+            out.u64(relocation.offset)
+                .u64(u64::from(relocation.symbol) << 32 | u64::from(relocation.kind.number()))
+                .u64(relocation.addend as u64);
+        }
+        let draft =
+            self.add(Key::Relocations, format!(".rela{target_name}"), SHT_RELA, SHF_INFO_LINK, 8, out.0);
+        draft.entry_size = 24;
+        draft.link = Link::Section(Key::Symbols);
+        draft.info = Link::Section(target);
+    }
+
+    fn variable_relocations(
+        &self,
+        place: &str,
+        variables: &[(&Variable, u64)],
+    ) -> Result<Vec<RelocationDraft>, WriteError> {
+        let mut out = Vec::new();
+        for (variable, base) in variables {
+            for pointer in &variable.pointers {
+                out.push(RelocationDraft {
+                    offset: base + pointer.offset,
+                    kind: if pointer.generic { RelocationKind::Generic64 } else { RelocationKind::Abs64 },
+                    symbol: self.resolve(pointer.target, place)?,
+                    addend: pointer.addend,
+                });
+            }
+        }
+        Ok(out)
+    }
+
+    fn image_of(size: u64, variables: &[(&Variable, u64)]) -> Vec<u8> {
+        let mut data = vec![0; size as usize];
+        for (variable, offset) in variables {
+            if let Some(bytes) = &variable.bytes {
+                data[*offset as usize..*offset as usize + bytes.len()].copy_from_slice(bytes);
+            }
+        }
+        data
+    }
+
+    fn finish(mut self) -> Result<Vec<u8>, WriteError> {
+        let module = self.module;
+        let constants_size = self.constants_size();
+        fits(|| "global constant data".into(), constants_size, u64::from(self.landmarks.constant_limit))?;
+        fits(|| "initialized global data".into(), self.initialized.size, 1 << 32)?;
+        self.draft_symbols();
+
+        self.add(Key::Names, ".shstrtab", SHT_STRTAB, 0, 1, Vec::new());
+        self.add(Key::Strings, ".strtab", SHT_STRTAB, 0, 1, Vec::new());
+        self.add(Key::Symbols, ".symtab", SHT_SYMTAB, 0, 8, Vec::new());
+        let (frames, frame_relocations) = self.frames();
+        self.add(Key::DebugFrame, ".debug_frame", SHT_PROGBITS, 0, 1, frames);
+        self.add(
+            Key::ToolkitNote,
+            ".note.nv.tkinfo",
+            SHT_NOTE,
+            SHF_NOTE_TOOLKIT,
+            4,
+            notes::toolkit_note(&module.tool),
+        );
+        let note = self.add(
+            Key::CudaNote,
+            ".note.nv.cuinfo",
+            SHT_NOTE,
+            SHF_NOTE_CUDA | SHF_INFO_LINK,
+            4,
+            notes::cuda_note(module.virtual_sm),
+        );
+        note.link = Link::Section(Key::ToolkitNote);
+        note.info = Link::Section(Key::Compat);
+        let info = self.info_bytes(&self.module_info(), "the module")?;
+        self.add(Key::Info, ".nv.info", SHT_CUDA_INFO, 0, 4, info).link = Link::Section(Key::Symbols);
+        self.add(Key::Compat, ".nv.compat", SHT_CUDA_COMPAT, 0, 4, notes::compat(module.accelerated));
+        for kernel in self.order.clone() {
+            let name = &module.kernels[kernel].name;
+            let data = self.info_bytes(&self.kernel_info(kernel)?, name)?;
+            let draft =
+                self.add(Key::KernelInfo, format!(".nv.info.{name}"), SHT_CUDA_INFO, SHF_INFO_LINK, 4, data);
+            draft.link = Link::Section(Key::Symbols);
+            draft.info = Link::Section(Key::Text(kernel));
+        }
+        let graph = self.callgraph();
+        let draft = self.add(Key::Callgraph, ".nv.callgraph", SHT_CUDA_CALLGRAPH, 0, 4, graph);
+        draft.link = Link::Section(Key::Symbols);
+        draft.entry_size = 8;
+        self.add_relocations(frame_relocations)?;
+        self.add_constants(constants_size);
+        self.add_text();
+        self.add_memory();
+        for kernel in self.order.clone() {
+            let image = &module.kernels[kernel];
+            let size = self.landmarks.parameter_base + image.parameter_size;
+            let draft = self.add(
+                Key::Constant0(kernel),
+                format!(".nv.constant0.{}", image.name),
+                SHT_PROGBITS,
+                SHF_ALLOC | SHF_INFO_LINK,
+                4,
+                vec![0; size as usize],
+            );
+            draft.info = Link::Section(Key::Text(kernel));
+        }
+        self.assemble()
+    }
+
+    fn add_relocations(&mut self, frame_relocations: Vec<RelocationDraft>) -> Result<(), WriteError> {
+        let module = self.module;
+        for kernel in self.order.clone() {
+            let image = &module.kernels[kernel];
+            let place = format!(".text.{}", image.name);
+            let mut drafts = Vec::new();
+            for relocation in &image.relocations {
+                fits(|| place.clone(), u64::from(relocation.offset) + 16, image.code.len() as u64 * 16)?;
+                drafts.push(RelocationDraft {
+                    offset: u64::from(relocation.offset),
+                    kind: relocation.kind,
+                    symbol: self.resolve(relocation.target, &place)?,
+                    addend: relocation.addend,
+                });
+            }
+            self.relocation_section(Key::Text(kernel), &place, drafts);
+        }
+        let mut slots = Vec::new();
+        for (index, slot) in module.slots.iter().enumerate() {
+            slots.push(RelocationDraft {
+                offset: index as u64 * 8,
+                kind: RelocationKind::Abs64,
+                symbol: self.resolve(slot.target, ".nv.constant4")?,
+                addend: slot.addend,
+            });
+        }
+        self.relocation_section(Key::Constant4, ".nv.constant4", slots);
+        let constants: Vec<(&Variable, u64)> =
+            module.constants.iter().map(|variable| (variable, variable.offset)).collect();
+        let relocations = self.variable_relocations(".nv.constant3", &constants)?;
+        self.relocation_section(Key::Constant3, ".nv.constant3", relocations);
+        let relocations = self.variable_relocations(".nv.global.init", &self.initialized_variables())?;
+        self.relocation_section(Key::GlobalInit, ".nv.global.init", relocations);
+        self.relocation_section(Key::DebugFrame, ".debug_frame", frame_relocations);
+        Ok(())
+    }
+
+    fn initialized_variables(&self) -> Vec<(&'a Variable, u64)> {
+        let module = self.module;
+        self.initialized
+            .members
+            .iter()
+            .zip(&self.initialized.offsets)
+            .map(|(&index, &offset)| (&module.globals[index], offset))
+            .collect()
+    }
+
+    fn add_constants(&mut self, constants_size: u64) {
+        let module = self.module;
+        if !module.slots.is_empty() {
+            self.add(
+                Key::Constant4,
+                ".nv.constant4",
+                SHT_PROGBITS,
+                SHF_ALLOC,
+                8,
+                vec![0; module.slots.len() * 8],
+            );
+        }
+        if !module.constants.is_empty() {
+            let variables: Vec<(&Variable, u64)> =
+                module.constants.iter().map(|variable| (variable, variable.offset)).collect();
+            let alignment =
+                module.constants.iter().map(|variable| variable.alignment).max().unwrap_or(1).max(4);
+            self.add(
+                Key::Constant3,
+                ".nv.constant3",
+                SHT_PROGBITS,
+                SHF_ALLOC,
+                alignment,
+                Self::image_of(constants_size, &variables),
+            );
+        }
+        for kernel in self.order.clone() {
+            let image = &module.kernels[kernel];
+            if !image.constant2.is_empty() {
+                let draft = self.add(
+                    Key::Constant2(kernel),
+                    format!(".nv.constant2.{}", image.name),
+                    SHT_PROGBITS,
+                    SHF_ALLOC | SHF_INFO_LINK,
+                    4,
+                    image.constant2.clone(),
+                );
+                draft.info = Link::Section(Key::Text(kernel));
+            }
+        }
+    }
+
+    fn add_text(&mut self) {
+        let module = self.module;
+        for kernel in self.order.clone() {
+            let image = &module.kernels[kernel];
+            let mut words = image.code.clone();
+            words.push(SELF_BRANCH);
+            words.resize(padded_words(image.code.len()), PADDING_NOP);
+            let data = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let symbol = self.kernel_symbols[kernel];
+            let draft = self.add(
+                Key::Text(kernel),
+                format!(".text.{}", image.name),
+                SHT_PROGBITS,
+                SHF_ALLOC | SHF_EXECINSTR,
+                TEXT_ALIGNMENT,
+                data,
+            );
+            draft.link = Link::Section(Key::Symbols);
+            draft.info = Link::Number(symbol);
+        }
+    }
+
+    fn add_memory(&mut self) {
+        let module = self.module;
+        if !self.initialized.members.is_empty() {
+            let data = Self::image_of(self.initialized.size, &self.initialized_variables());
+            let alignment = self.initialized.alignment;
+            self.add(
+                Key::GlobalInit,
+                ".nv.global.init",
+                SHT_PROGBITS,
+                SHF_WRITE | SHF_ALLOC,
+                alignment,
+                data,
+            );
+        }
+        let shared: Vec<usize> = self
+            .order
+            .iter()
+            .copied()
+            .filter(|&kernel| module.kernels[kernel].shared_size.is_some())
+            .collect();
+        let add_shared = |writer: &mut Self, kernel: usize| {
+            let image = &module.kernels[kernel];
+            let size =
+                u64::from(writer.landmarks.reserved_shared) + u64::from(image.shared_size.unwrap_or(0));
+            let draft = writer.add(
+                Key::Shared(kernel),
+                format!(".nv.shared.{}", image.name),
+                SHT_NOBITS,
+                SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK,
+                u64::from(image.shared_alignment.max(1)),
+                Vec::new(),
+            );
+            draft.memory_size = size;
+            draft.info = Link::Section(Key::Text(kernel));
+        };
+        // The first kernel's shared memory goes before the reserved part, that of the others after the globals.
+        let (first, rest): (Vec<usize>, Vec<usize>) =
+            shared.into_iter().partition(|kernel| Some(kernel) == self.order.first());
+        for kernel in first {
+            add_shared(self, kernel);
+        }
+        self.add(
+            Key::ReservedShared,
+            ".nv.shared.reserved.0",
+            SHT_NOBITS,
+            SHF_WRITE | SHF_ALLOC,
+            1,
+            Vec::new(),
+        );
+        if !self.zeroed.members.is_empty() {
+            let (size, alignment) = (self.zeroed.size, self.zeroed.alignment);
+            self.add(Key::Global, ".nv.global", SHT_NOBITS, SHF_WRITE | SHF_ALLOC, alignment, Vec::new())
+                .memory_size = size;
+        }
+        for kernel in rest {
+            add_shared(self, kernel);
+        }
+    }
+
+    fn index_of(&self, key: Key) -> u32 {
+        self.sections.iter().position(|section| section.0 == key).map_or(0, |position| position as u32 + 1)
+    }
+
+    fn symbol_table(&self, strings: &mut Strings) -> Vec<u8> {
+        let mut out = Bytes::default();
+        for symbol in &self.symbols {
+            let section = symbol.section.map_or(0, |key| self.index_of(key));
+            out.u32(strings.add(&symbol.name))
+                .u8(symbol.binding << 4 | symbol.kind)
+                .u8(symbol.other)
+                .u16(section as u16)
+                .u64(symbol.value)
+                .u64(symbol.size);
+        }
+        out.0
+    }
+
+    fn assemble(mut self) -> Result<Vec<u8>, WriteError> {
+        fits(|| "number of sections".into(), self.sections.len() as u64 + 1, 0xfeff)?;
+        let mut strings = Strings::new();
+        let mut names = Strings::new();
+        let table = self.symbol_table(&mut strings);
+        let name_offsets: Vec<u32> = self.sections.iter().map(|section| names.add(&section.1.name)).collect();
+        for (key, draft) in &mut self.sections {
+            let data = match key {
+                Key::Names => &names.bytes,
+                Key::Strings => &strings.bytes,
+                Key::Symbols => &table,
+                _ => continue,
+            };
+            draft.data = data.clone();
+            draft.memory_size = data.len() as u64;
+        }
+        let local_end = self
+            .symbols
+            .iter()
+            .rposition(|symbol| symbol.binding == STB_LOCAL)
+            .map_or(0, |last| last as u32 + 1);
+        for (key, draft) in &mut self.sections {
+            if *key == Key::Symbols {
+                draft.entry_size = 24;
+                draft.link = Link::Section(Key::Strings);
+                draft.info = Link::Number(local_end);
+            }
+        }
+
+        let mut file = Bytes(vec![0; 64]);
+        let mut offsets = Vec::with_capacity(self.sections.len());
+        for (_, draft) in &self.sections {
+            file.align(draft.alignment.max(1) as usize);
+            offsets.push(file.len() as u64);
+            if draft.kind != SHT_NOBITS {
+                file.raw(&draft.data);
+            }
+        }
+        file.align(8);
+        let headers_at = file.len() as u64;
+        file.raw(&[0; 64]);
+        for (position, (_, draft)) in self.sections.iter().enumerate() {
+            let number = |link: Link| match link {
+                Link::Number(number) => number,
+                Link::Section(key) => self.index_of(key),
+            };
+            file.u32(name_offsets[position])
+                .u32(draft.kind)
+                .u64(draft.flags)
+                .u64(0)
+                .u64(offsets[position])
+                .u64(draft.memory_size)
+                .u32(number(draft.link))
+                .u32(number(draft.info))
+                .u64(draft.alignment)
+                .u64(draft.entry_size);
+        }
+        let programs_at = file.len() as u64;
+        let programs = self.program_headers(&offsets, programs_at);
+        file.raw(&programs);
+        let header = self.file_header(headers_at, programs_at, programs.len() / 56);
+        file.0[..64].copy_from_slice(&header);
+        Ok(file.0)
+    }
+
+    fn file_header(&self, headers_at: u64, programs_at: u64, programs: usize) -> Vec<u8> {
+        let mut out = Bytes::default();
+        out.raw(&[0x7f, b'E', b'L', b'F', 2, 1, 1, EI_OSABI_CUDA, ABI_VERSION]).raw(&[0; 7]);
+        // The low byte 4 says: machine code only.
+        let flags = self.index_of(Key::CudaNote) << 24 | u32::from(self.module.sm) << 8 | 4;
+        out.u16(ET_EXEC).u16(EM_CUDA).u32(1).u64(0).u64(programs_at).u64(headers_at).u32(flags);
+        out.u16(64).u16(56).u16(programs as u16).u16(64).u16(self.sections.len() as u16 + 1).u16(1);
+        out.0
+    }
+
+    /// The table of program headers: itself, then one range for each kind of memory.
+    fn program_headers(&self, offsets: &[u64], table_at: u64) -> Vec<u8> {
+        // A range: flags, offset, bytes in the file, bytes in memory.
+        let mut ranges: Vec<(u32, u64, u64, u64)> = Vec::new();
+        let groups: [(u32, fn(Key) -> bool); 4] = [
+            (PF_R, |key| matches!(key, Key::Constant4 | Key::Constant3 | Key::Constant2(_))),
+            (PF_R | PF_X, |key| matches!(key, Key::Text(_))),
+            (PF_R | PF_W, |key| {
+                matches!(key, Key::GlobalInit | Key::Shared(_) | Key::ReservedShared | Key::Global)
+            }),
+            (PF_R, |key| matches!(key, Key::Constant0(_))),
+        ];
+        for (flags, belongs) in groups {
+            let members: Vec<usize> =
+                (0..self.sections.len()).filter(|&position| belongs(self.sections[position].0)).collect();
+            let Some(&first) = members.first() else { continue };
+            let start = offsets[first];
+            let in_file: Vec<usize> = members
+                .iter()
+                .copied()
+                .filter(|&position| self.sections[position].1.kind != SHT_NOBITS)
+                .collect();
+            let unstored: u64 = members
+                .iter()
+                .filter(|&&position| self.sections[position].1.kind == SHT_NOBITS)
+                .map(|&position| self.sections[position].1.memory_size)
+                .sum();
+            let mut end = in_file
+                .last()
+                .map_or(start, |&position| offsets[position] + self.sections[position].1.memory_size);
+            if flags & PF_W != 0 && !in_file.is_empty() {
+                // Zeroed memory follows in the image, so that the stored part ends where the next section starts.
+                let next = members.get(in_file.len()).map_or(end, |&position| offsets[position]);
+                end = end.max(next);
+            }
+            ranges.push((flags, start, end - start, end - start + unstored));
+        }
+        let size = (ranges.len() as u64 + 2) * 56;
+        let mut out = Bytes::default();
+        let mut row = |kind: u32, (flags, offset, stored, memory): (u32, u64, u64, u64)| {
+            out.u32(kind).u32(flags).u64(offset).u64(0).u64(0).u64(stored).u64(memory).u64(8);
+        };
+        row(PT_PHDR, (PF_R, table_at, size, size));
+        row(PT_LOAD, (PF_R, table_at, size, size));
+        for range in ranges {
+            row(PT_LOAD, range);
+        }
+        out.0
+    }
+}

@@ -1,0 +1,168 @@
+//! Laws of the container: what is written is read back, equal modules are equal bytes, and no damage to a file
+//! makes the reader panic.
+
+use oriole_cubin::*;
+
+fn sample() -> Module {
+    Module {
+        sm: 90,
+        accelerated: true,
+        virtual_sm: 90,
+        tool: Tool {
+            name: "oriole".into(),
+            version: "v".into(),
+            build: "b".into(),
+            arguments: "-arch sm_90".into(),
+        },
+        kernels: vec![
+            KernelImage {
+                name: "first".into(),
+                code: vec![0x000fc0000000000000000000000794d; 5],
+                functions: vec![InnerFunction {
+                    name: "$first$callee".into(),
+                    offset: 48,
+                    size: 32,
+                    frame_size: 8,
+                    return_register: Some(20),
+                }],
+                registers: 24,
+                frame_size: 16,
+                stack_size: Some(24),
+                barriers: 2,
+                shared_size: Some(64),
+                shared_alignment: 16,
+                parameters: vec![
+                    Parameter { offset: 0, size: 8, pointee_alignment: 16, space: ParameterSpace::Global },
+                    Parameter { offset: 8, size: 4, ..Parameter::default() },
+                ],
+                parameter_size: 12,
+                constant2: vec![1, 0, 0, 0],
+                bound: Bound::AtMost([128, 1, 1]),
+                cluster_size: Some([2, 1, 1]),
+                exits: vec![32],
+                coop_groups: vec![(16, u32::MAX)],
+                indirect_branches: vec![IndirectBranch { offset: 16, targets: vec![32, 48] }],
+                has_call: true,
+                externs: vec![0],
+                syscalls: vec![0],
+                relocations: vec![TextRelocation {
+                    offset: 16,
+                    kind: RelocationKind::Abs32Lo,
+                    target: SymbolRef::Global(1),
+                    addend: 4,
+                }],
+                ..KernelImage::default()
+            },
+            KernelImage {
+                name: "second".into(),
+                code: vec![0x794d],
+                registers: 4,
+                stack_size: Some(0),
+                ..KernelImage::default()
+            },
+        ],
+        constants: vec![Variable {
+            name: "c".into(),
+            size: 8,
+            alignment: 8,
+            offset: 0,
+            bytes: Some(vec![1, 2]),
+            ..Variable::default()
+        }],
+        globals: vec![
+            Variable { name: "zeroed".into(), size: 4, alignment: 4, ..Variable::default() },
+            Variable {
+                name: "set".into(),
+                size: 16,
+                alignment: 8,
+                bytes: Some(vec![7; 8]),
+                pointers: vec![Pointer { offset: 8, target: SymbolRef::Global(0), addend: 2, generic: true }],
+                ..Variable::default()
+            },
+        ],
+        externs: vec!["vprintf".into()],
+        slots: vec![
+            Slot { target: SymbolRef::Extern(0), addend: 0 },
+            Slot { target: SymbolRef::Global(0), addend: 0 },
+        ],
+    }
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let module = sample();
+    let bytes = write(&module).unwrap();
+    assert_eq!(bytes, write(&module).unwrap());
+    let cubin = read(&bytes).unwrap();
+    assert_eq!((cubin.sm, cubin.accelerated, cubin.virtual_sm), (90, true, Some(90)));
+    let names: Vec<&str> = cubin.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+    assert_eq!(names, ["second", "first"]);
+    let kernel = cubin.kernel("first").unwrap();
+    let image = &module.kernels[0];
+    assert_eq!(kernel.code[..5], image.code[..]);
+    assert_eq!(kernel.code.len() % 8, 0);
+    assert!(kernel.code.len() >= 5 + 1 + 8);
+    assert_eq!(
+        (kernel.registers, kernel.frame_size, kernel.stack_size, kernel.barriers),
+        (24, 16, Some(24), 2)
+    );
+    assert_eq!((kernel.shared_size, kernel.parameter_base, kernel.parameter_size), (0x440, 0x210, 12));
+    assert_eq!(kernel.parameters, image.parameters);
+    assert_eq!((kernel.bound, kernel.cluster_size), (image.bound, image.cluster_size));
+    assert_eq!(kernel.constant2, image.constant2);
+    assert_eq!(kernel.indirect_branches, image.indirect_branches);
+    assert_eq!(cubin.symbols[kernel.functions[0]].name, "$first$callee");
+    let name = |relocation: &read::Relocation| cubin.symbols[relocation.symbol].name.as_str();
+    let slots = &cubin.section(".nv.constant4").unwrap().relocations;
+    assert_eq!(
+        slots.iter().map(|row| (row.offset, name(row))).collect::<Vec<_>>(),
+        [(8, "zeroed"), (0, "vprintf")]
+    );
+    let text = &cubin.sections[kernel.text].relocations;
+    assert_eq!((text[0].kind(), name(&text[0]), text[0].addend), (Some(RelocationKind::Abs32Lo), "set", 4));
+    let initial = cubin.section(".nv.global.init").unwrap();
+    assert_eq!(initial.data, [7, 7, 7, 7, 7, 7, 7, 7, 0, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(initial.relocations[0].kind(), Some(RelocationKind::Generic64));
+    assert_eq!(cubin.section(".nv.constant3").unwrap().data, [1, 2, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(cubin.section(".nv.global").unwrap().size, 4);
+}
+
+#[test]
+fn bad_modules_are_errors() {
+    let mut module = sample();
+    module.sm = 75;
+    assert_eq!(write(&module), Err(WriteError::UnsupportedChip(75)));
+    let mut module = sample();
+    module.slots[0].target = SymbolRef::Kernel(9);
+    assert!(matches!(write(&module), Err(WriteError::BadReference { .. })));
+    let mut module = sample();
+    module.kernels[0].parameter_size = 0x9c40;
+    assert!(matches!(write(&module), Err(WriteError::TooLarge { .. })));
+    let mut module = sample();
+    module.globals[1].bytes = Some(vec![0; 17]);
+    assert!(matches!(write(&module), Err(WriteError::BadInitializer { .. })));
+}
+
+#[test]
+fn damaged_files_are_errors_not_panics() {
+    let bytes = write(&sample()).unwrap();
+    for length in 0..bytes.len() {
+        assert!(read(&bytes[..length]).is_err() || length + 56 * 7 >= bytes.len());
+    }
+    // A fixed linear congruential sequence: the same damage every time.
+    let mut state = 1u64;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as usize
+    };
+    let mut errors = 0;
+    for _ in 0..20_000 {
+        let mut copy = bytes.clone();
+        for _ in 0..1 + next() % 4 {
+            let at = next() % copy.len();
+            copy[at] = next() as u8;
+        }
+        errors += usize::from(read(&copy).is_err());
+    }
+    assert!(errors > 0);
+}
