@@ -1,3 +1,38 @@
-//! Developer commands: oracle, tidy, codegen, bench.
+//! Developer commands: `oracle` fetches NVIDIA's tools for tests, `tidy` checks the rules of the house, `codegen`
+//! regenerates tables, `bench` measures against the oracle. Nothing here is needed to build or to use Oriole.
 
-fn main() {}
+mod bench;
+mod oracle;
+mod tidy;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (command, rest) = match arguments.split_first() {
+        Some((command, rest)) => (command.as_str(), rest),
+        None => ("", &[][..]),
+    };
+    let result = match command {
+        "oracle" => oracle::run(rest),
+        "tidy" => tidy::run(rest),
+        "bench" => bench::run(rest),
+        _ => Err("usage: cargo xtask oracle | tidy | codegen | bench".to_owned()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The root of the checkout.
+fn root() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .expect("xtask lies two folders deep")
+        .to_owned()
+}

@@ -1,0 +1,213 @@
+//! Checks the rules of the house that a compiler cannot: allowed crate edges, purity, that files say what they are,
+//! that the seed map names real modules and tests, that the project speaks of itself alone.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Layers from left to right: a crate may depend only on crates of layers to its left. Stage crates of one layer never
+/// depend on each other.
+const LAYERS: &[&[&str]] = &[
+    &["chip", "diagnostics", "options"],
+    &["syntax", "sass"],
+    &["ptx", "latency", "ori"],
+    &["hir", "cubin"],
+    &["lower", "legalize", "optimize", "schedule", "regalloc", "isel", "encode", "interp", "simulate"],
+    &["pipeline"],
+    &["inputs"],
+    &["queries"],
+    &["ide"],
+    &["lsp"],
+    &["oriole"],
+];
+
+/// Edges inside a layer that the design draws: latency speaks of opcodes, Ori of machine names.
+const EXTRA_EDGES: &[(&str, &str)] = &[];
+
+const IMPURE: &[&str] = &["inputs", "queries", "ide", "lsp", "oriole"];
+const IMPURE_WORDS: &[&str] =
+    &["std::env::", "std::fs::", "std::process::", "std::time::", "std::net::", "println!", "eprintln!"];
+
+/// Runs every check and reports all findings.
+pub fn run(_arguments: &[String]) -> Result<(), String> {
+    let findings = findings(&crate::root());
+    if findings.is_empty() {
+        println!("tidy: nothing to report");
+        return Ok(());
+    }
+    Err(findings.join("\n"))
+}
+
+fn findings(root: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    check_edges(root, &mut found);
+    for file in files(&root.join("crates"), "rs").into_iter().chain(files(&root.join("tools"), "rs")) {
+        check_file(root, &file, &mut found);
+    }
+    check_seed_map(root, &mut found);
+    check_words(root, &mut found);
+    found
+}
+
+fn layer(name: &str) -> Option<usize> {
+    LAYERS.iter().position(|layer| layer.contains(&name))
+}
+
+fn check_edges(root: &Path, found: &mut Vec<String>) {
+    for (name, manifest) in manifests(root) {
+        let Some(own) = layer(&name) else {
+            found.push(format!("crates/{name}: the crate stands in no layer"));
+            continue;
+        };
+        let dependencies = section(&manifest, "[dependencies]");
+        for line in &dependencies {
+            let key = line.split(['=', '.', ' ']).next().unwrap_or("").trim();
+            if let Some(other) = key.strip_prefix("oriole-") {
+                let allowed = layer(other).is_some_and(|other| other < own)
+                    || EXTRA_EDGES.contains(&(name.as_str(), other));
+                if !allowed {
+                    found.push(format!("crates/{name}: may not depend on {other}"));
+                }
+            }
+            if key == "salsa" && !["inputs", "queries", "ide"].contains(&name.as_str()) {
+                found.push(format!("crates/{name}: salsa behind the wall"));
+            }
+        }
+        if !manifest.contains("[lints]\nworkspace = true") {
+            found.push(format!("crates/{name}: does not take the lints of the workspace"));
+        }
+    }
+}
+
+fn manifests(root: &Path) -> BTreeMap<String, String> {
+    let mut manifests = BTreeMap::new();
+    let Ok(entries) = std::fs::read_dir(root.join("crates")) else { return manifests };
+    for entry in entries.flatten() {
+        if let Ok(text) = std::fs::read_to_string(entry.path().join("Cargo.toml")) {
+            manifests.insert(entry.file_name().to_string_lossy().into_owned(), text);
+        }
+    }
+    manifests
+}
+
+fn section(manifest: &str, header: &str) -> Vec<String> {
+    manifest
+        .lines()
+        .skip_while(|line| line.trim() != header)
+        .skip(1)
+        .take_while(|line| !line.starts_with('['))
+        .filter(|line| !line.trim().is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn check_file(root: &Path, file: &Path, found: &mut Vec<String>) {
+    let Ok(text) = std::fs::read_to_string(file) else { return };
+    let shown = file.strip_prefix(root).unwrap_or(file).display().to_string();
+    if !text.starts_with("//!") {
+        found.push(format!("{shown}: does not say what it is"));
+    }
+    let name = shown.split('/').nth(1).unwrap_or("");
+    let pure = shown.starts_with("crates/")
+        && !IMPURE.contains(&name)
+        && !shown.contains("/tests/")
+        && !shown.contains("/examples/")
+        && !shown.contains("/benches/")
+        && !shown.ends_with("/tests.rs");
+    if pure {
+        let code = text.split("#[cfg(test)]").next().unwrap_or("");
+        for word in IMPURE_WORDS {
+            if code.lines().any(|line| line.contains(word) && !line.trim_start().starts_with("//")) {
+                found.push(format!("{shown}: a pure crate may not use `{word}`"));
+            }
+        }
+    }
+}
+
+/// Each row of `docs/seed-map.md` is `| seed | system | crate or later | module | test or reason |`.
+fn check_seed_map(root: &Path, found: &mut Vec<String>) {
+    let Ok(text) = std::fs::read_to_string(root.join("docs/seed-map.md")) else {
+        found.push("docs/seed-map.md is missing".to_owned());
+        return;
+    };
+    let sources: Vec<(PathBuf, String)> = files(&root.join("crates"), "rs")
+        .into_iter()
+        .filter_map(|file| std::fs::read_to_string(&file).ok().map(|text| (file, text)))
+        .collect();
+    for (number, line) in text.lines().enumerate() {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        if cells.len() < 7 || cells[1] == "seed" || cells[1].starts_with('-') {
+            continue;
+        }
+        let place = format!("docs/seed-map.md:{}", number + 1);
+        let (krate, module, test) = (cells[3], cells[4].trim_matches('`'), cells[5].trim_matches('`'));
+        if krate == "later" {
+            if test.is_empty() {
+                found.push(format!("{place}: `later` without a reason"));
+            }
+            continue;
+        }
+        if !root.join(module).exists() {
+            found.push(format!("{place}: there is no {module}"));
+        }
+        for name in test.split(',').map(|name| name.trim().trim_matches('`')).filter(|name| !name.is_empty())
+        {
+            let definition = format!("fn {name}(");
+            if !sources.iter().any(|(_, text)| text.contains(&definition)) {
+                found.push(format!("{place}: there is no test {name}"));
+            }
+        }
+    }
+}
+
+/// Words of the places where the project is worked on never enter it.
+fn check_words(root: &Path, found: &mut Vec<String>) {
+    let foreign: Vec<String> = ["/wo rk/", "/t mp/", "sha red/corpus", "farm -", "before -stop"]
+        .iter()
+        .map(|word| word.replace(' ', ""))
+        .collect();
+    let mut all = files(&root.join("crates"), "rs");
+    all.extend(files(&root.join("crates"), "md"));
+    all.extend(files(&root.join("docs"), "md"));
+    all.extend(files(&root.join("tools"), "rs"));
+    all.extend(files(&root.join("tools"), "py"));
+    all.push(root.join("README.md"));
+    for file in all {
+        let Ok(text) = std::fs::read_to_string(&file) else { continue };
+        for word in &foreign {
+            if text.contains(word.as_str()) {
+                let shown = file.strip_prefix(root).unwrap_or(&file).display();
+                found.push(format!("{shown}: speaks of `{word}`, which is no part of the project"));
+            }
+        }
+    }
+}
+
+/// All files below a folder with this extension, in order of path.
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for entry in entries.flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                if !path.ends_with("target") && !path.ends_with("node_modules") {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|found| found == extension) {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_house_is_tidy() {
+        let findings = super::findings(&crate::root());
+        assert!(findings.is_empty(), "{}", findings.join("\n"));
+    }
+}
