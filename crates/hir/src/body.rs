@@ -187,10 +187,10 @@ pub struct Instruction {
     pub modifiers: oriole_ptx::Modifiers,
     /// Types in the order written (`cvt.f32.s32` has two).
     pub types: smallvec::SmallVec<[Type; 2]>,
-    /// State space, where one is written (`ld.global`); `Generic` where the instruction takes one and none is
-    /// written; for `ld.param`/`st.param` which kind of parameter.
+    /// State space, where one is written (`ld.global`, `cvta.to.global`, `isspacep.shared`); `Generic` where the
+    /// instruction takes one and none is written; for `ld.param`/`st.param` which kind of parameter.
     pub space: Option<Space>,
-    /// A second space (`cvta.to.global` has one, `cp.async` two).
+    /// The second space of an instruction that names two (`cp.async.shared.global`).
     pub second_space: Option<Space>,
     /// `.v2` = 2, `.v4` = 4, `.v8` = 8; 1 otherwise.
     pub vector: u8,

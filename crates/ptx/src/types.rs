@@ -34,16 +34,79 @@ pub enum Type {
     S8x4,
     E4M3x2,
     E5M2x2,
+    B1,
+    U2,
+    S2,
+    U4,
+    S4,
+    E2M1,
+    E2M3,
+    E3M2,
+    E2M1x2,
+    E2M3x2,
+    E3M2x2,
+    UE8M0,
+    UE8M0x2,
 }
+
+/// Every type with its spelling, without the dot.
+const NAMES: [(Type, &str); 43] = [
+    (Type::Pred, "pred"),
+    (Type::B8, "b8"),
+    (Type::B16, "b16"),
+    (Type::B32, "b32"),
+    (Type::B64, "b64"),
+    (Type::B128, "b128"),
+    (Type::U8, "u8"),
+    (Type::U16, "u16"),
+    (Type::U32, "u32"),
+    (Type::U64, "u64"),
+    (Type::S8, "s8"),
+    (Type::S16, "s16"),
+    (Type::S32, "s32"),
+    (Type::S64, "s64"),
+    (Type::F16, "f16"),
+    (Type::F32, "f32"),
+    (Type::F64, "f64"),
+    (Type::BF16, "bf16"),
+    (Type::TF32, "tf32"),
+    (Type::E4M3, "e4m3"),
+    (Type::E5M2, "e5m2"),
+    (Type::F16x2, "f16x2"),
+    (Type::BF16x2, "bf16x2"),
+    (Type::F32x2, "f32x2"),
+    (Type::U16x2, "u16x2"),
+    (Type::S16x2, "s16x2"),
+    (Type::U8x4, "u8x4"),
+    (Type::S8x4, "s8x4"),
+    (Type::E4M3x2, "e4m3x2"),
+    (Type::E5M2x2, "e5m2x2"),
+    (Type::B1, "b1"),
+    (Type::U2, "u2"),
+    (Type::S2, "s2"),
+    (Type::U4, "u4"),
+    (Type::S4, "s4"),
+    (Type::E2M1, "e2m1"),
+    (Type::E2M3, "e2m3"),
+    (Type::E3M2, "e3m2"),
+    (Type::E2M1x2, "e2m1x2"),
+    (Type::E2M3x2, "e2m3x2"),
+    (Type::E3M2x2, "e3m2x2"),
+    (Type::UE8M0, "ue8m0"),
+    (Type::UE8M0x2, "ue8m0x2"),
+];
 
 impl Type {
     /// Width in bits; a predicate counts as 1.
     pub fn bits(self) -> u32 {
         use Type::*;
         match self {
-            Pred => 1,
-            B8 | U8 | S8 | E4M3 | E5M2 => 8,
-            B16 | U16 | S16 | F16 | BF16 | E4M3x2 | E5M2x2 => 16,
+            Pred | B1 => 1,
+            U2 | S2 => 2,
+            U4 | S4 | E2M1 => 4,
+            E2M3 | E3M2 => 6,
+            B8 | U8 | S8 | E4M3 | E5M2 | E2M1x2 | UE8M0 => 8,
+            B16 | U16 | S16 | F16 | BF16 | E4M3x2 | E5M2x2 | E2M3x2 | E3M2x2 | UE8M0x2 => 16,
             B32 | U32 | S32 | F32 | TF32 | F16x2 | BF16x2 | U16x2 | S16x2 | U8x4 | S8x4 => 32,
             B64 | U64 | S64 | F64 | F32x2 => 64,
             B128 => 128,
@@ -58,12 +121,83 @@ impl Type {
     /// True for `.s8` to `.s64` and the packed signed types.
     pub fn is_signed(self) -> bool {
         use Type::*;
-        matches!(self, S8 | S16 | S32 | S64 | S16x2 | S8x4)
+        matches!(self, S2 | S4 | S8 | S16 | S32 | S64 | S16x2 | S8x4)
     }
 
     /// True for the floating types, packed ones included.
     pub fn is_float(self) -> bool {
         use Type::*;
-        matches!(self, F16 | F32 | F64 | BF16 | TF32 | E4M3 | E5M2 | F16x2 | BF16x2 | F32x2 | E4M3x2 | E5M2x2)
+        !(self == Pred || self.is_bits() || self.is_integer())
+    }
+
+    /// True for the untyped bit strings, `.b1` to `.b128`.
+    pub fn is_bits(self) -> bool {
+        use Type::*;
+        matches!(self, B1 | B8 | B16 | B32 | B64 | B128)
+    }
+
+    /// True for the signed and unsigned integers, packed ones included.
+    pub fn is_integer(self) -> bool {
+        use Type::*;
+        self.is_signed() || matches!(self, U2 | U4 | U8 | U16 | U32 | U64 | U16x2 | U8x4)
+    }
+
+    /// True for the types that a register or a variable can be declared with.
+    pub fn is_fundamental(self) -> bool {
+        use Type::*;
+        matches!(
+            self,
+            Pred | B8
+                | B16
+                | B32
+                | B64
+                | B128
+                | U8
+                | U16
+                | U32
+                | U64
+                | S8
+                | S16
+                | S32
+                | S64
+                | F16
+                | F16x2
+                | F32
+                | F64
+        )
+    }
+
+    /// The spelling without the dot.
+    pub fn name(self) -> &'static str {
+        NAMES[self as usize].1
+    }
+
+    /// The type spelled so, without the dot.
+    pub fn from_name(name: &str) -> Option<Type> {
+        // A handful of characters decides quickly that most modifier tokens are no type.
+        if !matches!(name.as_bytes().first(), Some(b'b' | b'u' | b's' | b'f' | b'p' | b't' | b'e')) {
+            return None;
+        }
+        NAMES.iter().find(|row| row.1 == name).map(|row| row.0)
+    }
+}
+
+impl std::fmt::Display for Type {
+    /// The spelling with its dot.
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, ".{}", self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NAMES, Type};
+
+    #[test]
+    fn names_stand_in_the_order_of_the_variants() {
+        for (index, &(ty, name)) in NAMES.iter().enumerate() {
+            assert_eq!(ty as usize, index);
+            assert_eq!(Type::from_name(name), Some(ty));
+        }
     }
 }
