@@ -1,1 +1,27 @@
-//! Placeholder.
+//! How long things take: the scheduling class of each opcode, the pipe it occupies, the distances in issue cycles
+//! that the machine demands between a producer and a consumer, and which instructions report by scoreboard.
+//!
+//! It is here because the scheduler, the assignment of control words and the hazard checker must read the same
+//! numbers, each with its origin. It is data: no dependency graph, no algorithm, no virtual register may enter.
+//!
+//! All distances are issue cycles from the issue of the first instruction to the issue of the second.
+
+mod access;
+mod class;
+mod control;
+mod distance;
+mod group;
+mod resource;
+mod tables;
+
+pub use access::{Access, RegisterFile, ResultPart, Slot, accesses};
+pub use class::{Class, class};
+pub use control::{
+    SCOREBOARDS, accepts_read_barrier, accepts_write_barrier, counted_scoreboard, estimate, is_branch_like,
+    is_variable, minimum_stall, needs_read_barrier, needs_write_barrier,
+};
+pub use distance::{Distance, Guess, Model, Origin};
+pub use resource::{Resources, UNITS, Unit, resources};
+
+#[cfg(test)]
+mod tests;

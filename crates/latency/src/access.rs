@@ -1,0 +1,463 @@
+//! Which registers an instruction reads and writes, component by component, and in which role. Tuples are written
+//! by their lowest register; how many registers they span follows from opcode and modifiers by the rules here.
+//! Where a width is not certain the larger one is given: a register too many costs time, never correctness.
+
+use oriole_sass::{Instruction, Mod, Mods, Op, Operand, OperandKind};
+
+/// A register file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum RegisterFile {
+    /// `R0..R254`.
+    General,
+    /// `UR0..UR62`.
+    Uniform,
+    /// `P0..P6`.
+    Predicate,
+    /// `UP0..UP6`.
+    UniformPredicate,
+    /// `B0..B15`.
+    Barrier,
+}
+
+/// In what role an instruction reads a register; with the class it gives the distance.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Slot {
+    /// Ordinary general operand.
+    Operand,
+    /// Low half of the 64-bit addend of `IMAD.WIDE`.
+    AddendLow,
+    /// High half of it.
+    AddendHigh,
+    /// Accumulator of a matrix multiply.
+    Accumulator,
+    /// Memory address.
+    Address,
+    /// Data of a memory operation.
+    Data,
+    /// Index into a constant bank.
+    ConstantIndex,
+    /// Predicate operand.
+    Predicate,
+    /// Predicate operand of an instruction that reads it as late as a guard.
+    SlowPredicate,
+    /// Guard predicate.
+    Guard,
+    /// Uniform operand.
+    Uniform,
+    /// Uniform part of an address, or a descriptor.
+    UniformAddress,
+    /// Matrix descriptor `gdesc[UR]`.
+    MatrixDescriptor,
+    /// Uniform index or handle of a constant bank.
+    UniformIndex,
+    /// Uniform predicate operand.
+    UniformPredicate,
+    /// Uniform guard.
+    UniformGuard,
+    /// Convergence barrier.
+    Barrier,
+}
+
+/// What part of its result an instruction writes to a register.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum ResultPart {
+    /// A general register.
+    General,
+    /// The low half of a wide product.
+    Low,
+    /// The high half of a wide product.
+    High,
+    /// A predicate.
+    Predicate,
+    /// A uniform register.
+    Uniform,
+    /// A uniform predicate.
+    UniformPredicate,
+    /// A convergence barrier.
+    Barrier,
+}
+
+/// One register touched by an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Access {
+    /// It is read.
+    Read {
+        /// File.
+        file: RegisterFile,
+        /// Number in the file.
+        register: u8,
+        /// Role.
+        slot: Slot,
+    },
+    /// It is written (under a guard: perhaps).
+    Write {
+        /// File.
+        file: RegisterFile,
+        /// Number in the file.
+        register: u8,
+        /// Part of the result.
+        part: ResultPart,
+    },
+}
+
+/// How the destinations stand at the head of the operand list: predicates, then registers, then predicates again.
+struct Head {
+    lead: usize,
+    registers: usize,
+    follow: usize,
+}
+
+fn head(op: Op) -> Head {
+    use Op::*;
+    let (lead, registers, follow) = match op {
+        ISETP | FSETP | DSETP | HSETP2 | PLOP3 | CSMTEST | UISETP | UPLOP3 => (2, 0, 0),
+        FCHK | USETMAXREG => (1, 0, 0),
+        LOP3 | ULOP3 | LDG | ATOM | ATOMG | SHFL | MATCH | R2UR | ELECT | SULD | SUATOM | SUQUERY | QSPC
+        | SYNCS => (1, 1, 0),
+        TEX | TLD | TLD4 | TXD | FOOTPRINT => (1, 2, 0),
+        TXQ | TMML => (0, 2, 0),
+        IADD3 | UIADD3 | HMNMX2 | VIMNMX => (0, 1, 2),
+        IMAD | UIMAD | LEA | ULEA | UCLEA | FLO | UFLO | VABSDIFF | VABSDIFF4 | FMNMX | IPA | B2R | VOTE
+        | VOTEU => (0, 1, 1),
+        ST | STG | STL | STS | STSM | STAS | REDG | REDAS | SUST | SURED | AST | ISBEWR | ARRIVES
+        | LDGSTS | CCTL | CCTLL | CCTLT | BAR | BPT | BRA | BRX | BRXU | BSSY | BSYNC | BREAK | CALL
+        | RET | EXIT | JMP | JMX | JMXU | KILL | WARPSYNC | YIELD | NANOSLEEP | DEPBAR | MEMBAR | FENCE
+        | ERRBAR | CGAERRBAR | ENDCOLLECTIVE | PMTRIG | NOP | R2P | UR2UP | SETLMEMBASE | WARPGROUP
+        | WARPGROUPSET | USETSHMSZ | UBLKCP | UBLKPF | UBLKRED | UTMACCTL | UTMACMDFLUSH | UTMALDG
+        | UTMAPF | UTMAREDG | UTMASTG | UCGABAR_ARV | UCGABAR_WAIT | ACQBULK | PREEXIT | LDGDEPBAR
+        | SETCTAID => (0, 0, 0),
+        _ => (0, 1, 0),
+    };
+    Head { lead, registers, follow }
+}
+
+/// Registers of memory data by the size in the modifiers.
+fn data_width(mods: &Mods) -> u8 {
+    let any = |list: &[Mod]| list.iter().any(|&m| mods.has(m));
+    if any(&[Mod::_128, Mod::F32x4, Mod::F16x8, Mod::BF16x8]) {
+        4
+    } else if any(&[Mod::_64, Mod::F64, Mod::S64, Mod::U64, Mod::F32x2, Mod::F16x4, Mod::BF16x4]) {
+        2
+    } else {
+        1
+    }
+}
+
+/// Registers of a warp-group accumulator: the instruction's shape is `64 x N x K`.
+fn group_width(mods: &Mods) -> u8 {
+    let n = mods.iter().find_map(|m| {
+        let mut parts = m.name().split('x');
+        (parts.next() == Some("64")).then_some(())?;
+        let n: u16 = parts.next()?.parse().ok()?;
+        parts.next().map(|_| n)
+    });
+    let n = n.unwrap_or(256);
+    // 64 x N results over 128 threads, one or (halves) two in a register.
+    let half = mods.has(Mod::F16) && !mods.has(Mod::F32);
+    (if half { n / 4 } else { n / 2 }) as u8
+}
+
+/// Registers of the operands A, B, C (and D) of a matrix multiply.
+fn matrix_widths(op: Op, mods: &Mods) -> [u8; 3] {
+    let sparse = mods.has(Mod::SP);
+    let narrow_result = mods.has(Mod::F16) && !mods.has(Mod::F32);
+    match op {
+        Op::DMMA if mods.has(Mod::_16x8x16) => [16, 8, 8],
+        Op::DMMA if mods.has(Mod::_16x8x8) => [8, 4, 8],
+        Op::DMMA if mods.has(Mod::_16x8x4) => [4, 2, 8],
+        Op::DMMA => [2, 2, 4],
+        Op::IMMA if mods.has(Mod::_8816) || mods.has(Mod::_8832) => [1, 1, 2],
+        Op::IMMA if mods.has(Mod::_16816) && !sparse => [2, 1, 4],
+        Op::IMMA => [4, if sparse { 4 } else { 2 }, 4],
+        Op::BMMA if mods.has(Mod::_88128) => [1, 1, 2],
+        Op::BMMA if mods.has(Mod::_168128) => [2, 1, 4],
+        Op::BMMA => [4, 2, 4],
+        Op::HMMA => {
+            let small = (mods.has(Mod::_1688) || mods.has(Mod::_1684)) && !sparse;
+            let wide_input = mods.has(Mod::TF32) && mods.has(Mod::_1688);
+            let a = if small && !wide_input { 2 } else { 4 };
+            let b = if sparse {
+                4
+            } else if a == 2 {
+                1
+            } else {
+                2
+            };
+            [a, b, if narrow_result { 2 } else { 4 }]
+        }
+        _ => [4, 4, 4],
+    }
+}
+
+fn result_width(op: Op, mods: &Mods) -> u8 {
+    use Op::*;
+    match op {
+        IMAD | UIMAD if mods.has(Mod::WIDE) => 2,
+        DADD | DMUL | DFMA => 2,
+        CS2R if !mods.has(Mod::_32) => 2,
+        LEPC | ULEPC => 2,
+        HMMA | IMMA | BMMA | DMMA => matrix_widths(op, mods)[2],
+        HGMMA | IGMMA | BGMMA | QGMMA => group_width(mods),
+        LDSM => match (mods.has(Mod::_4), mods.has(Mod::_2)) {
+            (true, _) => 4,
+            (_, true) => 2,
+            _ => 1,
+        },
+        LD | LDG | LDGMC | LDL | LDS | LDC | ULDC | ATOM | ATOMG | ATOMS | SUATOM | SYNCS | LDTRAM => {
+            data_width(mods)
+        }
+        UMOV | UIADD3 | ULOP3 | USHF | USEL if mods.has(Mod::_64) => 2,
+        BMOV if mods.has(Mod::_64) => 2,
+        F2F | FRND | I2F if mods.has(Mod::F64) => 2,
+        F2I if mods.has(Mod::S64) || mods.has(Mod::U64) => 2,
+        TEX | TLD | TLD4 | TXD | TXQ | TMML | FOOTPRINT => 2,
+        SULD | SUQUERY => 4,
+        _ => 1,
+    }
+}
+
+/// Width and role of a register that stands as source number `index` (immediates counted).
+fn source(op: Op, mods: &Mods, index: usize, uniform: bool) -> (u8, Slot) {
+    use Op::*;
+    let operand = if uniform { Slot::Uniform } else { Slot::Operand };
+    match op {
+        IMAD if (mods.has(Mod::WIDE) || mods.has(Mod::HI)) && index == 2 => {
+            (2, if uniform { Slot::Uniform } else { Slot::AddendLow })
+        }
+        UIMAD if (mods.has(Mod::WIDE) || mods.has(Mod::HI)) && index == 2 => (2, operand),
+        DADD | DMUL | DFMA | DSETP => (2, operand),
+        HMMA | IMMA | BMMA | DMMA => match index {
+            0 | 1 => (matrix_widths(op, mods)[index], operand),
+            2 => (matrix_widths(op, mods)[2], Slot::Accumulator),
+            _ => (1, operand),
+        },
+        HGMMA | IGMMA | BGMMA | QGMMA => (group_width(mods).max(4), Slot::Accumulator),
+        ST | STG | STL | STS | ATOM | ATOMG | ATOMS | REDG | SUATOM | SURED | SUST | STAS | REDAS | SYNCS => {
+            let width = if matches!(op, SUST | SURED | SUATOM) { 4 } else { data_width(mods) };
+            let width = if op == SYNCS && !uniform { 1 } else { width };
+            (width, if uniform { Slot::Uniform } else { Slot::Data })
+        }
+        STSM => (
+            if mods.has(Mod::_4) {
+                4
+            } else if mods.has(Mod::_2) {
+                2
+            } else {
+                1
+            },
+            Slot::Data,
+        ),
+        TEX | TLD | TLD4 | TXD | TXQ | TMML | FOOTPRINT | SULD | SUQUERY => {
+            (if uniform { 2 } else { 4 }, if uniform { Slot::UniformAddress } else { Slot::Data })
+        }
+        F2F | F2I | FRND if mods.has(Mod::F64) => (2, operand),
+        I2F if mods.has(Mod::S64) || mods.has(Mod::U64) => (2, operand),
+        MATCH if mods.has(Mod::U64) => (2, Slot::Data),
+        ISETP | UISETP if mods.has(Mod::U64) || mods.has(Mod::S64) => (2, operand),
+        UMOV | UIADD3 | ULOP3 | USHF | USEL if mods.has(Mod::_64) => (2, operand),
+        BMOV if mods.has(Mod::_64) => (2, operand),
+        CALL | RET | BRX | BRXU | JMX | JMXU | JMP => (2, operand),
+        UBLKCP | UBLKPF | UBLKRED | UTMALDG | UTMAPF | UTMAREDG | UTMASTG => (2, Slot::UniformAddress),
+        _ => (1, operand),
+    }
+}
+
+/// Visits every register that the instruction reads and writes. A register can be visited more than once. `RZ`,
+/// `URZ`, `PT` and `UPT` are no registers.
+pub fn accesses(instruction: &Instruction, mut visit: impl FnMut(Access)) {
+    let guard = instruction.guard;
+    if guard.register < 7 {
+        let (file, slot) = if guard.uniform {
+            (RegisterFile::UniformPredicate, Slot::UniformGuard)
+        } else {
+            (RegisterFile::Predicate, Slot::Guard)
+        };
+        visit(Access::Read { file, register: guard.register, slot });
+    }
+    let op = instruction.op;
+    let mods = &instruction.mods;
+    let operands = &instruction.operands;
+    let head = head(op);
+    let is_predicate = |o: &Operand| matches!(o.kind, OperandKind::Pred(_) | OperandKind::UPred(_));
+    let is_register =
+        |o: &Operand| matches!(o.kind, OperandKind::Reg(_) | OperandKind::UReg(_) | OperandKind::Barrier(_));
+    let mut at = 0;
+    let mut destinations = 0;
+    for _ in 0..head.lead {
+        destinations += usize::from(operands.get(at + destinations).is_some_and(is_predicate));
+    }
+    at += destinations;
+    for _ in 0..head.registers {
+        at += usize::from(operands.get(at).is_some_and(is_register));
+    }
+    for _ in 0..head.follow {
+        // The last operand of a vote is what is voted on, and that of a uniform vote is no uniform predicate.
+        let source = match op {
+            Op::VOTE => at + 1 == operands.len(),
+            Op::VOTEU => operands.get(at).is_some_and(|o| matches!(o.kind, OperandKind::Pred(_))),
+            _ => false,
+        };
+        at += usize::from(!source && operands.get(at).is_some_and(is_predicate));
+    }
+    for operand in &operands[..at] {
+        write(op, mods, operand, &mut visit);
+    }
+    for (index, operand) in operands[at..].iter().enumerate() {
+        read(op, mods, index, operand, operands, &mut visit);
+    }
+}
+
+fn write(op: Op, mods: &Mods, operand: &Operand, visit: &mut impl FnMut(Access)) {
+    let width = u16::from(result_width(op, mods));
+    match operand.kind {
+        OperandKind::Reg(first) if first < 255 => {
+            let wide = op == Op::IMAD && mods.has(Mod::WIDE);
+            for k in 0..width.min(255 - u16::from(first)) {
+                let part = match (wide, k) {
+                    (false, _) => ResultPart::General,
+                    (true, 0) => ResultPart::Low,
+                    (true, _) => ResultPart::High,
+                };
+                visit(Access::Write { file: RegisterFile::General, register: first + k as u8, part });
+            }
+        }
+        OperandKind::UReg(first) if first < 63 => {
+            for k in 0..width.min(63 - u16::from(first)) {
+                let register = first + k as u8;
+                visit(Access::Write { file: RegisterFile::Uniform, register, part: ResultPart::Uniform });
+            }
+        }
+        OperandKind::Pred(register) if register < 7 => {
+            visit(Access::Write { file: RegisterFile::Predicate, register, part: ResultPart::Predicate });
+        }
+        OperandKind::UPred(register) if register < 7 => {
+            let part = ResultPart::UniformPredicate;
+            visit(Access::Write { file: RegisterFile::UniformPredicate, register, part });
+        }
+        OperandKind::Barrier(register) => {
+            visit(Access::Write { file: RegisterFile::Barrier, register, part: ResultPart::Barrier });
+        }
+        _ => {}
+    }
+}
+
+fn read(
+    op: Op,
+    mods: &Mods,
+    index: usize,
+    operand: &Operand,
+    all: &[Operand],
+    visit: &mut impl FnMut(Access),
+) {
+    let mut general = |first: u8, width: u8, slot: Slot| {
+        for k in 0..u16::from(width).min(255u16.saturating_sub(u16::from(first))) {
+            let slot = if slot == Slot::AddendLow && k == 1 { Slot::AddendHigh } else { slot };
+            visit(Access::Read { file: RegisterFile::General, register: first + k as u8, slot });
+        }
+    };
+    match operand.kind {
+        OperandKind::Reg(first) => {
+            let (width, slot) = source(op, mods, index, false);
+            general(first, width, slot);
+        }
+        OperandKind::ConstIndexed { index, .. } | OperandKind::ConstBindlessIndexed { index, .. } => {
+            general(index, 1, Slot::ConstantIndex);
+        }
+        OperandKind::Memory { base: Some(base), .. } => {
+            let long = operand.has(Mod::_64) || (mods.has(Mod::E) && !operand.has(Mod::U32));
+            let width = match op {
+                Op::STAS | Op::REDAS => 2,
+                Op::SULD | Op::SUST | Op::SUATOM | Op::SURED | Op::SUQUERY => 4,
+                // The copied-from address of an asynchronous copy is long, the shared one never.
+                Op::LDGSTS if index == 0 => 1,
+                _ if long => 2,
+                _ => 1,
+            };
+            general(base, width, Slot::Address);
+        }
+        OperandKind::Attribute { base: Some(base), .. } => general(base, 1, Slot::Address),
+        _ => {}
+    }
+    let mut uniform = |first: u8, width: u8, slot: Slot| {
+        for k in 0..u16::from(width).min(63u16.saturating_sub(u16::from(first))) {
+            visit(Access::Read { file: RegisterFile::Uniform, register: first + k as u8, slot });
+        }
+    };
+    match operand.kind {
+        OperandKind::UReg(first) => {
+            let (width, slot) = source(op, mods, index, true);
+            uniform(first, width, slot);
+        }
+        OperandKind::ConstUniformIndexed { index, .. } => uniform(index, 1, Slot::UniformIndex),
+        OperandKind::ConstBindless { handle, .. } | OperandKind::ConstBindlessIndexed { handle, .. } => {
+            uniform(handle, 2, Slot::UniformIndex);
+        }
+        OperandKind::Memory { descriptor, base, uniform: part, .. } => {
+            if let Some(descriptor) = descriptor {
+                uniform(descriptor, 2, Slot::UniformAddress);
+            }
+            if let Some(part) = part {
+                let bulk = crate::class(op, mods) == crate::Class::Bulk;
+                let width = match index {
+                    // Shared address, barrier and up to five coordinates.
+                    0 if bulk => 8,
+                    _ if bulk => 4,
+                    _ if mods.has(Mod::E)
+                        && (base.is_none() || operand.has(Mod::U32) || operand.has(Mod::_64)) =>
+                    {
+                        2
+                    }
+                    _ => 1,
+                };
+                uniform(part, width, Slot::UniformAddress);
+            }
+        }
+        OperandKind::MatrixDescriptor(first) => {
+            // With A in registers one descriptor of two registers, else one each for A and B.
+            let registers =
+                all.iter().skip(1).take_while(|o| !matches!(o.kind, OperandKind::MatrixDescriptor(_)));
+            let width = if registers.count() > 0 { 2 } else { 4 };
+            uniform(first, width, Slot::MatrixDescriptor);
+        }
+        OperandKind::Attribute { uniform: Some(part), .. } => uniform(part, 1, Slot::UniformAddress),
+        _ => {}
+    }
+    match operand.kind {
+        OperandKind::Pred(register) if register < 7 => {
+            let slot = if matches!(op, Op::VOTE | Op::VOTEU) { Slot::SlowPredicate } else { Slot::Predicate };
+            visit(Access::Read { file: RegisterFile::Predicate, register, slot });
+        }
+        OperandKind::UPred(register) if register < 7 => {
+            visit(Access::Read {
+                file: RegisterFile::UniformPredicate,
+                register,
+                slot: Slot::UniformPredicate,
+            });
+        }
+        OperandKind::Barrier(register) => {
+            visit(Access::Read { file: RegisterFile::Barrier, register, slot: Slot::Barrier });
+            let clears = op == Op::BREAK || (op == Op::BMOV && mods.has(Mod::CLEAR));
+            if clears || op == Op::BSSY {
+                visit(Access::Write { file: RegisterFile::Barrier, register, part: ResultPart::Barrier });
+            }
+        }
+        // The whole predicate file, as far as the mask says.
+        OperandKind::Symbol(_) if matches!(op, Op::P2R | Op::R2P | Op::UP2UR | Op::UR2UP) => {
+            let mask = match all.last().map(|o| o.kind) {
+                Some(OperandKind::Imm(mask)) => mask as u8,
+                _ => 0x7f,
+            };
+            let uniform = matches!(op, Op::UP2UR | Op::UR2UP);
+            let file = if uniform { RegisterFile::UniformPredicate } else { RegisterFile::Predicate };
+            for register in (0..7).filter(|n| mask >> n & 1 != 0) {
+                visit(match op {
+                    Op::P2R => Access::Read { file, register, slot: Slot::SlowPredicate },
+                    Op::UP2UR => Access::Read { file, register, slot: Slot::UniformPredicate },
+                    Op::R2P => Access::Write { file, register, part: ResultPart::Predicate },
+                    _ => Access::Write { file, register, part: ResultPart::UniformPredicate },
+                });
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,327 @@
+//! The rows and columns of the distance tables: producers (a class and what part of its result) and consumers
+//! (a class and the slot that reads). Many classes share one column.
+
+use crate::{Class, ResultPart, Slot};
+
+/// A row: what kind of result, written by what kind of instruction. Only fixed-latency results have rows.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum Producer {
+    Alu,
+    Fma,
+    Dual,
+    WideLow,
+    WideHigh,
+    WideSingle,
+    Half,
+    HalfAlu,
+    HalfMma,
+    Double,
+    Dispatch64,
+    Matrix88,
+    MatrixOne,
+    MatrixTwo,
+    Group,
+    OtherGeneral,
+    AluPredicate,
+    FmaPredicate,
+    HalfPredicate,
+    DoublePredicate,
+    OtherPredicate,
+    Uniform,
+    UniformLoad,
+    UniformMove,
+    UniformVote,
+    ToUniform,
+    OtherUniform,
+    UniformPredicate,
+    UniformVotePredicate,
+    OtherUniformPredicate,
+}
+
+/// A column: who reads it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum Consumer {
+    // General registers.
+    Alu,
+    Fma,
+    Dual,
+    Wide,
+    WideLow,
+    WideHigh,
+    Half,
+    HalfAlu,
+    HalfMma,
+    Double,
+    Matrix,
+    MatrixAccumulator,
+    MatrixDouble,
+    Group,
+    Special,
+    Address,
+    Data,
+    ConstantIndex,
+    Control,
+    OtherGeneral,
+    // Predicates.
+    AluPredicate,
+    FmaPredicate,
+    WidePredicate,
+    DoublePredicate,
+    SlowPredicate,
+    Guard,
+    // Uniform registers.
+    Uniform,
+    UniformMove,
+    VectorUniform,
+    SlowUniform,
+    MatrixDescriptor,
+    UniformIndex,
+    SyncData,
+    ControlUniform,
+    OtherUniform,
+    // Uniform predicates.
+    UniformPredicate,
+    VectorUniformPredicate,
+    UniformGuard,
+    ControlUniformPredicate,
+    OtherUniformPredicate,
+}
+
+pub const PRODUCERS: usize = Producer::OtherUniformPredicate as usize + 1;
+pub const CONSUMERS: usize = Consumer::OtherUniformPredicate as usize + 1;
+
+/// The register file that a group speaks of: pairs of different files mean nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    General,
+    Predicate,
+    Uniform,
+    UniformPredicate,
+}
+
+pub const ALL_PRODUCERS: [Producer; PRODUCERS] = {
+    use Producer::*;
+    [
+        Alu,
+        Fma,
+        Dual,
+        WideLow,
+        WideHigh,
+        WideSingle,
+        Half,
+        HalfAlu,
+        HalfMma,
+        Double,
+        Dispatch64,
+        Matrix88,
+        MatrixOne,
+        MatrixTwo,
+        Group,
+        OtherGeneral,
+        AluPredicate,
+        FmaPredicate,
+        HalfPredicate,
+        DoublePredicate,
+        OtherPredicate,
+        Uniform,
+        UniformLoad,
+        UniformMove,
+        UniformVote,
+        ToUniform,
+        OtherUniform,
+        UniformPredicate,
+        UniformVotePredicate,
+        OtherUniformPredicate,
+    ]
+};
+
+pub const ALL_CONSUMERS: [Consumer; CONSUMERS] = {
+    use Consumer::*;
+    [
+        Alu,
+        Fma,
+        Dual,
+        Wide,
+        WideLow,
+        WideHigh,
+        Half,
+        HalfAlu,
+        HalfMma,
+        Double,
+        Matrix,
+        MatrixAccumulator,
+        MatrixDouble,
+        Group,
+        Special,
+        Address,
+        Data,
+        ConstantIndex,
+        Control,
+        OtherGeneral,
+        AluPredicate,
+        FmaPredicate,
+        WidePredicate,
+        DoublePredicate,
+        SlowPredicate,
+        Guard,
+        Uniform,
+        UniformMove,
+        VectorUniform,
+        SlowUniform,
+        MatrixDescriptor,
+        UniformIndex,
+        SyncData,
+        ControlUniform,
+        OtherUniform,
+        UniformPredicate,
+        VectorUniformPredicate,
+        UniformGuard,
+        ControlUniformPredicate,
+        OtherUniformPredicate,
+    ]
+};
+
+impl Producer {
+    /// The row of a result, `None` for one that a scoreboard reports (or a convergence barrier).
+    pub fn of(class: Class, part: ResultPart) -> Option<Producer> {
+        use Producer as P;
+        Some(match (part, class) {
+            (_, Class::Special | Class::Memory | Class::Texture | Class::Bulk | Class::Sync) => return None,
+            (_, Class::Fence | Class::SpecialRegister | Class::MatrixDouble | Class::Control) => return None,
+            (ResultPart::Barrier, _) => return None,
+            (ResultPart::General | ResultPart::Low | ResultPart::High, class) => match (class, part) {
+                (Class::Alu, _) => P::Alu,
+                (Class::Fma, _) => P::Fma,
+                (Class::Dual, _) => P::Dual,
+                (Class::Wide, ResultPart::Low) => P::WideLow,
+                (Class::Wide, ResultPart::High) => P::WideHigh,
+                (Class::Wide, _) => P::WideSingle,
+                (Class::Half, _) => P::Half,
+                (Class::HalfAlu, _) => P::HalfAlu,
+                (Class::HalfMma, _) => P::HalfMma,
+                (Class::Double, _) => P::Double,
+                (Class::Dispatch64, _) => P::Dispatch64,
+                (Class::Matrix88, _) => P::Matrix88,
+                (Class::MatrixOne, _) => P::MatrixOne,
+                (Class::MatrixTwo, _) => P::MatrixTwo,
+                (Class::Group, _) => P::Group,
+                _ => P::OtherGeneral,
+            },
+            (ResultPart::Predicate, class) => match class {
+                Class::Alu => P::AluPredicate,
+                Class::Fma | Class::Wide | Class::Dual => P::FmaPredicate,
+                Class::HalfAlu => P::HalfPredicate,
+                Class::Double => P::DoublePredicate,
+                _ => P::OtherPredicate,
+            },
+            (ResultPart::Uniform, class) => match class {
+                Class::Uniform => P::Uniform,
+                Class::UniformLoad => P::UniformLoad,
+                Class::UniformMove => P::UniformMove,
+                Class::UniformVote => P::UniformVote,
+                Class::ToUniform => P::ToUniform,
+                _ => P::OtherUniform,
+            },
+            (ResultPart::UniformPredicate, class) => match class {
+                Class::Uniform => P::UniformPredicate,
+                Class::UniformVote => P::UniformVotePredicate,
+                _ => P::OtherUniformPredicate,
+            },
+        })
+    }
+
+    pub fn kind(self) -> Kind {
+        match self {
+            p if p <= Producer::OtherGeneral => Kind::General,
+            p if p <= Producer::OtherPredicate => Kind::Predicate,
+            p if p <= Producer::OtherUniform => Kind::Uniform,
+            _ => Kind::UniformPredicate,
+        }
+    }
+}
+
+impl Consumer {
+    /// The column of a reader.
+    pub fn of(class: Class, slot: Slot) -> Consumer {
+        use Consumer as C;
+        match slot {
+            Slot::Operand => match class {
+                Class::Alu => C::Alu,
+                Class::Fma => C::Fma,
+                Class::Dual => C::Dual,
+                Class::Wide => C::Wide,
+                Class::Half => C::Half,
+                Class::HalfAlu => C::HalfAlu,
+                Class::HalfMma => C::HalfMma,
+                Class::Double => C::Double,
+                Class::Matrix88 | Class::MatrixOne | Class::MatrixTwo => C::Matrix,
+                Class::MatrixDouble => C::MatrixDouble,
+                Class::Group => C::Group,
+                Class::Special | Class::ToUniform => C::Special,
+                Class::SpecialRegister => C::Special,
+                Class::Control => C::Control,
+                Class::Memory | Class::Texture | Class::Sync => C::Data,
+                _ => C::OtherGeneral,
+            },
+            Slot::AddendLow => C::WideLow,
+            Slot::AddendHigh => C::WideHigh,
+            Slot::Accumulator => match class {
+                Class::MatrixDouble => C::MatrixDouble,
+                Class::Group => C::Group,
+                _ => C::MatrixAccumulator,
+            },
+            Slot::Address => C::Address,
+            Slot::Data => C::Data,
+            Slot::ConstantIndex => C::ConstantIndex,
+            Slot::Predicate => match class {
+                Class::Alu => C::AluPredicate,
+                Class::Fma => C::FmaPredicate,
+                Class::Wide => C::WidePredicate,
+                Class::Double => C::DoublePredicate,
+                _ => C::SlowPredicate,
+            },
+            Slot::SlowPredicate => C::SlowPredicate,
+            Slot::Guard => C::Guard,
+            Slot::Uniform => match class {
+                Class::Uniform | Class::UniformLoad | Class::UniformVote => C::Uniform,
+                Class::UniformMove => C::UniformMove,
+                Class::Sync => C::SyncData,
+                Class::Double | Class::Special | Class::Memory | Class::Texture | Class::Bulk => {
+                    C::SlowUniform
+                }
+                Class::Control => C::ControlUniform,
+                Class::Alu
+                | Class::Fma
+                | Class::Dual
+                | Class::Wide
+                | Class::Half
+                | Class::HalfAlu
+                | Class::HalfMma => C::VectorUniform,
+                _ => C::OtherUniform,
+            },
+            Slot::UniformAddress => C::SlowUniform,
+            Slot::MatrixDescriptor => C::MatrixDescriptor,
+            Slot::UniformIndex => C::UniformIndex,
+            Slot::UniformPredicate => match class {
+                Class::Uniform | Class::UniformLoad | Class::UniformMove => C::UniformPredicate,
+                Class::Control => C::ControlUniformPredicate,
+                Class::Alu | Class::Fma | Class::Wide => C::VectorUniformPredicate,
+                _ => C::OtherUniformPredicate,
+            },
+            Slot::UniformGuard => C::UniformGuard,
+            // Convergence barriers are kept in order by their unit; they have no column and no row asks for them.
+            Slot::Barrier => C::OtherUniformPredicate,
+        }
+    }
+
+    pub fn kind(self) -> Kind {
+        match self {
+            c if c <= Consumer::OtherGeneral => Kind::General,
+            c if c <= Consumer::Guard => Kind::Predicate,
+            c if c <= Consumer::OtherUniform => Kind::Uniform,
+            _ => Kind::UniformPredicate,
+        }
+    }
+}
