@@ -1,0 +1,67 @@
+//! The serial mode: every instruction waits for everything before it. It is right by construction, so that it
+//! tells wrong code from wrong dependencies.
+
+use crate::words::{LONGEST_STALL, accepts_wait, nop, yields};
+use oriole_latency::{
+    Access, Model, accepts_read_barrier, accesses, class, counted_scoreboard, is_branch_like, is_variable,
+    minimum_stall, needs_read_barrier, needs_write_barrier,
+};
+use oriole_ori::MachineFunction;
+use oriole_sass::{Control, Op};
+
+/// The scoreboard that every result sets. Number 0 stays free for counted groups.
+const RESULT: u8 = 1;
+/// The scoreboard that every late read sets.
+const SOURCE: u8 = 2;
+const ALL: u8 = 1 << RESULT | 1 << SOURCE;
+
+/// Fills in all control words.
+pub fn assign(function: &mut MachineFunction, model: &Model) {
+    for block in &mut function.blocks {
+        let mut out = Vec::with_capacity(block.instructions.len());
+        for mut machine in std::mem::take(&mut block.instructions) {
+            if !accepts_wait(&machine.instruction) {
+                out.push(nop(&machine, Control { wait_mask: ALL, stall: 2, ..Control::NEUTRAL }));
+            }
+            let instruction = &mut machine.instruction;
+            let (op, mods) = (instruction.op, &instruction.mods);
+            let class = class(op, mods);
+            let mut longest = 0;
+            accesses(instruction, |access| {
+                if let Access::Write { part, .. } = access {
+                    longest = longest.max(model.longest(class, part).unwrap_or(0));
+                }
+            });
+            let stall = match op {
+                // The special long pause of an error barrier.
+                Op::ERRBAR => 0,
+                _ if is_branch_like(op) => minimum_stall(op).max(5),
+                _ if is_variable(op, mods) => minimum_stall(op).max(2),
+                _ => LONGEST_STALL,
+            };
+            let counted = counted_scoreboard(op);
+            let (write, read) = match op {
+                Op::LDGDEPBAR => (counted, None),
+                Op::UTMACMDFLUSH => (None, counted),
+                _ => (
+                    needs_write_barrier(op, mods).then_some(RESULT),
+                    (needs_read_barrier(op, mods) && accepts_read_barrier(op)).then_some(SOURCE),
+                ),
+            };
+            instruction.control = Control {
+                stall,
+                yields: op == Op::ERRBAR || yields(op, mods, stall),
+                write_barrier: write,
+                read_barrier: read,
+                wait_mask: if accepts_wait(instruction) { ALL } else { 0 },
+            };
+            let waiting = Control { stall: LONGEST_STALL, yields: true, wait_mask: ALL, ..Control::NEUTRAL };
+            let pauses = usize::from(longest.saturating_sub(1) / LONGEST_STALL);
+            out.push(machine);
+            for _ in 0..pauses {
+                out.push(nop(&out[out.len() - 1], waiting));
+            }
+        }
+        block.instructions = out;
+    }
+}
