@@ -112,7 +112,7 @@ codes! {
     TypeMismatch = "ptx::type-mismatch", Language, Error,
         "An operand's type does not fit the instruction type. Sizes must agree exactly unless the instruction allows wider registers; integer, bit and floating-point registers may be mixed only where the language says so.";
     OperandCount = "ptx::operand-count", Language, Error,
-        "The instruction has too many or too few operands.";
+        "The instruction has too many or too few operands. The message says how many it takes in this form.";
     InvalidOperand = "ptx::invalid-operand", Language, Error,
         "An operand is of a form that the instruction does not take at this position: a constant as destination, a register where only a constant may stand, an address without brackets, a vector where a scalar is needed.";
     InvalidVector = "ptx::invalid-vector", Language, Error,
@@ -142,11 +142,11 @@ codes! {
     InvalidCombination = "ptx::invalid-combination", Language, Error,
         "Each part of the instruction is correct, but the combination does not exist.";
     Ignored = "ptx::ignored", Language, Warning,
-        "The directive or modifier has no effect here and is ignored.";
+        "The directive or modifier has no effect at this place; it is ignored, and the result is as if it were not there.";
     Unreachable = "ptx::unreachable", Language, Note,
         "Control flow never arrives at this statement, so no code is made for it.";
     UnusedDeclaration = "ptx::unused-declaration", Language, Note,
-        "The name is declared and never used.";
+        "The name is declared and never used. It costs nothing in the compiled kernel, but it may be a slip of the pen.";
 
     UnknownTarget = "target::unknown", Target, Error,
         "The chip name is not known. The message lists the names that are.";

@@ -1,1 +1,27 @@
-//! Placeholder.
+//! PTX text and its syntax trees: lexer, unit splitter, error-resilient parser
+//! and typed access.
+//!
+//! Nothing here fails and nothing here judges meaning. A file is cut into units
+//! without building trees ([`split_file`]); each unit is parsed on its own into a
+//! lossless tree whose text is the unit's text, byte for byte ([`parse_unit`]).
+//! All positions are bytes from the start of the unit. No knowledge of chips,
+//! instructions or types enters: an opcode is a word with modifiers.
+
+pub mod ast;
+mod kind;
+mod lexer;
+mod limits;
+mod literal;
+mod parser;
+mod split;
+
+pub use kind::{
+    PtxLanguage, SyntaxElement, SyntaxKind, SyntaxNode, SyntaxNodeChildren, SyntaxToken, node_span,
+    token_span,
+};
+pub use lexer::{Token, tokenize};
+pub use limits::*;
+pub use literal::{NumberError, NumberValue, parse_number};
+pub use parser::{Parse, parse_unit};
+pub use rowan::{GreenNode, NodeOrToken, TextRange, TextSize, WalkEvent};
+pub use split::{Unit, UnitKind, split_file};

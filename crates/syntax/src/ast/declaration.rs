@@ -1,0 +1,299 @@
+//! Declarations: what variables, registers and parameters have in common.
+
+use super::*;
+use crate::SyntaxKind::*;
+use crate::{NumberValue, parse_number};
+
+/// Whether a dotted word names a state space in a declaration.
+pub fn is_state_space(word: &str) -> bool {
+    crate::parser::is_space(word)
+}
+
+/// Whether a dotted word is a vector width.
+pub fn is_vector(word: &str) -> bool {
+    matches!(word, ".v2" | ".v4" | ".v8")
+}
+
+fn is_linkage(word: &str) -> bool {
+    matches!(word, ".extern" | ".visible" | ".weak" | ".common")
+}
+
+/// The head that variables and parameters share: state space, alignment, vector
+/// width, type.
+pub trait DeclarationHead: AstNode {
+    /// The state space word, for example `.global`.
+    fn space(&self) -> Option<SyntaxToken> {
+        dotted(self.syntax()).find(|token| is_state_space(token.text()))
+    }
+
+    /// The vector width word.
+    fn vector(&self) -> Option<SyntaxToken> {
+        dotted(self.syntax()).find(|token| is_vector(token.text()))
+    }
+
+    /// The type word: the last dotted word that is none of the others.
+    fn type_word(&self) -> Option<SyntaxToken> {
+        dotted(self.syntax()).filter(is_type).last()
+    }
+
+    /// Words of the head beyond one type; anything here is an error to report.
+    fn surplus_words(&self) -> Vec<SyntaxToken> {
+        let mut words: Vec<_> = dotted(self.syntax()).filter(is_type).collect();
+        words.pop();
+        words
+    }
+
+    /// `.align n`
+    fn align(&self) -> Option<AlignClause> {
+        child(self.syntax())
+    }
+
+    /// `.ptr …`
+    fn ptr(&self) -> Option<PtrClause> {
+        child(self.syntax())
+    }
+
+    /// `.attribute( … )` clauses.
+    fn attributes(&self) -> AstChildren<Attribute> {
+        children(self.syntax())
+    }
+}
+
+fn is_type(token: &SyntaxToken) -> bool {
+    let word = token.text();
+    !is_state_space(word) && !is_vector(word) && !is_linkage(word)
+}
+
+impl DeclarationHead for Variable {}
+impl DeclarationHead for Parameter {}
+
+node!(
+    /// The results of a function
+    ReturnList, RETURN_LIST
+);
+
+impl ReturnList {
+    /// The results in order.
+    pub fn parameters(&self) -> AstChildren<Parameter> {
+        children(&self.0)
+    }
+}
+
+node!(
+    /// The parameters of a function
+    ParameterList, PARAMETER_LIST
+);
+
+impl ParameterList {
+    /// The parameters in order.
+    pub fn parameters(&self) -> AstChildren<Parameter> {
+        children(&self.0)
+    }
+}
+
+node!(
+    /// One parameter or result
+    Parameter, PARAMETER
+);
+
+impl Parameter {
+    /// Name and dimensions.
+    pub fn declarator(&self) -> Option<Declarator> {
+        child(&self.0)
+    }
+}
+
+node!(
+    /// `.align 8`
+    AlignClause, ALIGN_CLAUSE
+);
+
+impl AlignClause {
+    /// The alignment's expression.
+    pub fn value(&self) -> Option<Operand> {
+        child(&self.0)
+    }
+}
+
+node!(
+    /// `.ptr .global .align 8`
+    PtrClause, PTR_CLAUSE
+);
+
+impl PtrClause {
+    /// The state space that the pointer points into.
+    pub fn space(&self) -> Option<SyntaxToken> {
+        dotted(&self.0).nth(1)
+    }
+
+    /// The alignment of what it points to.
+    pub fn align(&self) -> Option<AlignClause> {
+        child(&self.0)
+    }
+}
+
+node!(
+    /// `.attribute(.managed)` and its like
+    Attribute, ATTRIBUTE
+);
+
+impl Attribute {
+    /// The dotted words between the parentheses.
+    pub fn words(&self) -> impl Iterator<Item = SyntaxToken> + use<> {
+        dotted(&self.0).skip(1)
+    }
+
+    /// The numbers between the parentheses.
+    pub fn numbers(&self) -> impl Iterator<Item = SyntaxToken> + use<> {
+        tokens(&self.0).filter(|token| token.kind() == INT_NUMBER)
+    }
+}
+
+node!(
+    /// `[3]` behind `.const`
+    BankClause, BANK_CLAUSE
+);
+
+impl BankClause {
+    /// The bank number.
+    pub fn number(&self) -> Option<SyntaxToken> {
+        token(&self.0, INT_NUMBER)
+    }
+}
+
+node!(
+    /// One declared name with range, dimensions and initial value
+    Declarator, DECLARATOR
+);
+
+impl Declarator {
+    /// The name, or `_` in a prototype.
+    pub fn name(&self) -> Option<SyntaxToken> {
+        tokens(&self.0).next().filter(|token| matches!(token.kind(), IDENT | UNDERSCORE))
+    }
+
+    /// `<n>`: declares the name with 0 to n-1 appended.
+    pub fn range(&self) -> Option<RegisterRange> {
+        child(&self.0)
+    }
+
+    /// `[n]`, outermost first.
+    pub fn dimensions(&self) -> AstChildren<Dimension> {
+        children(&self.0)
+    }
+
+    /// `= value`
+    pub fn initializer(&self) -> Option<Initializer> {
+        child(&self.0)
+    }
+}
+
+node!(
+    /// `<10>`
+    RegisterRange, REGISTER_RANGE
+);
+
+impl RegisterRange {
+    /// The number as written.
+    pub fn number(&self) -> Option<SyntaxToken> {
+        token(&self.0, INT_NUMBER)
+    }
+
+    /// The number of registers.
+    pub fn count(&self) -> Option<u64> {
+        match parse_number(self.number()?.text()).ok()? {
+            NumberValue::Integer { bits, overflow: false, .. } => Some(bits),
+            _ => None,
+        }
+    }
+}
+
+node!(
+    /// `[10]` or `[]`
+    Dimension, DIMENSION
+);
+
+impl Dimension {
+    /// The number of elements; `None` for `[]`.
+    pub fn size(&self) -> Option<Operand> {
+        child(&self.0)
+    }
+}
+
+node!(
+    /// `= value`
+    Initializer, INITIALIZER
+);
+
+impl Initializer {
+    /// The value.
+    pub fn value(&self) -> Option<InitializerValue> {
+        child(&self.0)
+    }
+}
+
+node_enum!(
+    /// A value of an initializer: an operand, a list, or a named field.
+    InitializerValue {
+        /// `{ … }`
+        InitializerList(INITIALIZER_LIST),
+        /// `field = value`
+        FieldInitializer(FIELD_INITIALIZER),
+        /// A name
+        Name(NAME),
+        /// `a.x`
+        Member(MEMBER),
+        /// `a[1]`
+        Index(INDEX),
+        /// A number or string
+        Literal(LITERAL),
+        /// `-a`
+        Prefix(PREFIX),
+        /// `a + b`
+        Binary(BINARY),
+        /// `a ? b : c`
+        Ternary(TERNARY),
+        /// `(.s64) a`
+        Cast(CAST),
+        /// `( a )`
+        Paren(PAREN),
+        /// `generic(a)`
+        CallExpression(CALL_EXPRESSION),
+    }
+);
+
+impl InitializerValue {
+    /// The value as an operand, unless it is a list or a field.
+    pub fn operand(&self) -> Option<Operand> {
+        rowan::ast::AstNode::cast(self.syntax().clone())
+    }
+}
+
+node!(
+    /// `{ a, { b, c } }`
+    InitializerList, INITIALIZER_LIST
+);
+
+impl InitializerList {
+    /// The values in order.
+    pub fn values(&self) -> AstChildren<InitializerValue> {
+        children(&self.0)
+    }
+}
+
+node!(
+    /// `field = value`
+    FieldInitializer, FIELD_INITIALIZER
+);
+
+impl FieldInitializer {
+    /// The field's name.
+    pub fn field(&self) -> Option<SyntaxToken> {
+        token(&self.0, IDENT)
+    }
+
+    /// The value.
+    pub fn value(&self) -> Option<InitializerValue> {
+        child(&self.0)
+    }
+}

@@ -1,0 +1,388 @@
+//! Module-level items.
+
+use super::*;
+use crate::SyntaxKind::*;
+
+node!(
+    /// The root of a unit.
+    Unit, UNIT
+);
+
+impl Unit {
+    pub(crate) fn from_root(root: SyntaxNode) -> Self {
+        Unit(root)
+    }
+
+    /// The items in order; a well-formed unit of the splitter has one, a header
+    /// or `.file` unit may have several.
+    pub fn items(&self) -> AstChildren<Item> {
+        children(&self.0)
+    }
+
+    /// The first function or kernel.
+    pub fn function(&self) -> Option<Function> {
+        child(&self.0)
+    }
+
+    /// The first variable declaration.
+    pub fn variable(&self) -> Option<Variable> {
+        child(&self.0)
+    }
+}
+
+node_enum!(
+    /// A module-level item.
+    Item {
+        /// `.version`
+        VersionDirective(VERSION_DIRECTIVE),
+        /// `.target`
+        TargetDirective(TARGET_DIRECTIVE),
+        /// `.address_size`
+        AddressSizeDirective(ADDRESS_SIZE_DIRECTIVE),
+        /// `.file`
+        FileDirective(FILE_DIRECTIVE),
+        /// `.loc` at module level
+        LocDirective(LOC_DIRECTIVE),
+        /// `.section`
+        Section(SECTION),
+        /// `.pragma`
+        Pragma(PRAGMA),
+        /// `.alias`
+        Alias(ALIAS),
+        /// `.entry` or `.func`
+        Function(FUNCTION),
+        /// A variable
+        Variable(VARIABLE),
+    }
+);
+
+node!(
+    /// `.version 8.0`
+    VersionDirective, VERSION_DIRECTIVE
+);
+
+impl VersionDirective {
+    /// The number as written, for example `8.0`.
+    pub fn number(&self) -> Option<SyntaxToken> {
+        token(&self.0, FLOAT_NUMBER)
+    }
+
+    /// Major and minor number.
+    pub fn version(&self) -> Option<(u32, u32)> {
+        let token = self.number()?;
+        let (major, minor) = token.text().split_once('.')?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    }
+}
+
+node!(
+    /// `.target sm_90, debug`
+    TargetDirective, TARGET_DIRECTIVE
+);
+
+impl TargetDirective {
+    /// Chip names and options, in order.
+    pub fn names(&self) -> impl Iterator<Item = SyntaxToken> + use<> {
+        tokens(&self.0).filter(|token| token.kind() == IDENT)
+    }
+}
+
+node!(
+    /// `.address_size 64`
+    AddressSizeDirective, ADDRESS_SIZE_DIRECTIVE
+);
+
+impl AddressSizeDirective {
+    /// The number as written.
+    pub fn number(&self) -> Option<SyntaxToken> {
+        token(&self.0, INT_NUMBER)
+    }
+}
+
+node!(
+    /// `.file 1 "a.cu", 12, 34`
+    FileDirective, FILE_DIRECTIVE
+);
+
+impl FileDirective {
+    /// The file's number.
+    pub fn index(&self) -> Option<u32> {
+        token(&self.0, INT_NUMBER)?.text().parse().ok()
+    }
+
+    /// The file's name without quotes.
+    pub fn name(&self) -> Option<String> {
+        token(&self.0, STRING).map(|token| unquoted(&token))
+    }
+
+    /// Time stamp and size, where given.
+    pub fn stamp_and_size(&self) -> (Option<u64>, Option<u64>) {
+        let mut numbers = tokens(&self.0).filter(|token| token.kind() == INT_NUMBER).skip(1);
+        let mut number = || numbers.next()?.text().parse().ok();
+        (number(), number())
+    }
+}
+
+node!(
+    /// `.loc file line column`, with or without an inlining remark
+    LocDirective, LOC_DIRECTIVE
+);
+
+impl LocDirective {
+    /// File number, line and column, if all three are there and fit.
+    pub fn position(&self) -> Option<(u32, u32, u32)> {
+        position(tokens(&self.0))
+    }
+
+    /// The `function_name …, inlined_at …` part.
+    pub fn inlined_at(&self) -> Option<InlinedAt> {
+        child(&self.0)
+    }
+}
+
+fn position(tokens: impl Iterator<Item = SyntaxToken>) -> Option<(u32, u32, u32)> {
+    let mut numbers =
+        tokens.filter(|token| token.kind() == INT_NUMBER).map(|token| token.text().parse().ok());
+    Some((numbers.next()??, numbers.next()??, numbers.next()??))
+}
+
+node!(
+    /// `function_name label+offset, inlined_at file line column`
+    InlinedAt, INLINED_AT
+);
+
+impl InlinedAt {
+    /// The label of the function's name in the string section, and the offset
+    /// added to it.
+    pub fn function_name(&self) -> Option<(SyntaxToken, u32)> {
+        let mut words = tokens(&self.0).skip_while(|token| token.text() != "function_name").skip(1);
+        let label = words.next().filter(|token| token.kind() == IDENT)?;
+        let offset = match words.next() {
+            Some(plus) if plus.kind() == PLUS => words.next()?.text().parse().ok()?,
+            _ => 0,
+        };
+        Some((label, offset))
+    }
+
+    /// File, line and column of the place it was inlined at.
+    pub fn position(&self) -> Option<(u32, u32, u32)> {
+        position(tokens(&self.0).skip_while(|token| token.text() != "inlined_at"))
+    }
+}
+
+node!(
+    /// `.section .debug_str { … }`
+    Section, SECTION
+);
+
+impl Section {
+    /// The section's name, dots included.
+    pub fn name(&self) -> String {
+        tokens(&self.0)
+            .skip(1)
+            .take_while(|token| matches!(token.kind(), DOTTED | IDENT))
+            .map(|token| token.text().to_owned())
+            .collect()
+    }
+
+    /// The data lines.
+    pub fn data(&self) -> AstChildren<SectionData> {
+        children(&self.0)
+    }
+}
+
+node!(
+    /// One data line, or a label, of a section
+    SectionData, SECTION_DATA
+);
+
+impl SectionData {
+    /// The label, if this is a label line.
+    pub fn label(&self) -> Option<SyntaxToken> {
+        token(&self.0, COLON)?;
+        token(&self.0, IDENT)
+    }
+
+    /// The element type, for example `.b8`.
+    pub fn element(&self) -> Option<SyntaxToken> {
+        tokens(&self.0).next().filter(|token| token.kind() == DOTTED)
+    }
+
+    /// The values: each the tokens between two commas.
+    pub fn values(&self) -> Vec<Vec<SyntaxToken>> {
+        let mut values = vec![Vec::new()];
+        for token in tokens(&self.0).skip(1) {
+            if token.kind() == COMMA {
+                values.push(Vec::new());
+            } else if let Some(value) = values.last_mut() {
+                value.push(token);
+            }
+        }
+        values.retain(|value| !value.is_empty());
+        values
+    }
+}
+
+node!(
+    /// `.pragma "…";`
+    Pragma, PRAGMA
+);
+
+impl Pragma {
+    /// The strings, without quotes.
+    pub fn strings(&self) -> Vec<String> {
+        tokens(&self.0).filter(|token| token.kind() == STRING).map(|token| unquoted(&token)).collect()
+    }
+}
+
+node!(
+    /// `.alias alias, function;`
+    Alias, ALIAS
+);
+
+impl Alias {
+    /// The new name.
+    pub fn alias(&self) -> Option<SyntaxToken> {
+        tokens(&self.0).find(|token| token.kind() == IDENT)
+    }
+
+    /// The function that it stands for.
+    pub fn function(&self) -> Option<SyntaxToken> {
+        tokens(&self.0).filter(|token| token.kind() == IDENT).nth(1)
+    }
+}
+
+/// Linkage of a function or variable.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Linkage {
+    /// `.extern`
+    Extern,
+    /// `.visible`
+    Visible,
+    /// `.weak`
+    Weak,
+    /// `.common`
+    Common,
+}
+
+fn linkage(node: &SyntaxNode) -> Vec<(Linkage, SyntaxToken)> {
+    dotted(node)
+        .map_while(|token| {
+            let linkage = match token.text() {
+                ".extern" => Linkage::Extern,
+                ".visible" => Linkage::Visible,
+                ".weak" => Linkage::Weak,
+                ".common" => Linkage::Common,
+                _ => return None,
+            };
+            Some((linkage, token))
+        })
+        .collect()
+}
+
+node!(
+    /// An `.entry` or `.func`, with or without a body
+    Function, FUNCTION
+);
+
+impl Function {
+    /// Linkage words with their tokens; more than one is an error that the
+    /// resolver reports.
+    pub fn linkage(&self) -> Vec<(Linkage, SyntaxToken)> {
+        linkage(&self.0)
+    }
+
+    /// The `.entry` or `.func` word.
+    pub fn keyword(&self) -> Option<SyntaxToken> {
+        dotted(&self.0).find(|token| matches!(token.text(), ".entry" | ".func"))
+    }
+
+    /// Whether it is a kernel.
+    pub fn is_entry(&self) -> bool {
+        self.keyword().is_some_and(|token| token.text() == ".entry")
+    }
+
+    /// The name.
+    pub fn name(&self) -> Option<SyntaxToken> {
+        token(&self.0, IDENT)
+    }
+
+    /// The list of results before the name.
+    pub fn return_list(&self) -> Option<ReturnList> {
+        child(&self.0)
+    }
+
+    /// The list of parameters behind the name.
+    pub fn parameter_list(&self) -> Option<ParameterList> {
+        child(&self.0)
+    }
+
+    /// The results; empty without a list.
+    pub fn results(&self) -> impl Iterator<Item = Parameter> + use<> {
+        self.return_list().into_iter().flat_map(|list| list.parameters())
+    }
+
+    /// The parameters; empty without a list.
+    pub fn parameters(&self) -> impl Iterator<Item = Parameter> + use<> {
+        self.parameter_list().into_iter().flat_map(|list| list.parameters())
+    }
+
+    /// `.maxntid` and its like.
+    pub fn performance_directives(&self) -> AstChildren<PerformanceDirective> {
+        children(&self.0)
+    }
+
+    /// `.pragma`s between parameters and body.
+    pub fn pragmas(&self) -> AstChildren<Pragma> {
+        children(&self.0)
+    }
+
+    /// `.attribute( … )` clauses.
+    pub fn attributes(&self) -> AstChildren<Attribute> {
+        children(&self.0)
+    }
+
+    /// The body; `None` for a declaration.
+    pub fn body(&self) -> Option<Block> {
+        child(&self.0)
+    }
+}
+
+node!(
+    /// `.maxntid 128, 1, 1`, `.noreturn` and their like
+    PerformanceDirective, PERFORMANCE_DIRECTIVE
+);
+
+impl PerformanceDirective {
+    /// The dotted word.
+    pub fn word(&self) -> Option<SyntaxToken> {
+        token(&self.0, DOTTED)
+    }
+
+    /// The values behind it.
+    pub fn values(&self) -> AstChildren<Operand> {
+        children(&self.0)
+    }
+}
+
+node!(
+    /// A declaration of one or more variables or registers
+    Variable, VARIABLE
+);
+
+impl Variable {
+    /// Linkage words with their tokens.
+    pub fn linkage(&self) -> Vec<(Linkage, SyntaxToken)> {
+        linkage(&self.0)
+    }
+
+    /// The declared names.
+    pub fn declarators(&self) -> AstChildren<Declarator> {
+        children(&self.0)
+    }
+
+    /// `[3]` behind `.const`.
+    pub fn bank(&self) -> Option<BankClause> {
+        child(&self.0)
+    }
+}

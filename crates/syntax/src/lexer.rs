@@ -1,0 +1,442 @@
+//! The lexer: a unit's text to tokens, trivia included.
+//!
+//! Total and linear: every byte belongs to exactly one token, and each token is
+//! decided by looking at its own bytes (and, for `.5`, at the token before it).
+//! It reports what is wrong inside a token; it knows no grammar.
+
+use oriole_diagnostics::{Code, Diagnostic, Span};
+
+use crate::SyntaxKind::{self, *};
+use crate::limits::MAX_SYNTAX_DIAGNOSTICS;
+
+/// One token; its text is `start..end` of the unit, where `end` is the next
+/// token's start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Token {
+    /// What it is.
+    pub kind: SyntaxKind,
+    /// Whether a line end stands between it and the token before it.
+    pub on_new_line: bool,
+    /// First byte, from the start of the unit.
+    pub start: u32,
+}
+
+/// Whether a byte may stand inside a name.
+pub(crate) const fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$'
+}
+
+/// Cuts `text` into tokens. The last token is [`SyntaxKind::END`] at the end of
+/// the text. Findings are appended to `errors`, at most
+/// [`MAX_SYNTAX_DIAGNOSTICS`] of them.
+pub fn tokenize(text: &str, errors: &mut Vec<Diagnostic>) -> Vec<Token> {
+    let mut lexer = Lexer {
+        text: text.as_bytes(),
+        at: 0,
+        previous: END,
+        line_start: true,
+        tokens: Vec::with_capacity(text.len() / 3 + 2),
+        errors,
+    };
+    lexer.run();
+    lexer.tokens
+}
+
+struct Lexer<'a> {
+    text: &'a [u8],
+    at: usize,
+    /// Kind of the last token that is not trivia.
+    previous: SyntaxKind,
+    /// Nothing but trivia since the last line end (or since the start).
+    line_start: bool,
+    tokens: Vec<Token>,
+    errors: &'a mut Vec<Diagnostic>,
+}
+
+impl Lexer<'_> {
+    fn run(&mut self) {
+        while self.at < self.text.len() {
+            let start = self.at;
+            let kind = self.token();
+            debug_assert!(self.at > start, "a token has at least one byte");
+            self.tokens.push(Token { kind, on_new_line: self.line_start, start: start as u32 });
+            if !kind.is_trivia() {
+                self.previous = kind;
+                self.line_start = false;
+            } else if !self.line_start {
+                self.line_start = self.text[start..self.at].iter().any(|&byte| matches!(byte, b'\n' | b'\r'));
+            }
+        }
+        self.tokens.push(Token { kind: END, on_new_line: true, start: self.text.len() as u32 });
+    }
+
+    fn peek(&self, ahead: usize) -> u8 {
+        self.text.get(self.at + ahead).copied().unwrap_or(0)
+    }
+
+    fn skip_while(&mut self, test: impl Fn(u8) -> bool) {
+        while self.at < self.text.len() && test(self.text[self.at]) {
+            self.at += 1;
+        }
+    }
+
+    fn error(&mut self, code: Code, start: usize, message: impl Into<oriole_diagnostics::Message>) {
+        if self.errors.len() < MAX_SYNTAX_DIAGNOSTICS {
+            self.errors.push(Diagnostic::new(code, Span::between(start as u32, self.at as u32), message));
+        }
+    }
+
+    fn token(&mut self) -> SyntaxKind {
+        let first = self.text[self.at];
+        match first {
+            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => {
+                self.skip_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c));
+                WHITESPACE
+            }
+            b'a'..=b'z' | b'A'..=b'Z' => {
+                self.skip_while(is_name_byte);
+                IDENT
+            }
+            b'%' | b'$' | b'_' => {
+                self.at += 1;
+                if is_name_byte(self.peek(0)) {
+                    self.skip_while(is_name_byte);
+                    return IDENT;
+                }
+                match first {
+                    b'%' => PERCENT,
+                    b'_' => UNDERSCORE,
+                    _ => {
+                        self.error(Code::InvalidCharacter, self.at - 1, "a lone `$` is no name");
+                        ERROR_TOKEN
+                    }
+                }
+            }
+            b'0'..=b'9' => self.number(),
+            b'.' => self.dot(),
+            b'"' => self.string(),
+            b'/' if self.peek(1) == b'/' => {
+                self.skip_while(|byte| !matches!(byte, b'\n' | b'\r'));
+                COMMENT
+            }
+            b'/' if self.peek(1) == b'*' => self.block_comment(),
+            b'#' if self.line_start => {
+                self.skip_while(|byte| !matches!(byte, b'\n' | b'\r'));
+                LINE_MARKER
+            }
+            _ => self.punctuation(first),
+        }
+    }
+
+    fn punctuation(&mut self, first: u8) -> SyntaxKind {
+        let second = self.peek(1);
+        let (kind, len) = match (first, second) {
+            (b'<', b'<') => (LT_LT, 2),
+            (b'>', b'>') => (GT_GT, 2),
+            (b'<', b'=') => (LT_EQ, 2),
+            (b'>', b'=') => (GT_EQ, 2),
+            (b'=', b'=') => (EQ_EQ, 2),
+            (b'!', b'=') => (BANG_EQ, 2),
+            (b'&', b'&') => (AMP_AMP, 2),
+            (b'|', b'|') => (PIPE_PIPE, 2),
+            (b'{', _) => (L_BRACE, 1),
+            (b'}', _) => (R_BRACE, 1),
+            (b'(', _) => (L_PAREN, 1),
+            (b')', _) => (R_PAREN, 1),
+            (b'[', _) => (L_BRACKET, 1),
+            (b']', _) => (R_BRACKET, 1),
+            (b',', _) => (COMMA, 1),
+            (b';', _) => (SEMICOLON, 1),
+            (b':', _) => (COLON, 1),
+            (b'@', _) => (AT, 1),
+            (b'!', _) => (BANG, 1),
+            (b'+', _) => (PLUS, 1),
+            (b'-', _) => (MINUS, 1),
+            (b'*', _) => (STAR, 1),
+            (b'/', _) => (SLASH, 1),
+            (b'<', _) => (LT, 1),
+            (b'>', _) => (GT, 1),
+            (b'=', _) => (EQ, 1),
+            (b'&', _) => (AMP, 1),
+            (b'|', _) => (PIPE, 1),
+            (b'^', _) => (CARET, 1),
+            (b'~', _) => (TILDE, 1),
+            (b'?', _) => (QUESTION, 1),
+            _ => return self.garbage(),
+        };
+        self.at += len;
+        kind
+    }
+
+    /// A run of bytes that begin no token: one token and one report, so that a
+    /// binary file stays cheap.
+    fn garbage(&mut self) -> SyntaxKind {
+        let start = self.at;
+        self.skip_while(|byte| {
+            !byte.is_ascii()
+                || byte.is_ascii_control() && !byte.is_ascii_whitespace() && byte != 0x0b
+                || matches!(byte, b'#' | b'\\' | b'`' | b'\'')
+        });
+        let message = match self.text[start] {
+            0 => "a NUL byte cannot stand in PTX text".to_owned(),
+            byte if byte.is_ascii_graphic() => {
+                format!("no PTX token begins with the character {byte:?}", byte = byte as char)
+            }
+            byte if byte.is_ascii() => format!("a control character (0x{byte:02x}) cannot stand in PTX text"),
+            _ => "a character outside ASCII can stand only in a comment or a string".to_owned(),
+        };
+        self.error(Code::InvalidCharacter, start, message);
+        ERROR_TOKEN
+    }
+
+    /// A dotted word, `.5`, or a lone dot.
+    fn dot(&mut self) -> SyntaxKind {
+        let start = self.at;
+        // Behind a word, `.2d` is a modifier; elsewhere `.5` is a number.
+        if self.peek(1).is_ascii_digit() && !matches!(self.previous, IDENT | DOTTED | R_BRACKET) {
+            return self.number();
+        }
+        self.at += 1;
+        if !is_name_byte(self.peek(0)) {
+            self.error(Code::InvalidCharacter, start, "a name is expected directly behind `.`");
+            return ERROR_TOKEN;
+        }
+        self.skip_while(is_name_byte);
+        while self.peek(0) == b':' && self.peek(1) == b':' && is_name_byte(self.peek(2)) {
+            self.at += 2;
+            self.skip_while(is_name_byte);
+        }
+        DOTTED
+    }
+
+    fn number(&mut self) -> SyntaxKind {
+        let start = self.at;
+        if self.peek(0) == b'0' {
+            let digits = match self.peek(1) {
+                b'f' | b'F' => Some(8),
+                b'd' | b'D' => Some(16),
+                _ => None,
+            };
+            if let Some(digits) = digits {
+                self.at += 2;
+                self.skip_while(is_name_byte);
+                let body = &self.text[start + 2..self.at];
+                if body.len() != digits || !body.iter().all(u8::is_ascii_hexdigit) {
+                    let prefix = self.text[start + 1] as char;
+                    self.error(
+                        Code::InvalidNumber,
+                        start,
+                        format!("a `0{prefix}` literal has exactly {digits} hexadecimal digits"),
+                    );
+                }
+                return FLOAT_NUMBER;
+            }
+            if matches!(self.peek(1), b'x' | b'X' | b'b' | b'B') {
+                let hexadecimal = matches!(self.peek(1), b'x' | b'X');
+                self.at += 2;
+                self.skip_while(is_name_byte);
+                let body = &self.text[start + 2..self.at];
+                let body = body.strip_suffix(b"U").unwrap_or(body);
+                let valid = |byte: &u8| {
+                    if hexadecimal { byte.is_ascii_hexdigit() } else { matches!(byte, b'0' | b'1') }
+                };
+                if body.is_empty() || !body.iter().all(valid) {
+                    let what = if hexadecimal { "hexadecimal digits" } else { "the digits 0 and 1" };
+                    self.error(Code::InvalidNumber, start, format!("{what} are expected in this literal"));
+                }
+                return INT_NUMBER;
+            }
+        }
+        self.skip_while(|byte| byte.is_ascii_digit());
+        let mut float = false;
+        if self.peek(0) == b'.'
+            && (self.at == start || !self.peek(1).is_ascii_alphabetic() || self.exponent(1))
+        {
+            float = true;
+            self.at += 1;
+            self.skip_while(|byte| byte.is_ascii_digit());
+        }
+        if self.exponent(0) {
+            float = true;
+            self.at += 2;
+            self.skip_while(|byte| byte.is_ascii_digit());
+        }
+        if float {
+            if is_name_byte(self.peek(0)) {
+                self.skip_while(is_name_byte);
+                self.error(Code::InvalidNumber, start, "letters are glued to a floating-point literal");
+            }
+            return FLOAT_NUMBER;
+        }
+        let digits = start..self.at;
+        if self.peek(0) == b'U' {
+            self.at += 1;
+        }
+        if is_name_byte(self.peek(0)) {
+            self.skip_while(is_name_byte);
+            self.error(
+                Code::InvalidNumber,
+                start,
+                "letters are glued to a number; a name cannot begin with a digit",
+            );
+        } else if self.text[start] == b'0' && self.text[digits].iter().any(|&digit| digit > b'7') {
+            self.error(
+                Code::InvalidNumber,
+                start,
+                "a literal that begins with 0 is octal and has the digits 0 to 7 only",
+            );
+        }
+        INT_NUMBER
+    }
+
+    /// Whether `e5`, `e+5` or `e-5` stands `ahead` bytes on.
+    fn exponent(&self, ahead: usize) -> bool {
+        matches!(self.peek(ahead), b'e' | b'E')
+            && (self.peek(ahead + 1).is_ascii_digit()
+                || matches!(self.peek(ahead + 1), b'+' | b'-') && self.peek(ahead + 2).is_ascii_digit())
+    }
+
+    /// A string ends at its closing quote, or, if that is missing, at the line
+    /// end: a half-typed string spoils one line.
+    fn string(&mut self) -> SyntaxKind {
+        let start = self.at;
+        self.at += 1;
+        self.skip_while(|byte| !matches!(byte, b'"' | b'\n' | b'\r'));
+        if self.peek(0) == b'"' {
+            self.at += 1;
+        } else {
+            self.error(Code::UnterminatedString, start, "the string is not closed on its line");
+        }
+        STRING
+    }
+
+    fn block_comment(&mut self) -> SyntaxKind {
+        let start = self.at;
+        let body = start + 2;
+        match memchr::memmem::find(&self.text[body..], b"*/") {
+            Some(end) => self.at = body + end + 2,
+            None => {
+                self.at = self.text.len();
+                self.errors.push(
+                    Diagnostic::new(
+                        Code::UnterminatedComment,
+                        Span::new(start as u32, 2),
+                        "the block comment is never closed",
+                    )
+                    .with_help("close it with `*/`"),
+                );
+            }
+        }
+        COMMENT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::tokenize;
+    use crate::SyntaxKind::END;
+
+    fn check(text: &str, expected: Expect) {
+        let mut errors = Vec::new();
+        let tokens = tokenize(text, &mut errors);
+        let mut out = String::new();
+        for pair in tokens.windows(2) {
+            if pair[0].kind != END && !pair[0].kind.is_trivia() {
+                let text = &text[pair[0].start as usize..pair[1].start as usize];
+                out += &format!("{:?} {text:?}\n", pair[0].kind);
+            }
+        }
+        for error in errors {
+            out += &format!("{error}\n");
+        }
+        expected.assert_eq(&out);
+    }
+
+    #[test]
+    fn names_and_dots() {
+        check(
+            "%tid.x _ $L__1: .shared::cta.2d .5 %",
+            expect![[r#"
+                IDENT "%tid"
+                DOTTED ".x"
+                UNDERSCORE "_"
+                IDENT "$L__1"
+                COLON ":"
+                DOTTED ".shared::cta"
+                DOTTED ".2d"
+                DOTTED ".5"
+                PERCENT "%"
+            "#]],
+        );
+    }
+
+    #[test]
+    fn numbers() {
+        check(
+            "12 12U 0x1F 0XfU 017 0b101 0B1U 0f3F800000 0D3FF0000000000000 1.5e-3 5. ,.5e1 1e5 8.0",
+            expect![[r#"
+                INT_NUMBER "12"
+                INT_NUMBER "12U"
+                INT_NUMBER "0x1F"
+                INT_NUMBER "0XfU"
+                INT_NUMBER "017"
+                INT_NUMBER "0b101"
+                INT_NUMBER "0B1U"
+                FLOAT_NUMBER "0f3F800000"
+                FLOAT_NUMBER "0D3FF0000000000000"
+                FLOAT_NUMBER "1.5e-3"
+                FLOAT_NUMBER "5."
+                COMMA ","
+                FLOAT_NUMBER ".5e1"
+                FLOAT_NUMBER "1e5"
+                FLOAT_NUMBER "8.0"
+            "#]],
+        );
+    }
+
+    #[test]
+    fn broken_numbers() {
+        check(
+            "089 0x 0b12 1abc 12u 0f1 0d3FF00000",
+            expect![[r#"
+                INT_NUMBER "089"
+                INT_NUMBER "0x"
+                INT_NUMBER "0b12"
+                INT_NUMBER "1abc"
+                INT_NUMBER "12u"
+                FLOAT_NUMBER "0f1"
+                FLOAT_NUMBER "0d3FF00000"
+                error[ptx::invalid-number] 0..3: a literal that begins with 0 is octal and has the digits 0 to 7 only
+                error[ptx::invalid-number] 4..6: hexadecimal digits are expected in this literal
+                error[ptx::invalid-number] 7..11: the digits 0 and 1 are expected in this literal
+                error[ptx::invalid-number] 12..16: letters are glued to a number; a name cannot begin with a digit
+                error[ptx::invalid-number] 17..20: letters are glued to a number; a name cannot begin with a digit
+                error[ptx::invalid-number] 21..24: a `0f` literal has exactly 8 hexadecimal digits
+                error[ptx::invalid-number] 25..35: a `0d` literal has exactly 16 hexadecimal digits
+            "#]],
+        );
+    }
+
+    #[test]
+    fn strings_comments_and_garbage() {
+        check(
+            "\"a\" \"b\n/* x */ y # é\0\n# 5 \"f.cu\"\n. x /* open",
+            expect![[r##"
+                STRING "\"a\""
+                STRING "\"b"
+                IDENT "y"
+                ERROR_TOKEN "#"
+                ERROR_TOKEN "é\0"
+                ERROR_TOKEN "."
+                IDENT "x"
+                error[ptx::unterminated-string] 4..6: the string is not closed on its line
+                error[ptx::invalid-character] 17..18: no PTX token begins with the character '#'
+                error[ptx::invalid-character] 19..22: a character outside ASCII can stand only in a comment or a string
+                error[ptx::invalid-character] 34..35: a name is expected directly behind `.`
+                error[ptx::unterminated-comment] 38..40: the block comment is never closed; help: close it with `*/`
+            "##]],
+        );
+    }
+}

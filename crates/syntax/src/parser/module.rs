@@ -1,0 +1,315 @@
+//! Module-level grammar: header lines, functions, sections, debug lines.
+//!
+//! A unit normally holds one item, but any sequence is parsed, so that a whole
+//! file can be parsed as one unit where a test or a tool wants that.
+
+use super::Parser;
+use crate::SyntaxKind::{self, *};
+use crate::split::UnitKind;
+use oriole_diagnostics::{Code, Span};
+
+impl Parser<'_> {
+    pub(super) fn unit(&mut self, kind: UnitKind) {
+        self.builder.start_node(rowan::SyntaxKind(UNIT as u16));
+        if kind == UnitKind::Broken && !self.is(END) {
+            self.broken();
+        }
+        while !self.is(END) {
+            self.item();
+        }
+        self.flush();
+        self.finish();
+    }
+
+    fn broken(&mut self) {
+        if !self.is(ERROR_TOKEN) {
+            let message = format!("a module-level directive expected, found {}", self.found());
+            self.report(Code::Syntax, self.span(), message);
+        }
+        self.start(ERROR);
+        while !self.is(END) {
+            self.bump();
+        }
+        self.finish();
+    }
+
+    fn item(&mut self) {
+        if !self.is(DOTTED) {
+            self.expected("a module-level directive");
+            self.recover_item();
+            return;
+        }
+        match self.word() {
+            ".version" => self.simple(VERSION_DIRECTIVE, FLOAT_NUMBER, "a version number such as `8.0`"),
+            ".address_size" => self.simple(ADDRESS_SIZE_DIRECTIVE, INT_NUMBER, "32 or 64"),
+            ".target" => self.target(),
+            ".file" => self.file(),
+            ".loc" => self.loc(),
+            ".section" => self.section(),
+            ".pragma" => self.pragma(),
+            ".alias" => self.alias(),
+            ".entry" | ".func" => self.function(),
+            ".visible" | ".extern" | ".weak" | ".common" => self.linked(),
+            word if super::declaration::is_space(word) => self.variable(),
+            word => {
+                let message = format!("`{word}` is no module-level directive");
+                self.report(Code::UnknownDirective, self.span(), message);
+                self.recover_item();
+            }
+        }
+    }
+
+    /// Up to the next item: through a semicolon or brace, or up to a dotted word on
+    /// a new line.
+    fn recover_item(&mut self) {
+        self.start(ERROR);
+        loop {
+            let kind = self.kind();
+            if kind == END {
+                break;
+            }
+            self.bump();
+            let next = self.tokens[self.next];
+            if matches!(kind, SEMICOLON | R_BRACE) || next.on_new_line && next.kind == DOTTED {
+                break;
+            }
+        }
+        self.finish();
+    }
+
+    fn simple(&mut self, node: SyntaxKind, value: SyntaxKind, what: &str) {
+        self.start(node);
+        self.bump();
+        if !self.eat(value) {
+            self.expected(what);
+            if matches!(self.kind(), INT_NUMBER | FLOAT_NUMBER | IDENT) {
+                self.bump_error();
+            }
+        }
+        self.finish();
+    }
+
+    fn target(&mut self) {
+        self.start(TARGET_DIRECTIVE);
+        self.bump();
+        loop {
+            if !self.expect(IDENT, "a chip or a target option") {
+                break;
+            }
+            if !self.eat(COMMA) {
+                break;
+            }
+        }
+        self.finish();
+    }
+
+    pub(super) fn file(&mut self) {
+        self.start(FILE_DIRECTIVE);
+        self.bump();
+        self.expect(INT_NUMBER, "a file number");
+        self.expect(STRING, "a file name in quotes");
+        while self.is(COMMA) {
+            self.bump();
+            self.expect(INT_NUMBER, "a number");
+        }
+        self.finish();
+    }
+
+    pub(super) fn loc(&mut self) {
+        self.start(LOC_DIRECTIVE);
+        self.bump();
+        for what in ["a file number", "a line number", "a column number"] {
+            if !self.expect(INT_NUMBER, what) {
+                break;
+            }
+        }
+        if self.is(COMMA) {
+            self.bump();
+            self.start(INLINED_AT);
+            loop {
+                match self.kind() {
+                    IDENT if matches!(self.word(), "function_name" | "inlined_at") => self.bump(),
+                    IDENT | INT_NUMBER | PLUS | COMMA if !self.tokens[self.next].on_new_line => self.bump(),
+                    _ => break,
+                }
+            }
+            self.finish();
+        }
+        self.finish();
+    }
+
+    fn section(&mut self) {
+        self.start(SECTION);
+        self.bump();
+        if !matches!(self.kind(), DOTTED | IDENT) {
+            self.expected("a section name");
+        }
+        while matches!(self.kind(), DOTTED | IDENT) {
+            self.bump();
+        }
+        if self.expect(L_BRACE, "`{`") {
+            while !matches!(self.kind(), END | R_BRACE) {
+                self.section_data();
+            }
+            self.expect_close("section");
+        }
+        self.finish();
+    }
+
+    /// `.b8 1, 2` / `.b64 label+4` / `label:`, kept flat: debug sections are long,
+    /// and their values are few and simple.
+    fn section_data(&mut self) {
+        self.start(SECTION_DATA);
+        match self.kind() {
+            IDENT if self.kind_after(1) == COLON => {
+                self.bump();
+                self.bump();
+            }
+            DOTTED => {
+                self.bump();
+                loop {
+                    match self.kind() {
+                        INT_NUMBER | IDENT | DOTTED | STRING | FLOAT_NUMBER => self.bump(),
+                        MINUS => {
+                            self.bump();
+                            continue;
+                        }
+                        _ => {
+                            self.expected("a value");
+                            if !matches!(self.kind(), END | R_BRACE) {
+                                self.bump_error();
+                            }
+                        }
+                    }
+                    if matches!(self.kind(), COMMA | PLUS | MINUS) {
+                        self.bump();
+                    } else {
+                        break;
+                    }
+                }
+            }
+            _ => {
+                self.expected("section data");
+                self.bump_error();
+            }
+        }
+        self.finish();
+    }
+
+    /// The closing brace of a body or section.
+    pub(super) fn expect_close(&mut self, what: &str) {
+        if self.eat(R_BRACE) {
+            return;
+        }
+        let at = self.previous_end();
+        self.report(
+            Code::UnterminatedBody,
+            Span::point(at),
+            format!("the {what} is not closed: `}}` expected"),
+        );
+    }
+
+    pub(super) fn pragma(&mut self) {
+        self.start(PRAGMA);
+        self.bump();
+        loop {
+            self.expect(STRING, "a string");
+            if !self.eat(COMMA) {
+                break;
+            }
+        }
+        self.expect_semicolon();
+        self.finish();
+    }
+
+    fn alias(&mut self) {
+        self.start(ALIAS);
+        self.bump();
+        self.expect(IDENT, "the alias");
+        self.expect(COMMA, "`,`");
+        self.expect(IDENT, "the function it stands for");
+        self.expect_semicolon();
+        self.finish();
+    }
+
+    /// Behind a linkage word: a function or a variable.
+    fn linked(&mut self) {
+        let mut ahead = 0;
+        loop {
+            let index = self.index_after(ahead);
+            match self.token_text(index) {
+                ".visible" | ".extern" | ".weak" | ".common" => ahead += 1,
+                ".entry" | ".func" => return self.function(),
+                _ => return self.variable(),
+            }
+        }
+    }
+
+    fn function(&mut self) {
+        self.start(FUNCTION);
+        while !matches!(self.word(), ".entry" | ".func") {
+            self.bump();
+        }
+        self.bump();
+        while self.is_word(".attribute") {
+            self.attribute();
+        }
+        if self.is(L_PAREN) {
+            self.parameters(RETURN_LIST);
+        }
+        self.expect(IDENT, "the function's name");
+        if self.is(L_PAREN) {
+            self.parameters(PARAMETER_LIST);
+        }
+        loop {
+            match self.kind() {
+                DOTTED if self.word() == ".pragma" => self.pragma(),
+                DOTTED if self.word() == ".attribute" => self.attribute(),
+                DOTTED => self.performance_directive(),
+                _ => break,
+            }
+        }
+        match self.kind() {
+            SEMICOLON => self.bump(),
+            L_BRACE => self.block("body"),
+            END => self.missing("`{` or `;`"),
+            _ => {
+                self.expected("`{` or `;`");
+                self.start(ERROR);
+                while !matches!(self.kind(), END | L_BRACE | SEMICOLON) && !self.at_item_line() {
+                    self.bump();
+                }
+                self.finish();
+                match self.kind() {
+                    L_BRACE => self.block("body"),
+                    SEMICOLON => self.bump(),
+                    _ => {}
+                }
+            }
+        }
+        self.finish();
+    }
+
+    fn at_item_line(&self) -> bool {
+        self.tokens[self.next].on_new_line
+            && self.is(DOTTED)
+            && matches!(
+                self.word(),
+                ".entry" | ".func" | ".visible" | ".extern" | ".weak" | ".global" | ".const"
+            )
+    }
+
+    pub(super) fn performance_directive(&mut self) {
+        self.start(PERFORMANCE_DIRECTIVE);
+        self.bump();
+        if matches!(self.kind(), INT_NUMBER | FLOAT_NUMBER | IDENT | L_PAREN | MINUS) {
+            loop {
+                self.operand();
+                if !self.eat(COMMA) {
+                    break;
+                }
+            }
+        }
+        self.finish();
+    }
+}

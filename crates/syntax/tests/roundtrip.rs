@@ -1,0 +1,277 @@
+//! The tree of any text is that text, and units joined are the file.
+//!
+//! Laws, checked on random mutations of a small module that uses every construct
+//! of the grammar, on hand-picked hostile texts, and on outside files named by
+//! the variable `ORIOLE_PTX_FILES` (directories or files, separated by colons).
+
+use oriole_syntax::{UnitKind, parse_unit, split_file};
+use proptest::prelude::*;
+
+/// A module that uses every construct once.
+const MODULE: &str = r#"
+// head
+.version 8.5
+.target sm_90a, debug
+.address_size 64
+.pragma "nounroll";
+.extern .func (.param .b32 r) callee (.param .b32 a, .param .align 8 .b8 s[16]) .noreturn;
+.visible .global .attribute(.managed) .align 8 .v2 .f32 table[2][2] = {{1, 2.5}, {0f3F800000, -4}}, z;
+.const[2] .b64 pointers[] = {generic(table), table+8, mask(0xff)(table), 0xff(table)};
+.global .samplerref s = { addr_mode_0 = clamp_to_border, filter_mode = nearest };
+.weak .func (.reg .u32 x) helper(.reg .u32 y) { mov.u32 x, y; ret.uni; }
+.alias other, helper;
+.visible .entry kernel(
+    .param .u64 .ptr .global .align 16 pin, /* c */ .param .b8 by_value[3]
+)
+.maxntid 128, 1, 1
+.minnctapersm 2
+.pragma "x";
+{
+    .reg .pred %p<4>, q; .reg .v4 .b32 v; .reg .b32 %r<10>;
+    .loc 1 2 3
+    .loc 1 2 3, function_name $L__name+4, inlined_at 1 4 5
+    .shared .align 4 .b8 tile[1024];
+    ld.param.u64 %rd1, [pin+8];
+    @!%p1 bra $L__1;
+    { .local .b32 stack[2]; add/**/.u32 %r1, (1 << 4) | 7 % 4 ? 3 : (.s64)-9, ~0; }
+    setp.eq.and.u32 %p1|_, %tid.x, 0x1FU, !%p2;
+    tex.2d.v4.f32.s32 {%r1,_,%r2,v.x}|q, [t, s, {%r1, %r2}].unified, -1.5e-3;
+    ld.global.L2::cache_hint.v2.u32 {%r1,%r2}, [%rd1+-4], %rd2;
+    vadd.u32.u32.u32.sat %r1, %r2.h1, -%r3.b0, table[1];
+$L__1:
+    list: .branchtargets $L__1, $L__2;
+    proto: .callprototype (.param .b32 _) _ (.param .b64 _, .reg .b32 _) .noreturn;
+    funcs: .calltargets helper, other;
+    call.uni (%r1, _), callee, (%r2, 5), proto;
+    brx.idx %r1, list;
+    bar.sync 0;
+    .pragma "nounroll";
+# 5 "file.cu"
+    ret;
+}
+.file 1 "a.cu", 12, 34
+.section .debug_str {
+info:
+.b8 1, 2, "x"
+.b64 info+4
+.b32 .debug_abbrev
+}
+// end
+"#;
+
+fn check(text: &str) {
+    let mut joined = String::new();
+    for unit in split_file(text) {
+        let parse = parse_unit(unit.kind, unit.text(text));
+        assert_eq!(parse.syntax().text().to_string(), unit.text(text));
+        for error in &parse.errors {
+            assert!(error.span.end() <= unit.len, "{error} is outside of its unit");
+        }
+        joined += unit.text(text);
+    }
+    assert_eq!(joined, text);
+    // A whole file is a unit, too, and any text may come as any kind.
+    for kind in [UnitKind::Header, UnitKind::Broken] {
+        assert_eq!(parse_unit(kind, text).syntax().text().to_string(), text);
+    }
+}
+
+#[test]
+fn the_module_has_no_errors() {
+    check(MODULE);
+    for unit in split_file(MODULE) {
+        assert_ne!(unit.kind, UnitKind::Broken);
+        let parse = parse_unit(unit.kind, unit.text(MODULE));
+        assert_eq!(parse.errors, [], "{:?}", unit.text(MODULE));
+        let nodes =
+            parse.syntax().descendants().filter(|node| node.kind() == oriole_syntax::SyntaxKind::ERROR);
+        assert_eq!(nodes.count(), 0);
+    }
+}
+
+fn kernel(body: &str) -> String {
+    format!(".version 8.0\n.target sm_90\n.entry k {{\n{body}\nret;\n}}\n.entry l {{ ret; }}\n")
+}
+
+#[test]
+fn hostile_texts() {
+    let deep = 100_000;
+    let texts = [
+        String::new(),
+        "\0".to_owned(),
+        "\u{feff}.version".to_owned(),
+        "%".to_owned(),
+        "\"".to_owned(),
+        "/*".to_owned(),
+        "#".to_owned(),
+        ".".to_owned(),
+        "a".repeat(1 << 20),
+        "%".repeat(deep),
+        "{".repeat(deep),
+        "}".repeat(deep),
+        "/*".repeat(deep),
+        "\"\n".repeat(deep),
+        ".entry ".repeat(deep),
+        ".visible ".repeat(20_000),
+        kernel(&"{".repeat(deep)),
+        kernel(&format!("{}{}", "{".repeat(deep), "}".repeat(deep))),
+        kernel(&format!("add.u32 a, {}1{};", "(".repeat(deep), ")".repeat(deep))),
+        kernel(&format!("add.u32 a, {};", "(".repeat(deep))),
+        kernel(&format!("add.u32 a, {}1;", "-".repeat(deep))),
+        kernel(&format!("add.u32 a, 1{};", "+1".repeat(deep))),
+        kernel(&format!("add.u32 a, 1{};", "?1:1".repeat(deep))),
+        kernel(&format!("add.u32 a, 1{};", "?1".repeat(deep))),
+        kernel(&format!("add.u32 a, b{};", ".x".repeat(deep))),
+        kernel(&format!("add.u32 a, b{};", "[1]".repeat(deep))),
+        kernel(&format!("add.u32 a, b{};", "[".repeat(deep))),
+        kernel(&format!("add.u32 a, {};", "f(".repeat(deep))),
+        kernel(&format!("add.u32 a, {};", "{".repeat(deep))),
+        kernel(&format!("add.u32 a, {};", "[".repeat(deep))),
+        kernel(&format!("add.u32 a, {};", "{1+1+1+".repeat(deep / 10))),
+        kernel(&format!("add.u32 a, {};", "(.s64)".repeat(deep))),
+        kernel(&format!("call f, ({});", "a,".repeat(deep))),
+        kernel(&"@".repeat(deep)),
+        kernel(&"a: ".repeat(deep)),
+        kernel(&";".repeat(deep)),
+        kernel(&",".repeat(deep)),
+        kernel(&format!("add{};", ".f".repeat(deep))),
+        format!(".global .b32 x = {};", "{".repeat(deep)),
+        format!(".global .b32 x{};", "[".repeat(deep)),
+        format!(".func f({}", ".param .b32 a,".repeat(deep)),
+        format!(".func f({}", "(".repeat(deep)),
+        format!(".section .x {{ {}", ".b8 1,".repeat(deep)),
+        format!(".global .attribute({} x;", "(".repeat(deep)),
+    ];
+    for text in texts {
+        check(&text);
+    }
+}
+
+#[test]
+fn outside_files() {
+    let Some(list) = std::env::var_os("ORIOLE_PTX_FILES") else {
+        println!("skipped: ORIOLE_PTX_FILES names no files");
+        return;
+    };
+    let mut pending: Vec<_> = std::env::split_paths(&list).collect();
+    let (mut files, mut bytes, mut with_errors) = (0, 0, Vec::new());
+    while let Some(path) = pending.pop() {
+        if path.is_dir() {
+            pending.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|extension| extension == "ptx") {
+            let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
+            check(&text);
+            let first = split_file(&text).iter().find_map(|unit| {
+                let parse = parse_unit(unit.kind, unit.text(&text));
+                parse.errors.first().map(|error| format!("unit at line {}: {error}", unit.line))
+            });
+            with_errors.extend(first.map(|first| format!("{}: {first}", path.display())));
+            files += 1;
+            bytes += text.len();
+        }
+    }
+    with_errors.sort();
+    println!("{files} files, {bytes} bytes; with syntax errors:\n{}", with_errors.join("\n"));
+    assert!(files > 0, "no .ptx files found");
+}
+
+/// Pieces that an editor's user types, and that confuse splitters.
+const PIECES: &[&str] = &[
+    "{",
+    "}",
+    "(",
+    ")",
+    "[",
+    "]",
+    "\"",
+    "/*",
+    "*/",
+    "//",
+    "\n",
+    ";",
+    ",",
+    ".",
+    ":",
+    "@",
+    "%",
+    "_",
+    "$",
+    "#",
+    "-",
+    ".entry",
+    ".func",
+    ".visible",
+    ".global",
+    ".reg",
+    ".section",
+    ".file",
+    ".loc",
+    " x",
+    "0x",
+    "0f",
+    "1",
+    "=",
+    "|",
+    "?",
+    "\0",
+    "é",
+    "\r",
+    ".param",
+    "call",
+    ".callprototype",
+    ".version 8.0",
+    "<",
+    ".pragma",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn mutated_modules(edits in prop::collection::vec((0.0..1.0f64, 0usize..30, 0usize..PIECES.len()), 1..12)) {
+        let mut text = MODULE.to_owned();
+        for (place, removed, piece) in edits {
+            let mut start = (place * text.len() as f64) as usize;
+            while !text.is_char_boundary(start) {
+                start -= 1;
+            }
+            let mut end = (start + removed).min(text.len());
+            while !text.is_char_boundary(end) {
+                end += 1;
+            }
+            text.replace_range(start..end, PIECES[piece]);
+        }
+        check(&text);
+    }
+
+    #[test]
+    fn piece_soup(pieces in prop::collection::vec(0usize..PIECES.len(), 0..60)) {
+        let text: String = pieces.into_iter().map(|piece| PIECES[piece]).collect();
+        check(&text);
+    }
+
+    /// What is typed into one kernel leaves the units of the others as they were.
+    #[test]
+    fn typing_spoils_one_kernel(place in 0.0..1.0f64, piece in 0usize..3) {
+        let kernel = |index: usize| {
+            format!("\n\n\t// .globl\tk{index}\n.visible .entry k{index}(.param .u64 p)\n{{\n\t.reg .b32 %r<2>;\n{{ /* {index} */\n\tmov.u32 %r1, {index}; // {index}\n}}\n\tret;\n}}")
+        };
+        let text: String = (0..5).map(kernel).collect();
+        let victim = kernel(2);
+        // Inside the body: a string or comment begun in the header takes the name.
+        let body = victim.find('{').unwrap() + 1;
+        let at = body + (place * (victim.len() - body - 1) as f64) as usize;
+        let mut edited = victim.clone();
+        edited.insert_str(at, ["{", "\"", "/*"][piece]);
+        let edited = text.replace(&victim, &edited);
+        let units = |text: &str| -> Vec<(UnitKind, Box<str>, String)> {
+            split_file(text).into_iter().map(|unit| (unit.kind, unit.name.clone(), unit.text(text).to_owned())).collect()
+        };
+        let (before, after) = (units(&text), units(&edited));
+        for index in [0, 1, 3, 4] {
+            let name = format!("k{index}");
+            let find = |units: &[(UnitKind, Box<str>, String)]| units.iter().find(|unit| *unit.1 == *name).cloned();
+            prop_assert_eq!(find(&before), find(&after));
+        }
+    }
+}
