@@ -145,4 +145,32 @@ impl Function {
     pub fn block_mut(&mut self, id: BlockId) -> &mut Block {
         &mut self.blocks[id.0 as usize]
     }
+
+    /// Every place where a value is named: phi results and sources, guards, sources, old values, destinations.
+    pub fn for_each_occurrence(&self, mut visit: impl FnMut(Value)) {
+        for block in &self.blocks {
+            for phi in &block.phis {
+                visit(phi.destination);
+                phi.sources.iter().for_each(|(_, source)| source.for_each_value(&mut visit));
+            }
+            for instruction in &block.instructions {
+                instruction.for_each_use(&mut visit);
+                instruction.for_each_definition(&mut visit);
+            }
+        }
+    }
+
+    /// The same, giving each place to be renamed.
+    pub fn for_each_occurrence_mut(&mut self, mut visit: impl FnMut(&mut Value)) {
+        for block in &mut self.blocks {
+            for phi in &mut block.phis {
+                visit(&mut phi.destination);
+                phi.sources.iter_mut().for_each(|(_, source)| source.for_each_value_mut(&mut visit));
+            }
+            for instruction in &mut block.instructions {
+                instruction.for_each_use_mut(&mut visit);
+                instruction.for_each_definition_mut(&mut visit);
+            }
+        }
+    }
 }

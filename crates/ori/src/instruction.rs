@@ -104,6 +104,24 @@ impl Instruction {
         self.tied.iter().for_each(|&v| visit(v));
     }
 
+    /// Every component that is read, to be replaced.
+    pub fn for_each_use_mut(&mut self, mut visit: impl FnMut(&mut Value)) {
+        if let Some(guard) = &mut self.guard {
+            visit(&mut guard.value);
+        }
+        for source in &mut self.sources {
+            source.for_each_value_mut(&mut visit);
+        }
+        self.tied.iter_mut().for_each(visit);
+    }
+
+    /// Every component that is written, to be replaced.
+    pub fn for_each_definition_mut(&mut self, mut visit: impl FnMut(&mut Value)) {
+        for destination in &mut self.destinations {
+            destination.values.iter_mut().for_each(&mut visit);
+        }
+    }
+
     /// Every component that is written.
     pub fn for_each_definition(&self, mut visit: impl FnMut(Value)) {
         for destination in &self.destinations {

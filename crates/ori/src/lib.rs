@@ -9,19 +9,40 @@
 //! lists them, not by the values.
 
 pub mod builder;
+pub mod canonical;
+pub mod cfg;
+pub mod classify;
+pub mod divergence;
+pub mod dominance;
+pub mod dot;
 pub mod function;
 pub mod instruction;
+pub mod liveness;
+pub mod loops;
 pub mod machine;
 pub mod opcode;
 pub mod operand;
+pub mod parse;
+pub mod print;
+pub mod statistics;
+pub mod uninitialized;
 pub mod value;
+pub mod verify;
 
 pub use builder::{Builder, Draft};
+pub use cfg::Cfg;
+pub use divergence::Divergence;
+pub use dominance::Dominators;
 pub use function::{
     Block, BlockId, CallShape, Function, LocalVariable, Phi, SymbolId, SymbolKind, SymbolRef, Table,
 };
 pub use instruction::{Guard, Instruction, MemoryInfo, Origin, Space};
+pub use liveness::Liveness;
+pub use loops::{Loop, Loops};
 pub use machine::{Assignment, Fixup, MachineBlock, MachineFunction, MachineInstruction};
 pub use opcode::{Opcode, Pseudo};
 pub use operand::{AddressPart, ConstBase, Destination, Source, SourceKind, Values};
+pub use parse::{ParseError, parse};
+pub use statistics::Statistics;
 pub use value::{File, Value, ValueData};
+pub use verify::{Form, Violation, verify};

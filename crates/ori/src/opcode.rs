@@ -65,3 +65,32 @@ pub enum Pseudo {
     /// A value of which nothing is known (an uninitialized PTX register); destination only. Needs no code.
     Undefined,
 }
+
+impl Pseudo {
+    /// Every pseudo-operation.
+    pub const ALL: &'static [Pseudo] = &[
+        Pseudo::ParallelCopy,
+        Pseudo::Copy,
+        Pseudo::Add64,
+        Pseudo::Mul64,
+        Pseudo::MulHi64,
+        Pseudo::Shl64,
+        Pseudo::Shr64,
+        Pseudo::SetPredicate64,
+        Pseudo::Select64,
+        Pseudo::Logic64,
+        Pseudo::Min64,
+        Pseudo::Max64,
+        Pseudo::Divide,
+        Pseudo::Remainder,
+        Pseudo::FDivide,
+        Pseudo::FReciprocal,
+        Pseudo::FSquareRoot,
+        Pseudo::Call,
+        Pseudo::CallHelper,
+        Pseudo::Return,
+        Pseudo::Parameters,
+        Pseudo::FrameAddress,
+        Pseudo::Undefined,
+    ];
+}

@@ -1,0 +1,152 @@
+//! Canonical form: unreachable blocks dropped, blocks in RPO, values numbered by first occurrence, values, symbols
+//! and tables that occur nowhere dropped.
+//!
+//! It is here because every group of phases ends with it: two functions that differ only in numbering become equal
+//! values with equal text.
+
+use crate::{BlockId, Cfg, ConstBase, Function, SourceKind, SymbolId, SymbolKind, Table, Value};
+
+/// Brings a function into canonical form.
+pub fn canonicalize(function: &mut Function) {
+    order_blocks(function);
+    number_values(function);
+    drop_unused_names(function);
+}
+
+/// Drops unreachable blocks and brings the others into RPO. Phi sources of dropped predecessors go too.
+pub fn order_blocks(function: &mut Function) {
+    let cfg = Cfg::new(function);
+    let mut new_id = vec![None; function.blocks.len()];
+    for (place, &block) in cfg.order().iter().enumerate() {
+        new_id[block.0 as usize] = Some(BlockId(place as u32));
+    }
+    let mut old = std::mem::take(&mut function.blocks);
+    for &id in cfg.order() {
+        let mut block = std::mem::take(&mut old[id.0 as usize]);
+        let renamed =
+            |id: &mut BlockId| *id = new_id[id.0 as usize].expect("a successor of a reachable block");
+        block.successors.iter_mut().for_each(renamed);
+        for phi in &mut block.phis {
+            phi.sources.retain_mut(|(predecessor, _)| match new_id[predecessor.0 as usize] {
+                Some(new) => {
+                    *predecessor = new;
+                    true
+                }
+                None => false,
+            });
+            phi.sources.sort_by_key(|(predecessor, _)| *predecessor);
+        }
+        for instruction in &mut block.instructions {
+            for source in &mut instruction.sources {
+                if let SourceKind::Block(target) = &mut source.kind
+                    && let Some(new) = new_id[target.0 as usize]
+                {
+                    *target = new;
+                }
+            }
+        }
+        function.blocks.push(block);
+    }
+    for table in &mut function.tables {
+        if let Table::Targets(blocks) = table {
+            // A target that control cannot reach is never jumped to; the entry stands in, so that the table keeps
+            // its length.
+            blocks.iter_mut().for_each(|block| *block = new_id[block.0 as usize].unwrap_or(BlockId(0)));
+        }
+    }
+}
+
+/// Numbers values densely in order of first occurrence and drops those that do not occur.
+pub fn number_values(function: &mut Function) {
+    let mut new_number: Vec<Option<Value>> = vec![None; function.values.len()];
+    let old = std::mem::take(&mut function.values);
+    let mut data = Vec::with_capacity(old.len());
+    function.for_each_occurrence_mut(|value| {
+        let at = value.0 as usize;
+        *value = *new_number[at].get_or_insert_with(|| {
+            data.push(old[at]);
+            Value(data.len() as u32 - 1)
+        });
+    });
+    function.values = data;
+}
+
+fn drop_unused_names(function: &mut Function) {
+    let mut symbol_used = vec![false; function.symbols.len()];
+    let mut table_used = vec![false; function.tables.len()];
+    for_each_name(function, &mut |name| match name {
+        NameRef::Symbol(id) => symbol_used[id.0 as usize] = true,
+        NameRef::Table(table) => table_used[*table as usize] = true,
+    });
+    // Local variables keep their place in the frame list, so the symbols that name them stay.
+    for (index, symbol) in function.symbols.iter().enumerate() {
+        symbol_used[index] |= matches!(symbol.kind, SymbolKind::Local(_));
+    }
+    if symbol_used.iter().all(|&used| used) && table_used.iter().all(|&used| used) {
+        return;
+    }
+    let symbol_number = dense(&symbol_used);
+    let table_number = dense(&table_used);
+    for_each_name(function, &mut |name| match name {
+        NameRef::Symbol(id) => id.0 = symbol_number[id.0 as usize],
+        NameRef::Table(table) => *table = table_number[*table as usize],
+    });
+    let mut index = 0;
+    function.symbols.retain(|_| {
+        index += 1;
+        symbol_used[index - 1]
+    });
+    let mut index = 0;
+    function.tables.retain(|_| {
+        index += 1;
+        table_used[index - 1]
+    });
+}
+
+fn dense(used: &[bool]) -> Vec<u32> {
+    let mut next = 0;
+    used.iter()
+        .map(|&used| {
+            let number = next;
+            next += u32::from(used);
+            number
+        })
+        .collect()
+}
+
+enum NameRef<'a> {
+    Symbol(&'a mut SymbolId),
+    Table(&'a mut u32),
+}
+
+fn for_each_name(function: &mut Function, visit: &mut dyn FnMut(NameRef<'_>)) {
+    for block in &mut function.blocks {
+        for phi in &mut block.phis {
+            phi.sources.iter_mut().for_each(|(_, source)| visit_source(&mut source.kind, visit));
+        }
+        for instruction in &mut block.instructions {
+            for source in &mut instruction.sources {
+                visit_source(&mut source.kind, visit);
+            }
+            if let Some(call) = &mut instruction.call
+                && let Some(callee) = &mut call.callee
+            {
+                visit(NameRef::Symbol(callee));
+            }
+        }
+    }
+}
+
+fn visit_source(kind: &mut SourceKind, visit: &mut dyn FnMut(NameRef<'_>)) {
+    match kind {
+        SourceKind::Const { base, .. } | SourceKind::ConstIndexed { base, .. } => match base {
+            ConstBase::Variable(symbol) | ConstBase::AddressSlot(symbol) => visit(NameRef::Symbol(symbol)),
+            ConstBase::Table(table) => visit(NameRef::Table(table)),
+            ConstBase::Bank => {}
+        },
+        SourceKind::Address { symbol: Some(symbol), .. } | SourceKind::Address32 { symbol, .. } => {
+            visit(NameRef::Symbol(symbol));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,115 @@
+//! Predecessors and reverse postorder (RPO) of a function's control-flow graph.
+//!
+//! It is here because nearly every pass asks for them. It is a snapshot: whoever changes an edge builds a new one.
+//! Unreachable blocks have no place in the order and are nobody's predecessor.
+
+use crate::{BlockId, Function};
+use smallvec::SmallVec;
+
+/// Predecessors and order of the reachable blocks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cfg {
+    /// Distinct reachable predecessors of each block, in RPO of the predecessors.
+    predecessors: Vec<SmallVec<[BlockId; 2]>>,
+    /// Reachable blocks in reverse postorder; the entry is first.
+    order: Vec<BlockId>,
+    /// Place of each block in the order, `u32::MAX` if unreachable.
+    position: Vec<u32>,
+}
+
+impl Cfg {
+    /// Computes order and predecessors.
+    pub fn new(function: &Function) -> Cfg {
+        let count = function.blocks.len();
+        let mut order = Vec::with_capacity(count);
+        let mut seen = vec![false; count];
+        // Explicit stack of (block, next successor to visit): functions may be deeper than the call stack.
+        let mut stack: Vec<(BlockId, usize)> = Vec::new();
+        if count > 0 {
+            seen[0] = true;
+            stack.push((BlockId(0), 0));
+        }
+        while let Some((block, next)) = stack.last_mut() {
+            let successors = &function.block(*block).successors;
+            if let Some(&successor) = successors.get(*next) {
+                *next += 1;
+                if !std::mem::replace(&mut seen[successor.0 as usize], true) {
+                    stack.push((successor, 0));
+                }
+            } else {
+                order.push(*block);
+                stack.pop();
+            }
+        }
+        order.reverse();
+        let mut position = vec![u32::MAX; count];
+        for (place, block) in order.iter().enumerate() {
+            position[block.0 as usize] = place as u32;
+        }
+        let mut predecessors: Vec<SmallVec<[BlockId; 2]>> = vec![SmallVec::new(); count];
+        for &block in &order {
+            for &successor in &function.block(block).successors {
+                let list = &mut predecessors[successor.0 as usize];
+                // All edges of one block are looked at together, so that a double edge shows at the end.
+                if list.last() != Some(&block) {
+                    list.push(block);
+                }
+            }
+        }
+        Cfg { predecessors, order, position }
+    }
+
+    /// Distinct reachable predecessors.
+    pub fn predecessors(&self, block: BlockId) -> &[BlockId] {
+        &self.predecessors[block.0 as usize]
+    }
+
+    /// Reachable blocks in reverse postorder.
+    pub fn order(&self) -> &[BlockId] {
+        &self.order
+    }
+
+    /// Place in the order; `None` if unreachable.
+    pub fn position(&self, block: BlockId) -> Option<u32> {
+        Some(self.position[block.0 as usize]).filter(|&place| place != u32::MAX)
+    }
+
+    /// True if control can reach the block.
+    pub fn is_reachable(&self, block: BlockId) -> bool {
+        self.position[block.0 as usize] != u32::MAX
+    }
+
+    /// Edges that go back or stay in the order, `(from, to)`, in RPO of `from`.
+    pub fn back_edges(&self, function: &Function) -> Vec<(BlockId, BlockId)> {
+        let mut edges = Vec::new();
+        for &block in &self.order {
+            for &successor in &function.block(block).successors {
+                if self.position[successor.0 as usize] <= self.position[block.0 as usize] {
+                    edges.push((block, successor));
+                }
+            }
+        }
+        edges
+    }
+
+    /// The state dump of the seeds: RPO numbers, traversal order, back edges.
+    pub fn describe(&self, function: &Function) -> String {
+        use std::fmt::Write;
+        let mut text = String::from("Showing RPO state for each basic block:\n");
+        for block in function.block_ids() {
+            match self.position(block) {
+                Some(place) => writeln!(text, "bix{} -> RPONum: {place}", block.0),
+                None => writeln!(text, "bix{} -> unreachable", block.0),
+            }
+            .expect("writing to a string");
+        }
+        let names: Vec<String> = self.order.iter().map(|block| format!("bix{}", block.0)).collect();
+        writeln!(text, "RPO traversal order: {}", names.join(", ")).expect("writing to a string");
+        text.push_str("Showing backedge info:\n");
+        for (from, to) in self.back_edges(function) {
+            writeln!(text, "bix{} -> backedge's successor BB: {}", from.0, to.0)
+                .expect("writing to a string");
+        }
+        text
+    }
+}

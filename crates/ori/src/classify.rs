@@ -1,0 +1,44 @@
+//! Classes of memory operations as the seeds name them: the category number of a space, and hot or cold.
+//!
+//! It is here because scheduling, statistics and dumps must use one classification. Latencies stay out.
+
+use crate::{Instruction, Opcode, Space};
+use oriole_sass::Op;
+
+/// How long a memory operation takes, coarsely.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Temperature {
+    /// Long latency: global, generic, local and texture memory. Worth scheduling around.
+    Hot,
+    /// Short latency: constant and shared memory.
+    Cold,
+}
+
+/// The internal category of a memory space in the seeds' numbering.
+pub fn category(space: Space) -> u8 {
+    match space {
+        Space::Generic => 0,
+        Space::Shared => 1,
+        Space::Local => 2,
+        Space::Constant => 3,
+        Space::Spill => 7,
+        Space::Global => 11,
+    }
+}
+
+/// Hot or cold; `None` for what touches no memory.
+pub fn temperature(instruction: &Instruction) -> Option<Temperature> {
+    if is_texture(instruction) {
+        return Some(Temperature::Hot);
+    }
+    let memory = instruction.memory?;
+    Some(match memory.space {
+        Space::Generic | Space::Global | Space::Local | Space::Spill => Temperature::Hot,
+        Space::Shared | Space::Constant => Temperature::Cold,
+    })
+}
+
+/// True for texture fetches and queries.
+pub fn is_texture(instruction: &Instruction) -> bool {
+    matches!(instruction.opcode, Opcode::Sass(Op::TEX | Op::TLD | Op::TLD4 | Op::TMML | Op::TXD | Op::TXQ))
+}

@@ -1,0 +1,239 @@
+//! Dominators, post-dominators and dominance frontiers (the iterative algorithm of Cooper, Harvey and Kennedy).
+//!
+//! It is here because SSA construction, the verifier, convergence placement and code motion need them. Queries are
+//! constant time through the numbering of the tree.
+
+use crate::{BlockId, Cfg, Function};
+
+const NONE: u32 = u32::MAX;
+
+/// A dominator tree, or a post-dominator tree.
+#[derive(Clone, Debug)]
+pub struct Dominators {
+    /// Immediate dominator; `NONE` for roots and unreachable blocks.
+    parent: Vec<u32>,
+    /// Numbering of the tree: a dominates b if b's interval lies in a's.
+    enter: Vec<u32>,
+    leave: Vec<u32>,
+    children: Vec<Vec<BlockId>>,
+    roots: Vec<BlockId>,
+}
+
+impl Dominators {
+    /// The dominator tree. Unreachable blocks are outside it.
+    pub fn new(function: &Function, cfg: &Cfg) -> Dominators {
+        let count = function.blocks.len();
+        let order: Vec<u32> = cfg.order().iter().map(|b| b.0).collect();
+        let parent = solve(count, &order, |block, visit| {
+            cfg.predecessors(BlockId(block)).iter().for_each(|p| visit(p.0));
+        });
+        Dominators::number(parent, order, count)
+    }
+
+    /// The post-dominator tree over a virtual exit. Blocks without successors hang below the virtual exit; so does one
+    /// block of each part of the graph that never ends, so that every reachable block is in the tree.
+    pub fn post(function: &Function, cfg: &Cfg) -> Dominators {
+        Dominators::post_with(function, cfg, |_| true)
+    }
+
+    /// The post-dominator tree of the part of the graph whose blocks the filter keeps (threads in other blocks are
+    /// known to end). Blocks that are filtered out hang below the virtual exit by themselves.
+    pub fn post_with(function: &Function, cfg: &Cfg, keep: impl Fn(BlockId) -> bool) -> Dominators {
+        let count = function.blocks.len();
+        let exit = count as u32;
+        let mut leads_out = vec![false; count];
+        let mut order: Vec<u32> = Vec::with_capacity(count + 1);
+        let mut seen = vec![false; count];
+        let kept = |block: BlockId| {
+            function
+                .block(block)
+                .successors
+                .iter()
+                .copied()
+                .filter(|&s| keep(s))
+                .collect::<smallvec::SmallVec<[_; 4]>>()
+        };
+        // Postorder of the reversed graph, from every end, then from what never ends (latest block in RPO first).
+        let ends = cfg.order().iter().filter(|&&b| kept(b).is_empty() || !keep(b)).copied();
+        let candidates: Vec<BlockId> = ends.chain(cfg.order().iter().rev().copied()).collect();
+        let mut groups: Vec<Vec<u32>> = Vec::new();
+        for start in candidates {
+            if std::mem::replace(&mut seen[start.0 as usize], true) {
+                continue;
+            }
+            leads_out[start.0 as usize] = true;
+            let mut group = Vec::new();
+            let mut stack = vec![(start, 0usize)];
+            while let Some((block, next)) = stack.last_mut() {
+                let predecessors: &[BlockId] = if keep(*block) { cfg.predecessors(*block) } else { &[] };
+                if let Some(&predecessor) = predecessors.get(*next) {
+                    *next += 1;
+                    if !std::mem::replace(&mut seen[predecessor.0 as usize], true) {
+                        stack.push((predecessor, 0));
+                    }
+                } else {
+                    group.push(block.0);
+                    stack.pop();
+                }
+            }
+            groups.push(group);
+        }
+        for group in &groups {
+            order.extend(group);
+        }
+        order.push(exit);
+        order.reverse();
+        let successors: Vec<_> = (0..count as u32).map(|b| kept(BlockId(b))).collect();
+        let mut parent = solve(count + 1, &order, |block, visit| {
+            if block == exit {
+                return;
+            }
+            if leads_out[block as usize] {
+                visit(exit);
+            }
+            if keep(BlockId(block)) {
+                successors[block as usize].iter().for_each(|s| visit(s.0));
+            }
+        });
+        parent.truncate(count);
+        for p in &mut parent {
+            if *p == exit {
+                *p = NONE;
+            }
+        }
+        order.retain(|&b| b != exit);
+        Dominators::number(parent, order, count)
+    }
+
+    fn number(parent: Vec<u32>, order: Vec<u32>, count: usize) -> Dominators {
+        let mut children = vec![Vec::new(); count];
+        let mut roots = Vec::new();
+        for &block in &order {
+            match parent[block as usize] {
+                NONE => roots.push(BlockId(block)),
+                p => children[p as usize].push(BlockId(block)),
+            }
+        }
+        let mut enter = vec![NONE; count];
+        let mut leave = vec![0; count];
+        let mut clock = 0;
+        for &root in &roots {
+            let mut stack = vec![(root, 0usize)];
+            enter[root.0 as usize] = clock;
+            clock += 1;
+            while let Some((block, next)) = stack.last_mut() {
+                if let Some(&child) = children[block.0 as usize].get(*next) {
+                    *next += 1;
+                    enter[child.0 as usize] = clock;
+                    clock += 1;
+                    stack.push((child, 0));
+                } else {
+                    leave[block.0 as usize] = clock;
+                    stack.pop();
+                }
+            }
+        }
+        Dominators { parent, enter, leave, children, roots }
+    }
+
+    /// The immediate (post-)dominator; `None` for roots and unreachable blocks.
+    pub fn immediate(&self, block: BlockId) -> Option<BlockId> {
+        Some(self.parent[block.0 as usize]).filter(|&p| p != NONE).map(BlockId)
+    }
+
+    /// True if `a` (post-)dominates `b`, or is `b`. False if one of them is unreachable.
+    pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
+        let (a, b) = (a.0 as usize, b.0 as usize);
+        self.enter[a] != NONE
+            && self.enter[b] != NONE
+            && self.enter[a] <= self.enter[b]
+            && self.leave[b] <= self.leave[a]
+    }
+
+    /// The blocks whose immediate dominator this one is.
+    pub fn children(&self, block: BlockId) -> &[BlockId] {
+        &self.children[block.0 as usize]
+    }
+
+    /// The roots: the entry, or for post-dominance the children of the virtual exit.
+    pub fn roots(&self) -> &[BlockId] {
+        &self.roots
+    }
+
+    /// All blocks of the tree, parents before children.
+    pub fn preorder(&self) -> Vec<BlockId> {
+        let mut order = Vec::with_capacity(self.parent.len());
+        let mut stack: Vec<BlockId> = self.roots.iter().rev().copied().collect();
+        while let Some(block) = stack.pop() {
+            order.push(block);
+            stack.extend(self.children[block.0 as usize].iter().rev());
+        }
+        order
+    }
+
+    /// The dominance frontier of each block: where its dominance ends. Sorted, without doubles.
+    pub fn frontiers(&self, cfg: &Cfg) -> Vec<Vec<BlockId>> {
+        let mut frontiers: Vec<Vec<BlockId>> = vec![Vec::new(); self.parent.len()];
+        for &block in cfg.order() {
+            let predecessors = cfg.predecessors(block);
+            // The entry may be a loop header with one predecessor: it is in its own frontier then.
+            if predecessors.len() < 2 && self.immediate(block).is_some() {
+                continue;
+            }
+            for &predecessor in predecessors {
+                let mut runner = Some(predecessor);
+                while runner != self.immediate(block) {
+                    let Some(current) = runner else { break };
+                    let frontier = &mut frontiers[current.0 as usize];
+                    if frontier.last() != Some(&block) {
+                        frontier.push(block);
+                    }
+                    runner = self.immediate(current);
+                }
+            }
+        }
+        frontiers
+    }
+}
+
+/// Immediate dominators of the nodes in `order` (reverse postorder, root first); nodes outside keep `NONE`.
+fn solve(count: usize, order: &[u32], for_each_predecessor: impl Fn(u32, &mut dyn FnMut(u32))) -> Vec<u32> {
+    let mut position = vec![NONE; count];
+    for (place, &node) in order.iter().enumerate() {
+        position[node as usize] = place as u32;
+    }
+    let mut parent = vec![NONE; count];
+    let Some(&root) = order.first() else { return parent };
+    parent[root as usize] = root;
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &node in &order[1..] {
+            let mut best = NONE;
+            for_each_predecessor(node, &mut |predecessor| {
+                if position[predecessor as usize] == NONE || parent[predecessor as usize] == NONE {
+                    return;
+                }
+                best = if best == NONE { predecessor } else { meet(&parent, &position, best, predecessor) };
+            });
+            if best != parent[node as usize] {
+                parent[node as usize] = best;
+                changed = true;
+            }
+        }
+    }
+    parent[root as usize] = NONE;
+    parent
+}
+
+fn meet(parent: &[u32], position: &[u32], mut a: u32, mut b: u32) -> u32 {
+    while a != b {
+        while position[a as usize] > position[b as usize] {
+            a = parent[a as usize];
+        }
+        while position[b as usize] > position[a as usize] {
+            b = parent[b as usize];
+        }
+    }
+    a
+}

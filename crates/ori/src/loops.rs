@@ -1,0 +1,121 @@
+//! Natural loops, their nesting, and whether the graph is reducible.
+//!
+//! It is here because spilling costs, code motion, unrolling and divergence ask how deep a block lies.
+
+use crate::{BlockId, Cfg, Dominators, Function};
+
+/// A natural loop: the header dominates every block of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Loop {
+    /// The block that every way into the loop goes through.
+    pub header: BlockId,
+    /// The loop around it: an index into [`Loops::loops`].
+    pub parent: Option<usize>,
+    /// 1 for an outermost loop.
+    pub depth: u32,
+    /// Sources of the back edges, in RPO.
+    pub latches: Vec<BlockId>,
+}
+
+/// The loops of a function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Loops {
+    /// Loops; an outer one stands before the loops in it.
+    pub loops: Vec<Loop>,
+    innermost: Vec<Option<u32>>,
+    /// True if some cycle has more than one entry; such cycles are not in `loops`.
+    pub irreducible: bool,
+}
+
+impl Loops {
+    /// Finds the loops.
+    pub fn new(function: &Function, cfg: &Cfg, dominators: &Dominators) -> Loops {
+        let mut latches: Vec<Vec<BlockId>> = vec![Vec::new(); function.blocks.len()];
+        let mut irreducible = false;
+        for (from, to) in cfg.back_edges(function) {
+            if dominators.dominates(to, from) {
+                if latches[to.0 as usize].last() != Some(&from) {
+                    latches[to.0 as usize].push(from);
+                }
+            } else {
+                irreducible = true;
+            }
+        }
+        let headers: Vec<BlockId> =
+            cfg.order().iter().copied().filter(|b| !latches[b.0 as usize].is_empty()).collect();
+        let mut loops: Vec<Loop> = headers
+            .iter()
+            .map(|&header| Loop {
+                header,
+                parent: None,
+                depth: 0,
+                latches: std::mem::take(&mut latches[header.0 as usize]),
+            })
+            .collect();
+        let mut innermost: Vec<Option<u32>> = vec![None; function.blocks.len()];
+        // Inner headers come later in RPO: going backwards, a block already claimed belongs to an inner loop, and the
+        // walk goes on from that loop's outermost known ancestor.
+        for index in (0..loops.len()).rev() {
+            let header = loops[index].header;
+            let mut work: Vec<BlockId> = loops[index].latches.clone();
+            while let Some(block) = work.pop() {
+                match innermost[block.0 as usize] {
+                    None => {
+                        innermost[block.0 as usize] = Some(index as u32);
+                        if block != header {
+                            work.extend(cfg.predecessors(block));
+                        }
+                    }
+                    Some(inner) => {
+                        let mut outer = inner as usize;
+                        while let Some(parent) = loops[outer].parent {
+                            outer = parent;
+                        }
+                        if outer != index {
+                            loops[outer].parent = Some(index);
+                            work.extend(cfg.predecessors(loops[outer].header));
+                        }
+                    }
+                }
+            }
+            if innermost[header.0 as usize].is_none() {
+                innermost[header.0 as usize] = Some(index as u32);
+            }
+        }
+        for index in 0..loops.len() {
+            loops[index].depth = loops[index].parent.map_or(1, |parent| loops[parent].depth + 1);
+        }
+        Loops { loops, innermost, irreducible }
+    }
+
+    /// The innermost loop around a block: an index into `loops`.
+    pub fn innermost(&self, block: BlockId) -> Option<usize> {
+        self.innermost[block.0 as usize].map(|index| index as usize)
+    }
+
+    /// How many loops the block lies in.
+    pub fn depth(&self, block: BlockId) -> u32 {
+        self.innermost(block).map_or(0, |index| self.loops[index].depth)
+    }
+
+    /// True if the block lies in this loop.
+    pub fn contains(&self, index: usize, block: BlockId) -> bool {
+        let mut at = self.innermost(block);
+        while let Some(current) = at {
+            if current == index {
+                return true;
+            }
+            // Outer loops stand before inner ones.
+            if current < index {
+                return false;
+            }
+            at = self.loops[current].parent;
+        }
+        false
+    }
+
+    /// The blocks of a loop, nested ones included, in RPO.
+    pub fn blocks(&self, cfg: &Cfg, index: usize) -> Vec<BlockId> {
+        cfg.order().iter().copied().filter(|&block| self.contains(index, block)).collect()
+    }
+}

@@ -1,0 +1,662 @@
+//! The parser of Ori text. It gives back the function that was printed; `//` comments, blank lines and free
+//! indentation are allowed for files written by hand. The grammar is that of [`crate::print`].
+
+use crate::{
+    AddressPart, Block, BlockId, CallShape, ConstBase, Destination, File, Function, Guard, Instruction,
+    LocalVariable, MemoryInfo, Opcode, Origin, Phi, Pseudo, Source, SourceKind, Space, SymbolId, SymbolKind,
+    SymbolRef, Table, Value, ValueData, Values,
+};
+use oriole_sass::{Mod, Mods, Op, Symbol};
+use std::fmt;
+
+/// What is wrong with a text, and on which line (from 1).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ParseError {
+    /// Line number, from 1.
+    pub line: usize,
+    /// What was expected.
+    pub message: String,
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.message)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// Parses one function.
+///
+/// # Errors
+/// The first line that is not Ori, with what was expected there.
+pub fn parse(text: &str) -> Result<Function, ParseError> {
+    let mut parser = FunctionParser { function: Function::default(), files: Vec::new(), sources: Vec::new() };
+    let mut last = 0;
+    let mut seen_header = false;
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        // A quoted name may hold two slashes.
+        let line = if line.contains('"') {
+            line
+        } else {
+            line.split_once("//").map_or(line, |(before, _)| before).trim()
+        };
+        if line.is_empty() {
+            continue;
+        }
+        last = index + 1;
+        let mut cursor = Cursor { rest: line };
+        let result = if seen_header { parser.line(&mut cursor) } else { parser.header(&mut cursor) };
+        seen_header = true;
+        result.and_then(|()| cursor.end()).map_err(|message| ParseError { line: index + 1, message })?;
+    }
+    if !seen_header {
+        return Err(ParseError { line: 1, message: "expected `kernel` or `function`".into() });
+    }
+    parser.finish().map_err(|message| ParseError { line: last, message })
+}
+
+type Parsed<T> = Result<T, String>;
+
+/// A line being read from the left.
+struct Cursor<'t> {
+    rest: &'t str,
+}
+
+impl<'t> Cursor<'t> {
+    fn skip(&mut self) {
+        self.rest = self.rest.trim_start();
+    }
+
+    fn end(&mut self) -> Parsed<()> {
+        self.skip();
+        if self.rest.is_empty() { Ok(()) } else { Err(format!("unexpected `{}`", self.rest)) }
+    }
+
+    fn eat(&mut self, token: &str) -> bool {
+        self.skip();
+        match self.rest.strip_prefix(token) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn expect(&mut self, token: &str) -> Parsed<()> {
+        if self.eat(token) { Ok(()) } else { Err(format!("expected `{token}` before `{}`", self.rest)) }
+    }
+
+    fn peek(&mut self) -> Option<char> {
+        self.skip();
+        self.rest.chars().next()
+    }
+
+    fn word(&mut self) -> &'t str {
+        self.skip();
+        let end =
+            self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        word
+    }
+
+    /// A whole number: decimal, or hexadecimal with `0x`; without sign.
+    fn number(&mut self) -> Parsed<u64> {
+        let word = self.word();
+        let parsed = match word.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16),
+            None => word.parse(),
+        };
+        parsed.map_err(|_| format!("expected a number, found `{word}{}`", self.rest))
+    }
+
+    fn number_as<T: TryFrom<u64>>(&mut self) -> Parsed<T> {
+        let number = self.number()?;
+        T::try_from(number).map_err(|_| format!("number {number} is too large"))
+    }
+
+    /// `letter` and a number.
+    fn indexed(&mut self, letter: &str) -> Parsed<u32> {
+        self.expect(letter)?;
+        self.number_as()
+    }
+
+    /// Optional `+0x..` or `-0x..`.
+    fn offset(&mut self) -> Parsed<i32> {
+        let negative = match self.peek() {
+            Some('+') => false,
+            Some('-') => true,
+            _ => return Ok(0),
+        };
+        self.rest = &self.rest[1..];
+        let magnitude = self.number()? as i64;
+        i32::try_from(if negative { -magnitude } else { magnitude }).map_err(|_| "offset is too large".into())
+    }
+}
+
+struct FunctionParser {
+    function: Function,
+    files: Vec<Option<File>>,
+    sources: Vec<Option<(u32, u8)>>,
+}
+
+impl FunctionParser {
+    fn header(&mut self, cursor: &mut Cursor<'_>) -> Parsed<()> {
+        match cursor.word() {
+            "kernel" => self.function.is_entry = true,
+            "function" => {}
+            other => return Err(format!("expected `kernel` or `function`, found `{other}`")),
+        }
+        while cursor.peek().is_some() {
+            match cursor.word() {
+                "params" => {
+                    cursor.expect("=")?;
+                    self.function.parameter_bytes = cursor.number_as()?;
+                }
+                "barriers" => {
+                    cursor.expect("=")?;
+                    self.function.barriers = cursor.number_as()?;
+                }
+                "registers" => {
+                    cursor.expect("=")?;
+                    self.function.register_limit = Some(cursor.number_as()?);
+                }
+                other => return Err(format!("unknown property `{other}`")),
+            }
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, cursor: &mut Cursor<'_>) -> Parsed<()> {
+        if self.function.blocks.is_empty() {
+            for (keyword, item) in [
+                ("symbol ", Self::symbol as fn(&mut Self, &mut Cursor<'_>) -> Parsed<()>),
+                ("local ", Self::local),
+                ("table ", Self::table),
+                ("value ", Self::declared_value),
+            ] {
+                if cursor.eat(keyword) {
+                    return item(self, cursor);
+                }
+            }
+        }
+        let is_label = cursor.rest.starts_with('b')
+            && cursor.rest[1..].split_once(':').is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+        if is_label {
+            let number = cursor.indexed("b")?;
+            if number as usize != self.function.blocks.len() {
+                return Err(format!("expected block b{}", self.function.blocks.len()));
+            }
+            cursor.expect(":")?;
+            let mut block = Block::default();
+            if cursor.eat("->") {
+                while cursor.peek().is_some() {
+                    block.successors.push(BlockId(cursor.indexed("b")?));
+                }
+            }
+            self.function.blocks.push(block);
+            return Ok(());
+        }
+        if self.function.blocks.is_empty() {
+            return Err("expected a block label".into());
+        }
+        self.instruction(cursor)
+    }
+
+    fn symbol(&mut self, cursor: &mut Cursor<'_>) -> Parsed<()> {
+        if cursor.indexed("s")? as usize != self.function.symbols.len() {
+            return Err(format!("expected symbol s{}", self.function.symbols.len()));
+        }
+        let kind = match cursor.word() {
+            "shared" => SymbolKind::Shared,
+            "global" => SymbolKind::Global,
+            "constant" => SymbolKind::Constant,
+            "local" => {
+                cursor.expect("(")?;
+                let index = cursor.number_as()?;
+                cursor.expect(")")?;
+                SymbolKind::Local(index)
+            }
+            "function" => SymbolKind::Function,
+            "helper" => SymbolKind::Helper,
+            "extern" => SymbolKind::Extern,
+            other => return Err(format!("unknown symbol kind `{other}`")),
+        };
+        cursor.expect("\"")?;
+        let end = cursor.rest.rfind('"').ok_or("expected a closing quote")?;
+        let name = unescape(&cursor.rest[..end])?;
+        cursor.rest = &cursor.rest[end + 1..];
+        self.function.symbols.push(SymbolRef { name, kind });
+        Ok(())
+    }
+
+    fn local(&mut self, cursor: &mut Cursor<'_>) -> Parsed<()> {
+        if cursor.indexed("l")? as usize != self.function.locals.len() {
+            return Err(format!("expected local l{}", self.function.locals.len()));
+        }
+        cursor.expect("size=")?;
+        let size = cursor.number()?;
+        cursor.expect("align=")?;
+        let align = cursor.number_as()?;
+        self.function.locals.push(LocalVariable { size, align });
+        Ok(())
+    }
+
+    fn table(&mut self, cursor: &mut Cursor<'_>) -> Parsed<()> {
+        if cursor.indexed("t")? as usize != self.function.tables.len() {
+            return Err(format!("expected table t{}", self.function.tables.len()));
+        }
+        let table = match cursor.word() {
+            "targets" => {
+                let mut blocks = Vec::new();
+                while cursor.peek().is_some() {
+                    blocks.push(BlockId(cursor.indexed("b")?));
+                }
+                Table::Targets(blocks)
+            }
+            "words" => {
+                let mut words = Vec::new();
+                while cursor.peek().is_some() {
+                    words.push(cursor.number_as()?);
+                }
+                Table::Words(words)
+            }
+            other => return Err(format!("expected `targets` or `words`, found `{other}`")),
+        };
+        self.function.tables.push(table);
+        Ok(())
+    }
+
+    fn declared_value(&mut self, cursor: &mut Cursor<'_>) -> Parsed<()> {
+        let value = self.value(cursor)?;
+        if cursor.eat("=") {
+            cursor.expect("%")?;
+            let register = cursor.number_as()?;
+            cursor.expect(".")?;
+            let component = cursor.number_as()?;
+            self.sources[value.0 as usize] = Some((register, component));
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, cursor: &mut Cursor<'_>) -> Parsed<Value> {
+        let file = match cursor.peek() {
+            Some('r') => File::R,
+            Some('u') => File::UR,
+            Some('p') => File::P,
+            Some('q') => File::UP,
+            Some('x') => File::B,
+            _ => return Err(format!("expected a register before `{}`", cursor.rest)),
+        };
+        cursor.rest = &cursor.rest[1..];
+        let number: u32 = cursor.number_as()?;
+        // Keeps a typing error from asking for gigabytes.
+        if number >= 1 << 24 {
+            return Err(format!("register number {number} is too large"));
+        }
+        let at = number as usize;
+        if at >= self.files.len() {
+            self.files.resize(at + 1, None);
+            self.sources.resize(at + 1, None);
+        }
+        match self.files[at] {
+            Some(known) if known != file => return Err(format!("register {number} has two files")),
+            _ => self.files[at] = Some(file),
+        }
+        Ok(Value(number))
+    }
+
+    fn tuple(&mut self, cursor: &mut Cursor<'_>) -> Parsed<Values> {
+        let mut values = Values::new();
+        if cursor.eat("{") {
+            while !cursor.eat("}") {
+                values.push(self.value(cursor)?);
+            }
+        } else {
+            values.push(self.value(cursor)?);
+        }
+        Ok(values)
+    }
+
+    fn fixed(&mut self, cursor: &mut Cursor<'_>) -> Parsed<Option<u8>> {
+        if cursor.rest.starts_with('$') {
+            cursor.rest = &cursor.rest[1..];
+            return cursor.number_as().map(Some);
+        }
+        Ok(None)
+    }
+
+    fn destination(&mut self, cursor: &mut Cursor<'_>) -> Parsed<Destination> {
+        for (name, file) in
+            [("RZ", File::R), ("URZ", File::UR), ("PT", File::P), ("UPT", File::UP), ("XZ", File::B)]
+        {
+            if cursor.eat(name) {
+                let width = if cursor.rest.starts_with(':') {
+                    cursor.expect(":")?;
+                    cursor.number_as()?
+                } else {
+                    1
+                };
+                let fixed = self.fixed(cursor)?;
+                return Ok(Destination { fixed, ..Destination::dropped(file, width) });
+            }
+        }
+        let values = self.tuple(cursor)?;
+        let first = values.first().ok_or("a destination tuple must not be empty")?;
+        let file = self.files[first.0 as usize].expect("the value was just read");
+        let fixed = self.fixed(cursor)?;
+        Ok(Destination { fixed, ..Destination::new(file, values) })
+    }
+
+    fn instruction(&mut self, cursor: &mut Cursor<'_>) -> Parsed<()> {
+        let mut guard = None;
+        if cursor.eat("@") {
+            let negated = cursor.eat("!");
+            guard = Some(Guard { value: self.value(cursor)?, negated });
+        }
+        // Destinations stand before ` = `, which occurs nowhere else.
+        let mut destinations = smallvec::SmallVec::new();
+        if cursor.rest.contains(" = ") {
+            loop {
+                destinations.push(self.destination(cursor)?);
+                if !cursor.eat(",") {
+                    break;
+                }
+            }
+            cursor.expect("=")?;
+        }
+        let name = cursor.word();
+        let block = self.function.blocks.len() - 1;
+        if name == "phi" {
+            let [Destination { values, .. }] = destinations.as_slice() else {
+                return Err("a phi has one destination".into());
+            };
+            let destination = values[0];
+            let mut sources = Vec::new();
+            while cursor.peek().is_some() {
+                let predecessor = BlockId(cursor.indexed("b")?);
+                cursor.expect(":")?;
+                sources.push((predecessor, self.source(cursor)?));
+                if !cursor.eat(",") {
+                    break;
+                }
+            }
+            self.function.blocks[block].phis.push(Phi { destination, sources });
+            return Ok(());
+        }
+        let opcode = opcode_from_name(name).ok_or_else(|| format!("unknown opcode `{name}`"))?;
+        let mut instruction = Instruction::new(opcode, Origin(0));
+        instruction.guard = guard;
+        instruction.destinations = destinations;
+        instruction.mods = self.suffixes(cursor)?;
+        let mut first = true;
+        loop {
+            if cursor.eat("tied(") {
+                while !cursor.eat(")") {
+                    instruction.tied.push(self.value(cursor)?);
+                }
+            } else if cursor.eat("mem(") {
+                instruction.memory = Some(self.memory(cursor)?);
+            } else if cursor.eat("call(") {
+                instruction.call = Some(Box::new(self.call(cursor)?));
+            } else if cursor.eat(";") {
+                instruction.origin = Origin(cursor.number_as()?);
+                break;
+            } else if cursor.peek().is_none() {
+                break;
+            } else {
+                if !first {
+                    cursor.expect(",")?;
+                }
+                first = false;
+                let source = self.source(cursor)?;
+                instruction.sources.push(source);
+            }
+        }
+        self.function.blocks[block].instructions.push(instruction);
+        Ok(())
+    }
+
+    fn suffixes(&mut self, cursor: &mut Cursor<'_>) -> Parsed<Mods> {
+        let mut mods = Mods::none();
+        while cursor.rest.starts_with('.') {
+            cursor.rest = &cursor.rest[1..];
+            let name = cursor.word();
+            mods.insert(Mod::from_name(name).ok_or_else(|| format!("unknown modifier `{name}`"))?);
+        }
+        Ok(mods)
+    }
+
+    fn memory(&mut self, cursor: &mut Cursor<'_>) -> Parsed<MemoryInfo> {
+        let space = match cursor.word() {
+            "generic" => Space::Generic,
+            "global" => Space::Global,
+            "shared" => Space::Shared,
+            "local" => Space::Local,
+            "constant" => Space::Constant,
+            "spill" => Space::Spill,
+            other => return Err(format!("unknown memory space `{other}`")),
+        };
+        let (reads, writes) = match cursor.word() {
+            "rw" => (true, true),
+            "r" => (true, false),
+            "w" => (false, true),
+            "none" => (false, false),
+            other => return Err(format!("expected `r`, `w`, `rw` or `none`, found `{other}`")),
+        };
+        let ordered = cursor.eat("ordered");
+        cursor.expect(")")?;
+        Ok(MemoryInfo { space, reads, writes, ordered })
+    }
+
+    fn call(&mut self, cursor: &mut Cursor<'_>) -> Parsed<CallShape> {
+        let callee = if cursor.eat("indirect") { None } else { Some(SymbolId(cursor.indexed("s")?)) };
+        cursor.expect("stack=")?;
+        let stack_bytes = cursor.number_as()?;
+        cursor.expect("clobbers=")?;
+        let mut clobbers = [0; 4];
+        for (index, word) in clobbers.iter_mut().enumerate() {
+            if index > 0 {
+                cursor.expect(",")?;
+            }
+            let digits = cursor.word();
+            *word =
+                u64::from_str_radix(digits, 16).map_err(|_| format!("expected a mask, found `{digits}`"))?;
+        }
+        cursor.expect("predicates=")?;
+        let digits = cursor.word();
+        let clobbered_predicates =
+            u8::from_str_radix(digits, 16).map_err(|_| format!("expected a mask, found `{digits}`"))?;
+        let clobbers_uniform = cursor.eat("uniform");
+        cursor.expect(")")?;
+        Ok(CallShape { callee, stack_bytes, clobbers, clobbered_predicates, clobbers_uniform })
+    }
+
+    fn source(&mut self, cursor: &mut Cursor<'_>) -> Parsed<Source> {
+        let negate = cursor.eat("-");
+        let invert = cursor.eat("!") || cursor.eat("~");
+        let absolute = cursor.eat("|");
+        let kind = self.source_kind(cursor)?;
+        if absolute {
+            cursor.expect("|")?;
+        }
+        let suffixes = self.suffixes(cursor)?;
+        let fixed = self.fixed(cursor)?;
+        Ok(Source { kind, negate, absolute, invert, suffixes, fixed })
+    }
+
+    fn source_kind(&mut self, cursor: &mut Cursor<'_>) -> Parsed<SourceKind> {
+        for (name, kind) in [
+            ("RZ", SourceKind::Zero(File::R)),
+            ("URZ", SourceKind::Zero(File::UR)),
+            ("zero(P)", SourceKind::Zero(File::P)),
+            ("zero(UP)", SourceKind::Zero(File::UP)),
+            ("zero(B)", SourceKind::Zero(File::B)),
+            ("PT", SourceKind::True(File::P)),
+            ("UPT", SourceKind::True(File::UP)),
+            ("true(R)", SourceKind::True(File::R)),
+            ("true(UR)", SourceKind::True(File::UR)),
+            ("true(B)", SourceKind::True(File::B)),
+        ] {
+            if cursor.eat(name) {
+                return Ok(kind);
+            }
+        }
+        if cursor.eat("#") {
+            let negative = cursor.eat("-");
+            let magnitude = i128::from(cursor.number()?);
+            let number = i64::try_from(if negative { -magnitude } else { magnitude });
+            return number.map(SourceKind::Literal).map_err(|_| "literal is too large".into());
+        }
+        if cursor.eat("c[") {
+            return self.constant(cursor);
+        }
+        if cursor.eat("desc") {
+            let descriptor = self.tuple(cursor)?;
+            cursor.expect("[")?;
+            return self.address(cursor, Some(descriptor));
+        }
+        if cursor.eat("[") {
+            return self.address(cursor, None);
+        }
+        for (name, part) in [("low(", AddressPart::Low), ("high(", AddressPart::High)] {
+            if cursor.eat(name) {
+                let symbol = SymbolId(cursor.indexed("s")?);
+                let offset = cursor.offset()?;
+                cursor.expect(")")?;
+                return Ok(SourceKind::Address32 { symbol, part, offset });
+            }
+        }
+        if cursor.eat("%(") {
+            let end = cursor.rest.find(')').ok_or("expected `)`")?;
+            let name = &cursor.rest[..end];
+            let symbol = Symbol::from_name(name).ok_or_else(|| format!("unknown name `{name}`"))?;
+            cursor.rest = &cursor.rest[end + 1..];
+            return Ok(SourceKind::Symbol(symbol));
+        }
+        match cursor.peek() {
+            Some('b') => Ok(SourceKind::Block(BlockId(cursor.indexed("b")?))),
+            Some(c) if c.is_ascii_digit() => Ok(SourceKind::Imm(cursor.number_as()?)),
+            Some(_) => Ok(SourceKind::Values(self.tuple(cursor)?)),
+            None => Err("expected an operand".into()),
+        }
+    }
+
+    /// After `c[`.
+    fn constant(&mut self, cursor: &mut Cursor<'_>) -> Parsed<SourceKind> {
+        let bank = cursor.number_as()?;
+        cursor.expect("]")?;
+        cursor.expect("[")?;
+        let base = match cursor.peek() {
+            Some('s') if cursor.eat("slot") => ConstBase::AddressSlot(SymbolId(cursor.indexed("s")?)),
+            Some('s') => ConstBase::Variable(SymbolId(cursor.indexed("s")?)),
+            Some('t') => ConstBase::Table(cursor.indexed("t")?),
+            _ => ConstBase::Bank,
+        };
+        let has_index = match cursor.rest.strip_prefix('+') {
+            Some(rest) => rest.starts_with(['r', 'u']),
+            None => cursor.rest.starts_with(['r', 'u']),
+        };
+        if has_index {
+            cursor.eat("+");
+            let index = self.value(cursor)?;
+            let offset = cursor.offset()?;
+            cursor.expect("]")?;
+            return Ok(SourceKind::ConstIndexed { bank, base, index, offset });
+        }
+        let offset = self.bracket_offset(cursor)?;
+        cursor.expect("]")?;
+        Ok(SourceKind::Const { bank, base, offset })
+    }
+
+    fn bracket_offset(&mut self, cursor: &mut Cursor<'_>) -> Parsed<i32> {
+        if cursor.peek().is_some_and(|c| c.is_ascii_digit()) {
+            let number = cursor.number()?;
+            return i32::try_from(number).map_err(|_| "offset is too large".into());
+        }
+        cursor.offset()
+    }
+
+    /// After `[`.
+    fn address(&mut self, cursor: &mut Cursor<'_>, descriptor: Option<Values>) -> Parsed<SourceKind> {
+        let (mut base, mut uniform, mut symbol) = (Values::new(), Values::new(), None);
+        let mut more = true;
+        if matches!(cursor.peek(), Some('r' | 'u' | 'p' | 'q' | 'x' | '{')) {
+            base = self.tuple(cursor)?;
+            more = cursor.rest.starts_with("+^") || cursor.rest.starts_with("+s");
+            if more {
+                cursor.eat("+");
+            }
+        }
+        if more && cursor.eat("^") {
+            uniform = self.tuple(cursor)?;
+            more = cursor.rest.starts_with("+s");
+            if more {
+                cursor.eat("+");
+            }
+        }
+        if more && cursor.peek() == Some('s') {
+            symbol = Some(SymbolId(cursor.indexed("s")?));
+        }
+        let offset = self.bracket_offset(cursor)?;
+        cursor.expect("]")?;
+        Ok(SourceKind::Address { descriptor, base, uniform, symbol, offset })
+    }
+
+    fn finish(mut self) -> Parsed<Function> {
+        let mut values = Vec::with_capacity(self.files.len());
+        for (file, source) in self.files.iter().zip(&self.sources) {
+            // In a text written by hand numbers may be left out; such a value is never read.
+            values.push(ValueData { file: file.unwrap_or(File::R), source: *source });
+        }
+        self.function.values = values;
+        let count = self.function.blocks.len();
+        for block in &self.function.blocks {
+            if let Some(bad) = block.successors.iter().find(|s| s.0 as usize >= count) {
+                return Err(format!("there is no block b{}", bad.0));
+            }
+        }
+        Ok(self.function)
+    }
+}
+
+/// The opcode with this spelling: a machine mnemonic or the name of a pseudo-operation.
+pub fn opcode_from_name(name: &str) -> Option<Opcode> {
+    if let Some(op) = Op::from_name(name) {
+        return Some(Opcode::Sass(op));
+    }
+    Pseudo::ALL.iter().copied().find(|pseudo| format!("{pseudo:?}") == name).map(Opcode::Pseudo)
+}
+
+fn unescape(text: &str) -> Parsed<String> {
+    let mut out = String::new();
+    let mut characters = text.chars();
+    while let Some(c) = characters.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match characters.next() {
+            Some('n') => out.push('\n'),
+            Some('r') => out.push('\r'),
+            Some('t') => out.push('\t'),
+            Some('0') => out.push('\0'),
+            Some('u') => {
+                let rest = characters.as_str();
+                let (digits, after) = rest
+                    .strip_prefix('{')
+                    .and_then(|r| r.split_once('}'))
+                    .ok_or("expected `{` after `\\u`")?;
+                let code = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32);
+                out.push(code.ok_or_else(|| format!("`{digits}` is no character"))?);
+                characters = after.chars();
+            }
+            Some(other) => out.push(other),
+            None => return Err("a name must not end in a backslash".into()),
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,123 @@
+//! The profile of a function: counts that the report phases print, in the lines of the seeds.
+//!
+//! Numbers that need latencies or an occupancy model are given by the caller; this file counts only what the IR shows.
+
+use crate::{Cfg, File, Function, Liveness, Opcode, Pseudo, Space, Value, classify};
+use std::fmt;
+
+/// Counts over one function.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Statistics {
+    /// Instructions in reachable blocks, pseudo-operations without code left out.
+    pub instructions: u32,
+    /// Texture instructions.
+    pub texture_instructions: u32,
+    /// Most general registers live at once: the registers that the function needs at least.
+    pub general_registers: u32,
+    /// Most uniform registers live at once.
+    pub uniform_registers: u32,
+    /// Most predicates live at once.
+    pub predicates: u32,
+    /// Reachable blocks.
+    pub blocks: u32,
+    /// Loads from memory other than constant.
+    pub loads: u32,
+    /// Stores, without atomics.
+    pub stores: u32,
+    /// Bytes of the frame spent on spills (4 for each spill store seen).
+    pub spill_bytes: u32,
+}
+
+impl Statistics {
+    /// Counts a function.
+    pub fn new(function: &Function) -> Statistics {
+        let cfg = Cfg::new(function);
+        let liveness = Liveness::new(function, &cfg);
+        let mut statistics = Statistics { blocks: cfg.order().len() as u32, ..Statistics::default() };
+        let mut live = vec![false; function.values.len()];
+        for &id in cfg.order() {
+            let block = function.block(id);
+            for instruction in &block.instructions {
+                if !matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Undefined | Pseudo::Parameters)) {
+                    statistics.instructions += 1;
+                }
+                statistics.texture_instructions += u32::from(classify::is_texture(instruction));
+                if let Some(memory) = instruction.memory
+                    && memory.space != Space::Constant
+                {
+                    statistics.loads += u32::from(memory.reads && !memory.writes);
+                    statistics.stores += u32::from(memory.writes && !memory.reads);
+                    if memory.space == Space::Spill && memory.writes {
+                        statistics.spill_bytes += 4;
+                    }
+                }
+            }
+            // Pressure: walk the block backwards from what is live at its end.
+            let mut count = [0u32; 5];
+            let mut set: Vec<Value> = liveness.live_out(id).to_vec();
+            for &value in &set {
+                live[value.0 as usize] = true;
+                count[function.file(value) as usize] += 1;
+            }
+            statistics.raise(&count);
+            for instruction in block.instructions.iter().rev() {
+                let mut at_definition = count;
+                instruction.for_each_definition(|value| {
+                    at_definition[function.file(value) as usize] += u32::from(!live[value.0 as usize]);
+                });
+                statistics.raise(&at_definition);
+                if instruction.guard.is_none() || !instruction.tied.is_empty() {
+                    instruction.for_each_definition(|value| {
+                        if std::mem::replace(&mut live[value.0 as usize], false) {
+                            count[function.file(value) as usize] -= 1;
+                        }
+                    });
+                }
+                instruction.for_each_use(|value| {
+                    if !std::mem::replace(&mut live[value.0 as usize], true) {
+                        count[function.file(value) as usize] += 1;
+                        set.push(value);
+                    }
+                });
+                statistics.raise(&count);
+            }
+            for phi in &block.phis {
+                let destination = phi.destination;
+                if !std::mem::replace(&mut live[destination.0 as usize], true) {
+                    count[function.file(destination) as usize] += 1;
+                    set.push(destination);
+                }
+            }
+            statistics.raise(&count);
+            set.iter().for_each(|value| live[value.0 as usize] = false);
+        }
+        statistics
+    }
+
+    fn raise(&mut self, count: &[u32; 5]) {
+        self.general_registers = self.general_registers.max(count[File::R as usize]);
+        self.uniform_registers = self.uniform_registers.max(count[File::UR as usize]);
+        self.predicates = self.predicates.max(count[File::P as usize]);
+    }
+}
+
+/// The counted lines of the seeds' profile.
+impl fmt::Display for Statistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "# {} instructions, {} R-regs", self.instructions, self.general_registers)?;
+        writeln!(
+            f,
+            "# [inst={}] [texInst={}] [rregs={}] [urregs={}] [pregs={}]",
+            self.instructions,
+            self.texture_instructions,
+            self.general_registers,
+            self.uniform_registers,
+            self.predicates
+        )?;
+        writeln!(
+            f,
+            "# [blocks={}] [loads={}] [stores={}] [LSpillB={}]",
+            self.blocks, self.loads, self.stores, self.spill_bytes
+        )
+    }
+}

@@ -1,0 +1,427 @@
+//! The verifier: what every stage may take for granted.
+//!
+//! Checked in every form:
+//! * successors and targets name blocks; transfers stand last and agree with the successors;
+//! * every value is in range; the components of an operand are of one file; the width of a destination is its number
+//!   of components; guards are predicates;
+//! * the entry has no predecessor and no phi;
+//! * UR and UP are written only where the whole warp is.
+//!
+//! In SSA also: one definition for each value, which dominates every use; phis name exactly the predecessors, with
+//! sources of the file of the result; a guarded definition lists old values of the right files. Outside SSA there
+//! are neither phis nor old values.
+
+use crate::divergence::is_control;
+use crate::print::Name;
+use crate::{
+    BlockId, Cfg, Divergence, Dominators, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind,
+    Value,
+};
+use oriole_sass::Op;
+
+/// Which rules hold at a place in the pipeline.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Form {
+    /// Values may be defined several times; no phis (before phase 23, after 73).
+    Plain,
+    /// Single definitions, phis, tied old values (23 to 73).
+    Ssa,
+}
+
+/// A rule that does not hold, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// In which block.
+    pub block: Option<BlockId>,
+    /// At which instruction of the block.
+    pub instruction: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl std::fmt::Display for Violation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(block) = self.block {
+            write!(f, "{block}")?;
+            if let Some(instruction) = self.instruction {
+                write!(f, "[{instruction}]")?;
+            }
+            f.write_str(": ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// Checks a function.
+///
+/// # Errors
+/// Every broken rule, in block order.
+pub fn verify(function: &Function, form: Form) -> Result<(), Vec<Violation>> {
+    let mut verifier = Verifier { function, form, violations: Vec::new(), block: None, instruction: None };
+    verifier.run();
+    if verifier.violations.is_empty() { Ok(()) } else { Err(verifier.violations) }
+}
+
+struct Verifier<'a> {
+    function: &'a Function,
+    form: Form,
+    violations: Vec<Violation>,
+    block: Option<BlockId>,
+    instruction: Option<usize>,
+}
+
+impl Verifier<'_> {
+    fn say(&mut self, message: impl Into<String>) {
+        self.violations.push(Violation {
+            block: self.block,
+            instruction: self.instruction,
+            message: message.into(),
+        });
+    }
+
+    fn name(&self, value: Value) -> String {
+        Name(self.function, value).to_string()
+    }
+
+    fn run(&mut self) {
+        let function = self.function;
+        if function.blocks.is_empty() {
+            return self.say("a function needs a block");
+        }
+        for id in function.block_ids() {
+            self.block = Some(id);
+            self.structure(id);
+        }
+        // What follows walks the graph and the values: it needs both to be in range.
+        if !self.violations.is_empty() {
+            return;
+        }
+        let cfg = Cfg::new(function);
+        self.block = Some(BlockId(0));
+        if !cfg.predecessors(BlockId(0)).is_empty() {
+            self.say("the entry has a predecessor");
+        }
+        if !function.block(BlockId(0)).phis.is_empty() {
+            self.say("the entry has a phi");
+        }
+        match self.form {
+            Form::Ssa => self.ssa(&cfg),
+            Form::Plain => self.plain(),
+        }
+        self.uniform_writes(&cfg);
+    }
+
+    fn structure(&mut self, id: BlockId) {
+        let function = self.function;
+        let block = function.block(id);
+        let count = function.blocks.len();
+        if let Some(bad) = block.successors.iter().find(|s| s.0 as usize >= count) {
+            self.say(format!("successor {bad} does not exist"));
+        }
+        for phi in &block.phis {
+            self.value(phi.destination);
+            for (predecessor, source) in &phi.sources {
+                if predecessor.0 as usize >= count {
+                    self.say(format!("phi names {predecessor}, which does not exist"));
+                }
+                self.source(source);
+            }
+        }
+        for (index, instruction) in block.instructions.iter().enumerate() {
+            self.instruction = Some(index);
+            self.operands(instruction);
+        }
+        self.instruction = None;
+        self.transfers(id);
+    }
+
+    fn value(&mut self, value: Value) -> bool {
+        let known = (value.0 as usize) < self.function.values.len();
+        if !known {
+            self.say(format!("value {} does not exist", value.0));
+        }
+        known
+    }
+
+    fn source(&mut self, source: &Source) {
+        let mut known = true;
+        source.for_each_value(|v| known &= self.value(v));
+        if !known {
+            return;
+        }
+        match &source.kind {
+            SourceKind::Values(values) => {
+                if values.is_empty() {
+                    self.say("an empty register operand");
+                }
+                self.one_file(values);
+            }
+            SourceKind::Address { descriptor, base, uniform, symbol, .. } => {
+                self.one_file(base);
+                if base.len() > 2 || uniform.len() > 2 {
+                    self.say("an address part spans at most two registers");
+                }
+                let uniform_parts = descriptor.iter().flatten().chain(uniform);
+                if uniform_parts.into_iter().any(|&v| self.function.file(v) != File::UR) {
+                    self.say("descriptor and uniform part of an address must be in UR");
+                }
+                if let Some(symbol) = symbol {
+                    self.symbol(symbol.0);
+                }
+            }
+            SourceKind::Address32 { symbol, .. } => self.symbol(symbol.0),
+            SourceKind::Const { base, .. } | SourceKind::ConstIndexed { base, .. } => match base {
+                crate::ConstBase::Variable(symbol) | crate::ConstBase::AddressSlot(symbol) => {
+                    self.symbol(symbol.0)
+                }
+                crate::ConstBase::Table(table) if *table as usize >= self.function.tables.len() => {
+                    self.say(format!("table t{table} does not exist"));
+                }
+                _ => {}
+            },
+            SourceKind::Block(block) if block.0 as usize >= self.function.blocks.len() => {
+                self.say(format!("target {block} does not exist"));
+            }
+            _ => {}
+        }
+    }
+
+    fn symbol(&mut self, symbol: u32) {
+        if symbol as usize >= self.function.symbols.len() {
+            self.say(format!("symbol s{symbol} does not exist"));
+        }
+    }
+
+    fn one_file(&mut self, values: &[Value]) {
+        if values.windows(2).any(|pair| self.function.file(pair[0]) != self.function.file(pair[1])) {
+            self.say("the components of an operand are of different files");
+        }
+    }
+
+    fn operands(&mut self, instruction: &Instruction) {
+        let function = self.function;
+        if let Some(guard) = instruction.guard
+            && self.value(guard.value)
+            && !matches!(function.file(guard.value), File::P | File::UP)
+        {
+            self.say(format!("guard {} is no predicate", self.name(guard.value)));
+        }
+        instruction.sources.iter().for_each(|source| self.source(source));
+        for destination in &instruction.destinations {
+            let mut known = true;
+            destination.values.iter().for_each(|&v| known &= self.value(v));
+            if !known {
+                continue;
+            }
+            if destination.values.iter().any(|&v| function.file(v) != destination.file) {
+                self.say("a destination names another file than its components have");
+            }
+            if !destination.values.is_empty() && destination.values.len() != usize::from(destination.width) {
+                self.say("the width of a destination is not its number of components");
+            }
+        }
+        instruction.tied.iter().for_each(|&v| {
+            self.value(v);
+        });
+        if let Some(call) = &instruction.call
+            && let Some(callee) = call.callee
+        {
+            self.symbol(callee.0);
+        }
+        if instruction.opcode == Opcode::Pseudo(Pseudo::ParallelCopy)
+            && instruction.destinations.len() != instruction.sources.len()
+        {
+            self.say("a parallel copy needs one source for each destination");
+        }
+        let is_call = matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Call | Pseudo::CallHelper));
+        if is_call != instruction.call.is_some() {
+            self.say("a call needs a call shape, and nothing else has one");
+        }
+    }
+
+    /// Transfers stand at the end and agree with the successors.
+    fn transfers(&mut self, id: BlockId) {
+        let block = self.function.block(id);
+        let count = block.instructions.len();
+        let mut taken = Vec::new();
+        let mut falls_through = true;
+        for (index, instruction) in block.instructions.iter().enumerate() {
+            if !is_control(instruction) {
+                if !falls_through || !taken.is_empty() {
+                    self.instruction = Some(index);
+                    self.say("an instruction follows a transfer of control");
+                    self.instruction = None;
+                    return;
+                }
+                continue;
+            }
+            self.instruction = Some(index);
+            let leaves_function = matches!(
+                instruction.opcode,
+                Opcode::Sass(Op::EXIT | Op::KILL | Op::RET) | Opcode::Pseudo(Pseudo::Return)
+            );
+            let guarded = instruction.guard.is_some() || has_branch_condition(instruction);
+            if !falls_through {
+                self.say("an instruction follows an unconditional transfer");
+            }
+            if guarded && leaves_function {
+                // A guarded exit acts on some threads and lets the others go on: an ordinary instruction.
+                self.instruction = None;
+                continue;
+            }
+            if guarded && !taken.is_empty() {
+                self.say("a block has at most one guarded branch");
+            }
+            if !leaves_function {
+                let target = instruction.sources.iter().find_map(|source| match source.kind {
+                    SourceKind::Block(target) => Some(target),
+                    _ => None,
+                });
+                match target {
+                    Some(target) => taken.push(target),
+                    None => {
+                        // Indexed branches: the successors are all that is known.
+                        if index + 1 != count {
+                            self.say("an indexed branch must be last");
+                        }
+                        self.instruction = None;
+                        return;
+                    }
+                }
+            }
+            falls_through = guarded;
+            self.instruction = None;
+        }
+        let expected = taken.len() + usize::from(falls_through);
+        if block.successors.len() != expected || block.successors[..taken.len().min(expected)] != taken[..] {
+            let listed: Vec<String> = block.successors.iter().map(|s| s.to_string()).collect();
+            self.say(format!("successors [{}] do not agree with how the block ends", listed.join(" ")));
+        }
+    }
+
+    fn plain(&mut self) {
+        for id in self.function.block_ids() {
+            self.block = Some(id);
+            let block = self.function.block(id);
+            if !block.phis.is_empty() {
+                self.say("a phi outside SSA");
+            }
+            for (index, instruction) in block.instructions.iter().enumerate() {
+                if !instruction.tied.is_empty() {
+                    self.instruction = Some(index);
+                    self.say("tied old values outside SSA");
+                }
+            }
+            self.instruction = None;
+        }
+    }
+
+    fn ssa(&mut self, cfg: &Cfg) {
+        let function = self.function;
+        let dominators = Dominators::new(function, cfg);
+        // Place of definition: block, and position (0 for phis, instruction index + 1 otherwise).
+        let mut defined: Vec<Option<(BlockId, usize)>> = vec![None; function.values.len()];
+        for &id in cfg.order() {
+            self.block = Some(id);
+            let block = function.block(id);
+            let mut places: Vec<(Value, usize)> = block.phis.iter().map(|phi| (phi.destination, 0)).collect();
+            for (index, instruction) in block.instructions.iter().enumerate() {
+                instruction.for_each_definition(|v| places.push((v, index + 1)));
+            }
+            for (value, place) in places {
+                if defined[value.0 as usize].replace((id, place)).is_some() {
+                    self.say(format!("{} is defined twice", self.name(value)));
+                }
+            }
+        }
+        let available = |value: Value, block: BlockId, place: usize| match defined[value.0 as usize] {
+            None => false,
+            Some((at, defined_place)) if at == block => defined_place < place,
+            Some((at, _)) => dominators.dominates(at, block),
+        };
+        for &id in cfg.order() {
+            self.block = Some(id);
+            let block = function.block(id);
+            for phi in &block.phis {
+                let mut named: Vec<BlockId> = phi.sources.iter().map(|(p, _)| *p).collect();
+                named.sort_unstable();
+                let mut expected = cfg.predecessors(id).to_vec();
+                expected.sort_unstable();
+                if named != expected {
+                    self.say(format!(
+                        "phi {} does not name exactly the predecessors",
+                        self.name(phi.destination)
+                    ));
+                }
+                for (predecessor, source) in &phi.sources {
+                    source.for_each_value(|v| {
+                        if function.file(v) != function.file(phi.destination) {
+                            self.say(format!("phi {} merges another file", self.name(phi.destination)));
+                        }
+                        if !available(v, *predecessor, usize::MAX) {
+                            self.say(format!(
+                                "{} does not reach phi {} from {predecessor}",
+                                self.name(v),
+                                self.name(phi.destination)
+                            ));
+                        }
+                    });
+                }
+            }
+            for (index, instruction) in block.instructions.iter().enumerate() {
+                self.instruction = Some(index);
+                let mut missing = Vec::new();
+                instruction.for_each_use(|v| {
+                    if !available(v, id, index + 1) {
+                        missing.push(v);
+                    }
+                });
+                for value in missing {
+                    self.say(format!("{} is read where its definition does not reach", self.name(value)));
+                }
+                let mut old = instruction.tied.iter().map(|&v| function.file(v));
+                let mut agrees = true;
+                if instruction.guard.is_some() {
+                    instruction.for_each_definition(|v| agrees &= old.next() == Some(function.file(v)));
+                }
+                if !agrees || old.next().is_some() {
+                    self.say("old values do not match the components that a guarded instruction writes");
+                }
+            }
+            self.instruction = None;
+        }
+    }
+
+    fn uniform_writes(&mut self, cfg: &Cfg) {
+        let function = self.function;
+        if !function.values.iter().any(|data| matches!(data.file, File::UR | File::UP)) {
+            return;
+        }
+        let divergence = Divergence::new(function, cfg);
+        for &id in cfg.order() {
+            if divergence.is_uniform_block(id) {
+                continue;
+            }
+            self.block = Some(id);
+            for (index, instruction) in function.block(id).instructions.iter().enumerate() {
+                self.instruction = Some(index);
+                let mut written = None;
+                instruction.for_each_definition(|v| {
+                    if matches!(function.file(v), File::UR | File::UP) {
+                        written.get_or_insert(v);
+                    }
+                });
+                if let Some(value) = written {
+                    self.say(format!("{} is written where only a part of the warp is", self.name(value)));
+                }
+            }
+            self.instruction = None;
+        }
+    }
+}
+
+/// True for a branch with a predicate operand besides its guard.
+fn has_branch_condition(instruction: &Instruction) -> bool {
+    matches!(instruction.opcode, Opcode::Sass(Op::BRA))
+        && instruction.sources.iter().any(|source| matches!(source.kind, SourceKind::Values(_)))
+}

@@ -1,0 +1,381 @@
+//! Control flow, dominance, loops, liveness, divergence, verifier and canonical form on small functions.
+
+use expect_test::{Expect, expect};
+use oriole_ori::{
+    BlockId, Cfg, Divergence, Dominators, Form, Function, Liveness, Loops, Statistics, Value, canonical, dot,
+    parse, uninitialized, verify,
+};
+
+/// A function whose blocks hold only branches: `0>1,2` names the successors of each block.
+fn graph(edges: &[&[u32]]) -> Function {
+    let mut function = Function::default();
+    for successors in edges {
+        let successors = successors.iter().map(|&s| BlockId(s)).collect();
+        function.blocks.push(oriole_ori::Block { successors, ..Default::default() });
+    }
+    function
+}
+
+fn list(blocks: impl IntoIterator<Item = BlockId>) -> String {
+    blocks.into_iter().map(|b| b.0.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+fn check_flow(edges: &[&[u32]], expected: Expect) {
+    let function = graph(edges);
+    let cfg = Cfg::new(&function);
+    let dominators = Dominators::new(&function, &cfg);
+    let post = Dominators::post(&function, &cfg);
+    let loops = Loops::new(&function, &cfg, &dominators);
+    let frontiers = dominators.frontiers(&cfg);
+    let mut text = format!("order {}\n", list(cfg.order().iter().copied()));
+    for block in function.block_ids() {
+        let name = |b: Option<BlockId>| b.map_or("-".to_string(), |b| b.0.to_string());
+        text += &format!(
+            "{}: idom {} ipdom {} frontier [{}] depth {}\n",
+            block.0,
+            name(dominators.immediate(block)),
+            name(post.immediate(block)),
+            list(frontiers[block.0 as usize].iter().copied()),
+            loops.depth(block)
+        );
+    }
+    for (index, lap) in loops.loops.iter().enumerate() {
+        text += &format!("loop {} blocks [{}]\n", lap.header.0, list(loops.blocks(&cfg, index)));
+    }
+    if loops.irreducible {
+        text += "irreducible\n";
+    }
+    expected.assert_eq(&text);
+}
+
+#[test]
+fn diamond() {
+    check_flow(
+        &[&[1, 2], &[3], &[3], &[]],
+        expect![[r#"
+            order 0 2 1 3
+            0: idom - ipdom 3 frontier [] depth 0
+            1: idom 0 ipdom 3 frontier [3] depth 0
+            2: idom 0 ipdom 3 frontier [3] depth 0
+            3: idom 0 ipdom - frontier [] depth 0
+        "#]],
+    );
+}
+
+#[test]
+fn nested_loops() {
+    check_flow(
+        &[&[1], &[2, 6], &[3], &[3, 4], &[5, 6], &[1], &[]],
+        expect![[r#"
+        order 0 1 2 3 4 6 5
+        0: idom - ipdom 1 frontier [] depth 0
+        1: idom 0 ipdom 6 frontier [1] depth 1
+        2: idom 1 ipdom 3 frontier [1 6] depth 1
+        3: idom 2 ipdom 4 frontier [1 3 6] depth 2
+        4: idom 3 ipdom 6 frontier [1 6] depth 1
+        5: idom 4 ipdom 1 frontier [1] depth 1
+        6: idom 1 ipdom - frontier [] depth 0
+        loop 1 blocks [1 2 3 4 5]
+        loop 3 blocks [3]
+    "#]],
+    );
+}
+
+#[test]
+fn endless_loop_and_unreachable_block() {
+    check_flow(
+        &[&[1], &[2], &[1], &[2]],
+        expect![[r#"
+        order 0 1 2
+        0: idom - ipdom 1 frontier [] depth 0
+        1: idom 0 ipdom 2 frontier [1] depth 1
+        2: idom 1 ipdom - frontier [1] depth 1
+        3: idom - ipdom - frontier [] depth 0
+        loop 1 blocks [1 2]
+    "#]],
+    );
+}
+
+#[test]
+fn two_entries_into_a_cycle() {
+    check_flow(
+        &[&[1, 2], &[2, 3], &[1], &[]],
+        expect![[r#"
+        order 0 1 3 2
+        0: idom - ipdom 1 frontier [] depth 0
+        1: idom 0 ipdom 3 frontier [2] depth 0
+        2: idom 0 ipdom 1 frontier [1] depth 0
+        3: idom 1 ipdom - frontier [] depth 0
+        irreducible
+    "#]],
+    );
+}
+
+const LOOP: &str = "
+kernel params=8 barriers=0
+b0: -> b1
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = LDC c[0][0x210] ; 1
+  r2 = MOV 0x0 ; 2
+b1: -> b3 b2
+  p3, PT = ISETP.AND.GE r2, r0, PT ; 3
+  @p3 BRA b3 ; 4
+b2: -> b1
+  r2 = IADD3 r2, 0x1, RZ ; 5
+  @p3 r4 = IADD3 r1, 0x1, RZ ; 6
+  BRA b1 ; 7
+b3:
+  STG.E [{r5 r6}], r2 mem(global w) ; 8
+  STG.E [{r5 r6}], r4 mem(global w) ; 8
+  EXIT ; 9
+";
+
+#[test]
+fn liveness_of_a_loop() {
+    let function = parse(LOOP).unwrap();
+    let cfg = Cfg::new(&function);
+    let liveness = Liveness::new(&function, &cfg);
+    let show = |values: &[Value]| values.iter().map(|v| v.0.to_string()).collect::<Vec<_>>().join(" ");
+    let mut text = String::new();
+    for block in function.block_ids() {
+        text += &format!(
+            "{}: in [{}] out [{}]\n",
+            block,
+            show(liveness.live_in(block)),
+            show(liveness.live_out(block))
+        );
+    }
+    expect![[r#"
+        b0: in [4 5 6] out [0 1 2 4 5 6]
+        b1: in [0 1 2 4 5 6] out [0 1 2 3 4 5 6]
+        b2: in [0 1 2 3 4 5 6] out [0 1 2 4 5 6]
+        b3: in [2 4 5 6] out []
+    "#]]
+    .assert_eq(&text);
+    expect!["Found 3 potentially uninitialized register(s) in function loop"]
+        .assert_eq(&uninitialized::describe(&function, "loop").unwrap());
+    expect![[r#"
+        # 11 instructions, 6 R-regs
+        # [inst=11] [texInst=0] [rregs=6] [urregs=0] [pregs=1]
+        # [blocks=4] [loads=0] [stores=2] [LSpillB=0]
+    "#]]
+    .assert_eq(&Statistics::new(&function).to_string());
+    expect![[r#"
+        digraph f {
+        node [fontname="Courier" shape=box]
+        bix0 [label="bix0\n3 instructions, loop depth 0"]
+        bix0 -> bix1
+        bix1 [label="bix1\n2 instructions, loop depth 1"]
+        bix1 -> bix3
+        bix1 -> bix2
+        bix2 [label="bix2\n3 instructions, loop depth 1"]
+        bix2 -> bix1 // backedge (loop)
+        bix3 [label="bix3\n3 instructions, loop depth 0"]
+        }
+    "#]]
+    .assert_eq(&dot::dot(&function));
+}
+
+/// Liveness by the definition: a value is live where some path reads it before a write.
+fn live_by_paths(function: &Function, cfg: &Cfg, from: BlockId, value: Value) -> bool {
+    let mut seen = vec![false; function.blocks.len()];
+    let mut work = vec![from];
+    while let Some(block) = work.pop() {
+        if std::mem::replace(&mut seen[block.0 as usize], true) {
+            continue;
+        }
+        let mut written = false;
+        for instruction in &function.block(block).instructions {
+            let mut reads = false;
+            instruction.for_each_use(|v| reads |= v == value);
+            if instruction.guard.is_some() {
+                instruction.for_each_definition(|v| reads |= v == value);
+            }
+            if reads {
+                return true;
+            }
+            instruction.for_each_definition(|v| written |= v == value);
+            if written {
+                break;
+            }
+        }
+        if !written {
+            work.extend(function.block(block).successors.iter().filter(|&&s| cfg.is_reachable(s)));
+        }
+    }
+    false
+}
+
+#[test]
+fn liveness_agrees_with_its_definition() {
+    let function = parse(LOOP).unwrap();
+    let cfg = Cfg::new(&function);
+    let liveness = Liveness::new(&function, &cfg);
+    for block in function.block_ids() {
+        for value in (0..function.values.len() as u32).map(Value) {
+            assert_eq!(
+                liveness.is_live_in(block, value),
+                live_by_paths(&function, &cfg, block, value),
+                "{block} {value:?}"
+            );
+        }
+    }
+}
+
+fn check_divergence(text: &str, expected: Expect) {
+    let function = parse(text).unwrap();
+    let cfg = Cfg::new(&function);
+    let divergence = Divergence::new(&function, &cfg);
+    let values: Vec<String> = (0..function.values.len() as u32)
+        .filter(|&v| divergence.is_divergent(Value(v)))
+        .map(|v| v.to_string())
+        .collect();
+    let blocks = function.block_ids().filter(|&b| !divergence.is_uniform_block(b));
+    expected.assert_eq(&format!("values [{}] blocks [{}]", values.join(" "), list(blocks)));
+}
+
+#[test]
+fn divergent_loop_exit() {
+    check_divergence(LOOP, expect!["values [0 2 3 4] blocks [1 2]"]);
+}
+
+#[test]
+fn a_merge_after_a_divergent_branch() {
+    check_divergence(
+        "
+kernel
+b0: -> b1 b2
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = S2R %(SR_CTAID.X) ; 0
+  r8 = IADD3 r1, 0x1, RZ ; 0
+  p2, PT = ISETP.AND.GE r0, 0x5, PT ; 0
+  @p2 BRA b1 ; 0
+b1: -> b3
+  BRA b3 ; 0
+b2: -> b3
+  r5 = IADD3 r1, 0x2, RZ ; 0
+b3: -> b4
+  r3 = phi b1: r1, b2: r8
+  r4 = IADD3 r3, 0x1, RZ ; 0
+  r6 = IADD3 r8, 0x1, RZ ; 0
+b4:
+  EXIT ; 0
+",
+        expect!["values [0 2 3 4] blocks [1 2]"],
+    );
+}
+
+#[test]
+fn an_early_exit_leaves_the_rest_together() {
+    check_divergence(
+        "
+kernel
+b0: -> b2 b1
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = MOV 0x1 ; 0
+  p2, PT = ISETP.AND.GE r0, 0x5, PT ; 0
+  @p2 BRA b2 ; 0
+b1: -> b1 b2
+  r1 = IADD3 r1, 0x1, RZ ; 0
+  p3, PT = ISETP.AND.LT r1, 0x5, PT ; 0
+  @p3 BRA b1 ; 0
+b2:
+  EXIT ; 0
+",
+        expect!["values [0 2] blocks []"],
+    );
+}
+
+fn check_verifier(text: &str, form: Form, expected: Expect) {
+    let function = parse(text).unwrap();
+    let message = match verify(&function, form) {
+        Ok(()) => "fine".to_string(),
+        Err(violations) => violations.iter().map(|v| v.to_string()).collect::<Vec<_>>().join("\n"),
+    };
+    expected.assert_eq(&message);
+}
+
+#[test]
+fn verifier_accepts_and_refuses() {
+    check_verifier(LOOP, Form::Plain, expect!["fine"]);
+    check_verifier(
+        LOOP,
+        Form::Ssa,
+        expect![[r#"
+        b2: r2 is defined twice
+        b1[0]: r2 is read where its definition does not reach
+        b2[0]: r2 is read where its definition does not reach
+        b2[1]: old values do not match the components that a guarded instruction writes
+        b3[0]: r5 is read where its definition does not reach
+        b3[0]: r6 is read where its definition does not reach
+        b3[0]: r2 is read where its definition does not reach
+        b3[1]: r5 is read where its definition does not reach
+        b3[1]: r6 is read where its definition does not reach
+        b3[1]: r4 is read where its definition does not reach"#]],
+    );
+    check_verifier(
+        "kernel\nb0: -> b0\n  EXIT ; 0\n  r1 = MOV 0x1 ; 0",
+        Form::Plain,
+        expect!["b0[1]: an instruction follows a transfer of control"],
+    );
+    check_verifier(
+        "kernel\nb0: -> b1 b1\n  BRA b1 ; 0\nb1:\n  EXIT ; 0",
+        Form::Plain,
+        expect!["b0: successors [b1 b1] do not agree with how the block ends"],
+    );
+    check_verifier(
+        "kernel\nb0: -> b1 b2\n  r0 = S2R %(SR_TID.X) ; 0\n  p1, PT = ISETP.LT.AND r0, 0x3, PT ; 0\n  @p1 BRA b1 ; 0\nb1: -> b2\n  u2 = UMOV 0x1 ; 0\nb2:\n  NOP ; 0\n  EXIT ; 0",
+        Form::Plain,
+        expect!["b1[0]: u2 is written where only a part of the warp is"],
+    );
+    check_verifier(
+        "kernel\nb0: -> b1\n  r0 = MOV 0x1 ; 0\n  @p9 r1 = MOV r0 ; 0\nb1:\n  r3 = phi b1: p9\n  EXIT ; 0",
+        Form::Ssa,
+        expect![[r#"
+            b0[1]: p9 is read where its definition does not reach
+            b0[1]: old values do not match the components that a guarded instruction writes
+            b1: phi r3 does not name exactly the predecessors
+            b1: phi r3 merges another file
+            b1: p9 does not reach phi r3 from b1"#]],
+    );
+}
+
+#[test]
+fn canonical_form_forgets_numbering() {
+    let shuffled = "
+kernel
+  symbol s0 shared \"unused\"
+  symbol s1 shared \"tile\"
+b0: -> b3 b2
+  r7 = MOV 0x1 ; 0
+  p9, PT = ISETP.AND.LT r7, 0x1, PT ; 0
+  @p9 BRA b3 ; 0
+b1: -> b2
+  r1 = MOV 0x1 ; 0
+b2:
+  r4 = MOV low(s1) ; 0
+  EXIT ; 0
+b3: -> b2
+  BRA b2 ; 0
+";
+    let mut function = parse(shuffled).unwrap();
+    canonical::canonicalize(&mut function);
+    let once = function.clone();
+    expect![[r#"
+        kernel params=0 barriers=0
+          symbol s0 shared "tile"
+        b0: -> b1 b2
+          r0 = MOV 0x1 ; 0
+          p1, PT = ISETP.AND.LT r0, 0x1, PT ; 0
+          @p1 BRA b1 ; 0
+        b1: -> b2
+          BRA b2 ; 0
+        b2:
+          r2 = MOV low(s0) ; 0
+          EXIT ; 0
+    "#]]
+    .assert_eq(&function.to_string());
+    canonical::canonicalize(&mut function);
+    assert!(function == once);
+    assert_eq!(verify(&function, Form::Plain), Ok(()));
+}
