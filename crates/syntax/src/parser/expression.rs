@@ -30,6 +30,14 @@ fn binding_power(kind: SyntaxKind) -> Option<u8> {
     })
 }
 
+/// Whether a dotted word selects a part of a register, a vector or a value.
+pub(super) fn is_component(word: &str) -> bool {
+    matches!(
+        word,
+        ".x" | ".y" | ".z" | ".w" | ".r" | ".g" | ".b" | ".a" | ".b0" | ".b1" | ".b2" | ".b3" | ".h0" | ".h1"
+    )
+}
+
 impl Parser<'_> {
     /// One operand of an instruction, argument, element, or constant expression.
     pub(super) fn operand(&mut self) {
@@ -137,7 +145,7 @@ impl Parser<'_> {
         self.primary();
         loop {
             match self.kind() {
-                DOTTED if name && !self.tokens[self.next].on_new_line => {
+                DOTTED if name && (!self.tokens[self.next].on_new_line || is_component(self.word())) => {
                     if !self.count_operator() {
                         return;
                     }
@@ -216,7 +224,7 @@ impl Parser<'_> {
         self.start(ADDRESS);
         self.bump();
         self.elements(R_BRACKET, "`,` or `]`");
-        if self.is(DOTTED) && !self.tokens[self.next].on_new_line {
+        if self.is(DOTTED) && (!self.tokens[self.next].on_new_line || self.word() == ".unified") {
             self.bump();
         }
         self.finish();

@@ -126,16 +126,32 @@ impl Parser<'_> {
         if self.is(COMMA) {
             self.bump();
             self.start(INLINED_AT);
-            loop {
-                match self.kind() {
-                    IDENT if matches!(self.word(), "function_name" | "inlined_at") => self.bump(),
-                    IDENT | INT_NUMBER | PLUS | COMMA if !self.tokens[self.next].on_new_line => self.bump(),
-                    _ => break,
+            if self.contextual("function_name") {
+                self.expect(IDENT, "the label of a function's name");
+                if self.eat(PLUS) {
+                    self.expect(INT_NUMBER, "an offset");
                 }
+                self.expect(COMMA, "`,`");
+            }
+            if self.contextual("inlined_at") {
+                for what in ["a file number", "a line number", "a column number"] {
+                    self.expect(INT_NUMBER, what);
+                }
+            } else {
+                self.expected("`function_name` or `inlined_at`");
             }
             self.finish();
         }
         self.finish();
+    }
+
+    /// Takes a word that is a keyword only at this place.
+    fn contextual(&mut self, word: &str) -> bool {
+        let found = self.is(IDENT) && self.word() == word;
+        if found {
+            self.bump();
+        }
+        found
     }
 
     fn section(&mut self) {
@@ -234,14 +250,13 @@ impl Parser<'_> {
 
     /// Behind a linkage word: a function or a variable.
     fn linked(&mut self) {
-        let mut ahead = 0;
-        loop {
-            let index = self.index_after(ahead);
-            match self.token_text(index) {
-                ".visible" | ".extern" | ".weak" | ".common" => ahead += 1,
-                ".entry" | ".func" => return self.function(),
-                _ => return self.variable(),
-            }
+        let behind = self.tokens[self.next..].iter().enumerate().find(|&(ahead, token)| {
+            let text = self.token_text(self.next + ahead);
+            !token.kind.is_trivia() && !matches!(text, ".visible" | ".extern" | ".weak" | ".common")
+        });
+        match behind.map(|(ahead, _)| self.token_text(self.next + ahead)) {
+            Some(".entry" | ".func") => self.function(),
+            _ => self.variable(),
         }
     }
 

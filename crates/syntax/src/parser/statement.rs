@@ -120,8 +120,13 @@ impl Parser<'_> {
             self.start(GUARD);
             self.bump();
             self.eat(BANG);
-            self.expect(IDENT, "a predicate register");
+            let complete = self.expect(IDENT, "a predicate register");
             self.finish();
+            if !complete {
+                self.recover();
+                self.finish();
+                return;
+            }
         }
         if !self.is(IDENT) {
             self.expected("an instruction");
@@ -136,11 +141,28 @@ impl Parser<'_> {
             self.bump();
         }
         self.finish();
-        if !self.is(SEMICOLON) && !self.at_statement_line() {
+        if !self.is(SEMICOLON) && !self.at_next_statement() {
             self.operands(call);
         }
         self.expect_semicolon();
         self.finish();
+    }
+
+    /// Whether the token behind an opcode is the first of its line and cannot be an
+    /// operand: then the opcode was left without its semicolon. (PTX itself does
+    /// not care for line ends; calls often have their operands on lines of their
+    /// own.)
+    fn at_next_statement(&self) -> bool {
+        self.tokens[self.next].on_new_line
+            && match self.kind() {
+                AT | DOTTED | R_BRACE => true,
+                IDENT => match self.kind_after(1) {
+                    IDENT | COLON => true,
+                    DOTTED => !super::expression::is_component(self.token_text(self.index_after(1))),
+                    _ => false,
+                },
+                _ => false,
+            }
     }
 
     /// Whether the dotted word at hand is the first of its line and a directive:
