@@ -4,14 +4,21 @@
 //! It is here because everything that speaks of SASS must speak of the same table. No virtual register, no
 //! pass, no latency and no file format may enter.
 
+pub mod decode;
+pub mod encode;
+pub mod form;
 pub mod instruction;
 pub mod modifier;
 pub mod mods;
 pub mod op;
+pub mod roles;
 pub mod symbol;
 
+pub use decode::{DecodeError, decode};
+pub use encode::{EncodeError, encode};
 pub use instruction::{Control, Guard, Instruction, Operand, OperandKind};
 pub use modifier::Mod;
 pub use mods::Mods;
 pub use op::Op;
+pub use roles::{Resource, Role, RolesError, legal, reads, roles, roles_of, writes};
 pub use symbol::Symbol;

@@ -72,3 +72,12 @@ impl Mods {
         self.0.len()
     }
 }
+
+impl Mod {
+    /// The text of the token. It is its name, but for a word in its second place (`F64_2` in `F2F.F32.F64`), whose
+    /// name is marked so that the set of modifiers can tell the two apart.
+    pub fn spelling(self) -> &'static str {
+        let name = self.name();
+        name.strip_suffix("_2").unwrap_or(name)
+    }
+}

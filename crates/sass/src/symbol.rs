@@ -5,6 +5,9 @@
 #[allow(non_camel_case_types, missing_docs, clippy::upper_case_acronyms)]
 #[repr(u16)]
 pub enum Symbol {
+    _1D,
+    _2D,
+    _3D,
     API_CALL_DEPTH,
     ARRAY_1D,
     ARRAY_2D,
@@ -551,7 +554,10 @@ pub enum Symbol {
     gsb0,
 }
 
-const NAMES: [&str; 544] = [
+const NAMES: [&str; 547] = [
+    "1D",
+    "2D",
+    "3D",
     "API_CALL_DEPTH",
     "ARRAY_1D",
     "ARRAY_2D",
@@ -1098,7 +1104,10 @@ const NAMES: [&str; 544] = [
     "gsb0",
 ];
 
-const ALL: [Symbol; 544] = [
+const ALL: [Symbol; 547] = [
+    Symbol::_1D,
+    Symbol::_2D,
+    Symbol::_3D,
     Symbol::API_CALL_DEPTH,
     Symbol::ARRAY_1D,
     Symbol::ARRAY_2D,

@@ -2,6 +2,7 @@
 //! regenerates tables, `bench` measures against the oracle. Nothing here is needed to build or to use Oriole.
 
 mod bench;
+mod codegen;
 mod oracle;
 mod tidy;
 
@@ -17,6 +18,7 @@ fn main() -> ExitCode {
         "oracle" => oracle::run(rest),
         "tidy" => tidy::run(rest),
         "bench" => bench::run(rest),
+        "codegen" => codegen::run(rest),
         _ => Err("usage: cargo xtask oracle | tidy | codegen | bench".to_owned()),
     };
     match result {

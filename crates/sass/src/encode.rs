@@ -1,0 +1,524 @@
+//! From an instruction to its word: finds the form that the operands and modifiers fit, and fills its fields. Nothing
+//! is cut off silently: a number that does not fit, a sign that the form lacks, a modifier it does not know, each
+//! is an error. No choice of opcode is made here.
+
+use crate::form::{
+    self, Access, CONTROL_SHIFT, Field, Form, NO_BIT, SELF, Set, Slot, SlotKind, Table, Token,
+};
+use crate::{Control, Guard, Instruction, Mod, Op, Operand, OperandKind, Symbol};
+use oriole_chip::Chip;
+use smallvec::SmallVec;
+use std::fmt;
+
+/// Why an instruction has no word.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum EncodeError {
+    /// There is no form table for the chip.
+    UnsupportedChip(Chip),
+    /// The chip has no such opcode.
+    UnknownOpcode(Op),
+    /// No form of the opcode takes operands of these kinds.
+    Operands(Op),
+    /// Forms with these operands exist, but none that takes all modifiers and signs; one that was left over.
+    Modifiers(Op, Leftover),
+    /// A number does not fit its field, or two operands that share a field differ. The operand's index is given.
+    Range(Op, usize),
+    /// The guard is of the wrong register file, or its number is too large.
+    Guard(Op),
+    /// `.reuse` on an operand that has no reuse bit.
+    Reuse(Op, usize),
+    /// The scheduling control cannot be written: a value is too large, the instruction cannot release that
+    /// scoreboard, or it neither stalls nor yields.
+    Control(Op, &'static str),
+}
+
+/// What a form could not express.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Leftover {
+    /// A modifier of the instruction.
+    Mod(Mod),
+    /// A sign, suffix or name of the operand with this index.
+    Operand(usize),
+    /// Nothing was left over, but a field had no value for what was asked (a required modifier is missing).
+    Missing,
+}
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EncodeError::UnsupportedChip(chip) => write!(f, "no instruction table for {chip}"),
+            EncodeError::UnknownOpcode(op) => write!(f, "the chip has no {}", op.name()),
+            EncodeError::Operands(op) => write!(f, "no form of {} takes these operands", op.name()),
+            EncodeError::Modifiers(op, Leftover::Mod(name)) => {
+                write!(f, "no form of {} with these operands takes .{}", op.name(), name.spelling())
+            }
+            EncodeError::Modifiers(op, Leftover::Operand(index)) => {
+                write!(f, "no form of {} takes the sign, suffix or name of operand {index}", op.name())
+            }
+            EncodeError::Modifiers(op, Leftover::Missing) => {
+                write!(f, "{} lacks a modifier that it must have", op.name())
+            }
+            EncodeError::Range(op, index) => {
+                write!(f, "operand {index} of {} does not fit its field", op.name())
+            }
+            EncodeError::Guard(op) => write!(f, "{} cannot have this guard", op.name()),
+            EncodeError::Reuse(op, index) => write!(f, "operand {index} of {} has no reuse flag", op.name()),
+            EncodeError::Control(op, what) => write!(f, "{}: {what}", op.name()),
+        }
+    }
+}
+
+impl std::error::Error for EncodeError {}
+
+/// The form of an instruction, and which slot each operand fills.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The form.
+    pub form: &'static Form,
+    /// For each operand the index of its slot.
+    pub slots: SmallVec<[u8; 8]>,
+}
+
+/// The word of an instruction.
+pub fn encode(chip: Chip, instruction: &Instruction) -> Result<u128, EncodeError> {
+    resolve_and_encode(chip, instruction).map(|(_, word)| word)
+}
+
+/// The form that `encode` would choose.
+pub fn resolve(chip: Chip, instruction: &Instruction) -> Result<Resolved, EncodeError> {
+    resolve_and_encode(chip, instruction).map(|(resolved, _)| resolved)
+}
+
+fn resolve_and_encode(chip: Chip, instruction: &Instruction) -> Result<(Resolved, u128), EncodeError> {
+    let table = form::table(chip).ok_or(EncodeError::UnsupportedChip(chip))?;
+    let body = choose(table, instruction)?;
+    let control = control_bits(body.0.form, instruction, &body.0.slots)?;
+    Ok((body.0, body.1 | control))
+}
+
+/// The form without regard to the control word, and the lower 105 bits.
+pub(crate) fn choose(
+    table: &'static Table,
+    instruction: &Instruction,
+) -> Result<(Resolved, u128), EncodeError> {
+    let op = instruction.op;
+    let forms = table.forms_of(op);
+    if forms.is_empty() {
+        return Err(EncodeError::UnknownOpcode(op));
+    }
+    // Of several forms that fit, the one that adds the fewest operands of its own is meant.
+    let mut best: Option<(usize, Resolved, u128)> = None;
+    let mut error = EncodeError::Operands(op);
+    for form in forms {
+        let missing = form.slots.len().wrapping_sub(instruction.operands.len());
+        if missing > form.slots.len() || best.as_ref().is_some_and(|(least, ..)| missing >= *least) {
+            continue;
+        }
+        let Some(slots) = align(form, &instruction.operands) else { continue };
+        match fill(form, instruction, &slots) {
+            Ok(word) => {
+                best = Some((missing, Resolved { form, slots }, word));
+                if missing == 0 {
+                    break;
+                }
+            }
+            Err(found) => {
+                if severity(&found) >= severity(&error) {
+                    error = found;
+                }
+            }
+        }
+    }
+    best.map(|(_, resolved, word)| (resolved, word)).ok_or(error)
+}
+
+/// How far an attempt came; the error of the one that came furthest is reported.
+fn severity(error: &EncodeError) -> u8 {
+    match error {
+        EncodeError::Operands(_) => 0,
+        EncodeError::Modifiers(_, Leftover::Missing) => 1,
+        EncodeError::Modifiers(..) => 2,
+        _ => 3,
+    }
+}
+
+/// Gives each operand a slot, in order; slots without an operand must be ones that the text may leave out.
+fn align(form: &Form, operands: &[Operand]) -> Option<SmallVec<[u8; 8]>> {
+    let mut chosen = SmallVec::new();
+    place(form.slots, operands, 0, &mut chosen).then_some(chosen)
+}
+
+fn place(slots: &[Slot], operands: &[Operand], from: usize, chosen: &mut SmallVec<[u8; 8]>) -> bool {
+    let Some((operand, rest)) = operands.split_first() else {
+        return slots[from..].iter().all(can_be_left_out);
+    };
+    for index in from..slots.len() {
+        if slots.len() - index < operands.len() {
+            return false;
+        }
+        if fits(&slots[index], operand) {
+            chosen.push(index as u8);
+            if place(slots, rest, index + 1, chosen) {
+                return true;
+            }
+            chosen.pop();
+        }
+        if !can_be_left_out(&slots[index]) {
+            return false;
+        }
+    }
+    false
+}
+
+/// True if the text may lack the operand altogether.
+pub(crate) fn can_be_left_out(slot: &Slot) -> bool {
+    let bracketed = matches!(slot.kind, SlotKind::Memory { .. } | SlotKind::Attribute { .. });
+    !bracketed && !slot.fields.is_empty() && slot.fields.iter().all(|field| field.elided_bits().is_some())
+}
+
+/// True if the operand is of the slot's kind; whether its numbers fit is not asked.
+pub(crate) fn fits(slot: &Slot, operand: &Operand) -> bool {
+    use OperandKind as O;
+    use SlotKind as S;
+    // A part that the operand lacks must be one that the text may leave out.
+    let part = |have: bool, want: bool, field: Option<&Field>| {
+        if want { have || field.is_some_and(|field| field.elided_bits().is_some()) } else { !have }
+    };
+    match (slot.kind, operand.kind) {
+        (S::Reg, O::Reg(_))
+        | (S::UReg, O::UReg(_))
+        | (S::Pred, O::Pred(_))
+        | (S::UPred, O::UPred(_))
+        | (S::Barrier, O::Barrier(_))
+        | (S::Scoreboard, O::Scoreboard(_))
+        | (S::Imm, O::Imm(_))
+        | (S::Float(_), O::Float(_))
+        | (S::Const, O::Const { .. })
+        | (S::ConstIndexed, O::ConstIndexed { .. })
+        | (S::ConstUniformIndexed, O::ConstUniformIndexed { .. })
+        | (S::ConstBindless, O::ConstBindless { .. })
+        | (S::ConstBindlessIndexed, O::ConstBindlessIndexed { .. })
+        | (S::MatrixDescriptor, O::MatrixDescriptor(_))
+        | (S::Target, O::Target(_))
+        | (S::Symbol, O::Symbol(_))
+        | (S::ScoreboardSet, O::ScoreboardSet(_)) => true,
+        (S::FixedSymbol(wanted), O::Symbol(symbol)) => wanted == symbol,
+        (
+            S::Memory { descriptor, base, uniform, offset },
+            O::Memory { descriptor: has_descriptor, base: has_base, uniform: has_uniform, offset: value },
+        ) => {
+            let mut fields = slot.fields.iter();
+            descriptor == has_descriptor.is_some()
+                && {
+                    descriptor.then(|| fields.next());
+                    true
+                }
+                && part(has_base.is_some(), base, if base { fields.next() } else { None })
+                && part(has_uniform.is_some(), uniform, if uniform { fields.next() } else { None })
+                && (offset || value == 0)
+        }
+        (
+            S::Attribute { base, uniform, offset },
+            O::Attribute { base: has_base, uniform: has_uniform, offset: value },
+        ) => base == has_base.is_some() && uniform == has_uniform.is_some() && (offset || value == 0),
+        _ => false,
+    }
+}
+
+/// Everything a word must say beyond its numbers, ticked off as the form says it.
+struct Wanted {
+    tokens: SmallVec<[(Token, bool); 12]>,
+}
+
+impl Wanted {
+    fn add(&mut self, token: Token) {
+        self.tokens.push((token, false));
+    }
+
+    fn has(&self, token: Token, slot: u8) -> Option<usize> {
+        self.tokens.iter().position(|(wanted, _)| same(*wanted, token, slot))
+    }
+
+    /// Ticks a token off; false if nobody asked for it.
+    fn tick(&mut self, token: Token, slot: u8) -> bool {
+        match self.has(token, slot) {
+            Some(index) => {
+                self.tokens[index].1 = true;
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// True if a token of the table, in a set of this slot, says what is wanted. Where a suffix is written plays no role.
+fn same(wanted: Token, token: Token, slot: u8) -> bool {
+    let of = |own: u8| if own == SELF { slot } else { own };
+    match (wanted, token) {
+        (Token::Mod(a), Token::Mod(b)) => a == b,
+        (Token::Negate(a), Token::Negate(b))
+        | (Token::Absolute(a), Token::Absolute(b))
+        | (Token::Invert(a), Token::Invert(b)) => a == of(b),
+        (Token::Suffix(a, _, x), Token::Suffix(b, _, y)) => a == of(b) && x == y,
+        (Token::Symbol(a, x), Token::Symbol(b, y)) => a == of(b) && x == y,
+        _ => false,
+    }
+}
+
+/// The lower 105 bits of the instruction in this form.
+fn fill(form: &'static Form, instruction: &Instruction, slots: &[u8]) -> Result<u128, EncodeError> {
+    let op = instruction.op;
+    let mut wanted = Wanted { tokens: SmallVec::new() };
+    let mut word = form.value | form.unused_value;
+    for name in instruction.mods.iter() {
+        wanted.add(Token::Mod(name));
+    }
+    for (operand, &at) in instruction.operands.iter().zip(slots) {
+        let slot = &form.slots[at as usize];
+        let signs = [
+            (operand.negate, slot.negate, Token::Negate(at)),
+            (operand.absolute, slot.absolute, Token::Absolute(at)),
+            (operand.invert, slot.invert, Token::Invert(at)),
+        ];
+        for (present, bit, token) in signs {
+            if present && bit != NO_BIT {
+                word |= 1 << bit;
+            } else if present {
+                wanted.add(token);
+            }
+        }
+        for suffix in operand.suffixes.iter() {
+            wanted.add(Token::Suffix(at, form::Place::End, suffix));
+        }
+        if let (SlotKind::Symbol, OperandKind::Symbol(symbol)) = (slot.kind, operand.kind) {
+            wanted.add(Token::Symbol(at, symbol));
+        }
+    }
+    for &token in form.always {
+        if !wanted.tick(token, SELF) && !said_by_left_out(token, slots) {
+            return Err(EncodeError::Modifiers(op, Leftover::Missing));
+        }
+    }
+    for set in form.sets {
+        let row = best_row(set, &wanted).ok_or(EncodeError::Modifiers(op, Leftover::Missing))?;
+        for &token in row.tokens {
+            wanted.tick(token, set.slot);
+        }
+        word |= set.place(row.value);
+    }
+    if let Some((token, _)) = wanted.tokens.iter().find(|(_, ticked)| !ticked) {
+        let leftover = match *token {
+            Token::Mod(name) => Leftover::Mod(name),
+            Token::Negate(at)
+            | Token::Absolute(at)
+            | Token::Invert(at)
+            | Token::Suffix(at, ..)
+            | Token::Symbol(at, _) => {
+                Leftover::Operand(slots.iter().position(|&slot| slot == at).unwrap_or_default())
+            }
+        };
+        return Err(EncodeError::Modifiers(op, leftover));
+    }
+    let mut written = 0;
+    for (index, (operand, &at)) in instruction.operands.iter().zip(slots).enumerate() {
+        let slot = &form.slots[at as usize];
+        let bits = operand_bits(slot, operand).ok_or(EncodeError::Range(op, index))?;
+        for (field, bits) in slot.fields.iter().zip(bits) {
+            let (mask, placed) = (field.mask(), field.place(bits));
+            // Two operands may live in one field; then they must be the same.
+            if written & mask != 0 && word & mask != placed {
+                return Err(EncodeError::Range(op, index));
+            }
+            written |= mask;
+            word |= placed;
+        }
+    }
+    for (at, slot) in form.slots.iter().enumerate() {
+        if slots.contains(&(at as u8)) {
+            continue;
+        }
+        for field in slot.fields {
+            word |= field.place(field.elided_bits().unwrap_or(0));
+        }
+    }
+    Ok(word | guard_bits(form, instruction.guard).ok_or(EncodeError::Guard(op))?)
+}
+
+/// A suffix that the form always has says nothing where the operand itself is left out.
+fn said_by_left_out(token: Token, slots: &[u8]) -> bool {
+    match token {
+        Token::Suffix(at, ..) => !slots.contains(&at),
+        _ => false,
+    }
+}
+
+/// The row that says most of what is wanted and nothing else.
+fn best_row(set: &Set, wanted: &Wanted) -> Option<&'static form::Row> {
+    let mut best: Option<&'static form::Row> = None;
+    for row in set.rows {
+        if best.is_some_and(|best| row.tokens.len() <= best.tokens.len()) {
+            continue;
+        }
+        if row.tokens.iter().all(|&token| wanted.has(token, set.slot).is_some()) {
+            best = Some(row);
+        }
+    }
+    best
+}
+
+/// The raw bits of an operand's fields, in the order of the slot's fields; `None` if a number does not fit.
+fn operand_bits(slot: &Slot, operand: &Operand) -> Option<SmallVec<[u64; 4]>> {
+    let fields = slot.fields;
+    let mut bits = SmallVec::new();
+    let offset = |field: &Field, value: i32| {
+        // A 16-bit offset prints signed, but counts as unsigned as well.
+        let value = value as i64;
+        let (low, high) = field.range();
+        let span = high - low + field.scale as i64;
+        if field.signed && span == 0x10000 && (0x8000..0x10000).contains(&value) {
+            field.number_bits(value - 0x10000)
+        } else {
+            field.number_bits(value)
+        }
+    };
+    match operand.kind {
+        OperandKind::Reg(n)
+        | OperandKind::UReg(n)
+        | OperandKind::Pred(n)
+        | OperandKind::UPred(n)
+        | OperandKind::Barrier(n)
+        | OperandKind::Scoreboard(n)
+        | OperandKind::MatrixDescriptor(n)
+        | OperandKind::ScoreboardSet(n) => bits.push(fields.first()?.register_bits(n)?),
+        OperandKind::Imm(value) => bits.push(immediate_bits(fields.first()?, value)?),
+        OperandKind::Target(value) => bits.push(fields.first()?.number_bits(value)?),
+        OperandKind::Float(value) => {
+            let field = fields.first()?;
+            if field.width() < 32 && value as u64 >> field.width() != 0 {
+                return None;
+            }
+            bits.push(value as u64);
+        }
+        OperandKind::Const { bank, offset: value } => {
+            bits.push(fields.first()?.register_bits(bank)?);
+            bits.push(offset(fields.get(1)?, value)?);
+        }
+        OperandKind::ConstIndexed { bank, index, offset: value }
+        | OperandKind::ConstUniformIndexed { bank, index, offset: value } => {
+            bits.push(fields.first()?.register_bits(bank)?);
+            bits.push(fields.get(1)?.register_bits(index)?);
+            bits.push(offset(fields.get(2)?, value)?);
+        }
+        OperandKind::ConstBindless { handle, offset: value } => {
+            bits.push(fields.first()?.register_bits(handle)?);
+            bits.push(offset(fields.get(1)?, value)?);
+        }
+        OperandKind::ConstBindlessIndexed { handle, index, offset: value } => {
+            bits.push(fields.first()?.register_bits(handle)?);
+            bits.push(fields.get(1)?.register_bits(index)?);
+            bits.push(offset(fields.get(2)?, value)?);
+        }
+        OperandKind::Memory { descriptor, base, uniform, offset } => {
+            let (with_descriptor, with_base, with_uniform, with_offset) = match slot.kind {
+                SlotKind::Memory { descriptor, base, uniform, offset } => (descriptor, base, uniform, offset),
+                _ => return None,
+            };
+            let mut rest = fields.iter();
+            let parts = [(with_descriptor, descriptor), (with_base, base), (with_uniform, uniform)];
+            for (_, number) in parts.into_iter().filter(|(present, _)| *present) {
+                let field = rest.next()?;
+                bits.push(match number {
+                    Some(number) => field.register_bits(number)?,
+                    None => field.elided_bits()?,
+                });
+            }
+            if with_offset {
+                bits.push(rest.next()?.number_bits(offset as i64)?);
+            }
+        }
+        OperandKind::Attribute { base, uniform, offset } => {
+            let mut rest = fields.iter();
+            for number in [base, uniform].into_iter().flatten() {
+                bits.push(rest.next()?.register_bits(number)?);
+            }
+            if let Some(field) = rest.next() {
+                bits.push(field.number_bits(offset as i64)?);
+            }
+        }
+        OperandKind::Symbol(_) => {}
+        OperandKind::SymbolNumber(_) => return None,
+    }
+    Some(bits)
+}
+
+/// An immediate of 32 bits may be given signed or unsigned: the bits are the same.
+fn immediate_bits(field: &Field, value: i64) -> Option<u64> {
+    field.number_bits(value).or_else(|| {
+        let whole = field.width() == 32 && field.scale == 1;
+        let fits = (i32::MIN as i64..=u32::MAX as i64).contains(&value);
+        (whole && fits).then_some(value as u32 as u64)
+    })
+}
+
+fn guard_bits(form: &Form, guard: Guard) -> Option<u128> {
+    let always = guard.register == 7;
+    if guard.register > 7 || (!always && guard.uniform != form.uniform_guard) {
+        return None;
+    }
+    Some((guard.register as u128) << 12 | (guard.negated as u128) << 15)
+}
+
+fn control_bits(form: &Form, instruction: &Instruction, slots: &[u8]) -> Result<u128, EncodeError> {
+    let (op, control) = (instruction.op, instruction.control);
+    let mut bits = encode_control(control).map_err(|what| EncodeError::Control(op, what))?;
+    if control.write_barrier.is_some() && !form.write_barrier {
+        return Err(EncodeError::Control(op, "it cannot release a write barrier"));
+    }
+    if control.read_barrier.is_some() && !form.read_barrier {
+        return Err(EncodeError::Control(op, "it cannot release a read barrier"));
+    }
+    for (index, (operand, &at)) in instruction.operands.iter().zip(slots).enumerate() {
+        if operand.reuse {
+            let bit = form.reuse.iter().position(|&slot| slot == at).ok_or(EncodeError::Reuse(op, index))?;
+            bits |= 1 << (17 + bit);
+        }
+    }
+    Ok((bits as u128) << CONTROL_SHIFT)
+}
+
+/// The control field without reuse flags, bit 0 being bit 105 of the word.
+fn encode_control(control: Control) -> Result<u32, &'static str> {
+    let barrier = |number: Option<u8>| match number {
+        None => Ok(7),
+        Some(number @ 0..=5) => Ok(number as u32),
+        Some(_) => Err("there are six scoreboards"),
+    };
+    if control.stall > 15 {
+        return Err("the stall count is at most 15");
+    }
+    if control.stall == 0 && !control.yields {
+        return Err("an instruction that does not stall must yield");
+    }
+    if control.wait_mask > 0x3f {
+        return Err("there are six scoreboards");
+    }
+    Ok(control.stall as u32
+        | (!control.yields as u32) << 4
+        | barrier(control.write_barrier)? << 5
+        | barrier(control.read_barrier)? << 8
+        | (control.wait_mask as u32) << 11)
+}
+
+/// True if some operand of the form is written.
+pub fn writes_operand(form: &Form) -> bool {
+    form.slots.iter().any(|slot| slot.access != Access::Use)
+}
+
+/// A named operand of a form, by its symbol: whether a set of the form can say it.
+pub fn can_name(form: &Form, slot: u8, symbol: Symbol) -> bool {
+    form.sets.iter().any(|set| {
+        set.rows
+            .iter()
+            .any(|row| row.tokens.iter().any(|&token| same(Token::Symbol(slot, symbol), token, set.slot)))
+    })
+}

@@ -1,0 +1,469 @@
+//! The one table of encoded forms: its shape, and how it is asked. Encoder, decoder, printer, assembler parser and
+//! legality predicate all walk these rows; the rows themselves are text under `tables/`, turned into Rust by
+//! `cargo xtask codegen`.
+//!
+//! No algorithm that chooses instructions may enter: a form says what can be written, not what should be.
+
+mod sm_90;
+
+use crate::{Mod, Op, Symbol};
+use oriole_chip::Chip;
+
+/// A place in the word where a number stands: up to two runs of bits, the lower part first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Field {
+    /// First bit and width in bits of the lower part.
+    pub low: (u8, u8),
+    /// First bit and width of the upper part; width 0 if there is none.
+    pub high: (u8, u8),
+    /// Two's complement.
+    pub signed: bool,
+    /// Stored as the complement, so that zero bits stand for the always-true predicate.
+    pub complement: bool,
+    /// What one step of the field counts: the value is `field * scale`.
+    pub scale: u8,
+    /// What is added to the field to give the register number.
+    pub bias: u8,
+    /// When the text leaves it out.
+    pub elided: Elided,
+}
+
+/// When the text leaves a field out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Elided {
+    /// It is always written.
+    Never,
+    /// Left out when it names `RZ`, `PT` and the like.
+    Neutral,
+    /// Left out when it is zero.
+    Zero,
+    /// Left out when all its bits are set.
+    Ones,
+}
+
+/// How the bits of a floating immediate are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FloatKind {
+    /// IEEE single precision.
+    F32,
+    /// The upper 32 bits of IEEE double precision; the lower ones are zero.
+    F64High,
+    /// IEEE half precision; brain float if the instruction says `.BF16_V2`.
+    F16,
+    /// Brain float: the upper 16 bits of single precision.
+    Bf16,
+}
+
+/// What may stand in a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SlotKind {
+    /// General register.
+    Reg,
+    /// Uniform register.
+    UReg,
+    /// Predicate.
+    Pred,
+    /// Uniform predicate.
+    UPred,
+    /// Convergence barrier.
+    Barrier,
+    /// Scoreboard.
+    Scoreboard,
+    /// Integer immediate.
+    Imm,
+    /// Floating immediate.
+    Float(FloatKind),
+    /// `c[bank][offset]`.
+    Const,
+    /// `c[bank][R+offset]`.
+    ConstIndexed,
+    /// `c[bank][UR+offset]`.
+    ConstUniformIndexed,
+    /// `cx[UR][offset]`.
+    ConstBindless,
+    /// `cx[UR][R+offset]`.
+    ConstBindlessIndexed,
+    /// An address in memory with these parts.
+    Memory {
+        /// `desc[UR]` in front.
+        descriptor: bool,
+        /// A general register as base.
+        base: bool,
+        /// A uniform register as base or beside it.
+        uniform: bool,
+        /// A constant offset.
+        offset: bool,
+    },
+    /// `gdesc[UR]`.
+    MatrixDescriptor,
+    /// `a[..]` with these parts.
+    Attribute {
+        /// A general register.
+        base: bool,
+        /// A uniform register.
+        uniform: bool,
+        /// A constant offset.
+        offset: bool,
+    },
+    /// A branch target.
+    Target,
+    /// A name chosen by one of the form's sets.
+    Symbol,
+    /// This name and no other; it takes no bits.
+    FixedSymbol(Symbol),
+    /// A set of scoreboards.
+    ScoreboardSet,
+}
+
+/// Whether an operand is written or read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Access {
+    /// Written.
+    Def,
+    /// Read.
+    Use,
+    /// Read and written.
+    DefUse,
+}
+
+/// How many consecutive registers an operand spans: the rule, to be answered with the modifiers of the instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the head of the form table explains each")]
+pub enum Width {
+    One,
+    Two,
+    Four,
+    Size,
+    Wide,
+    Long,
+    Float64,
+    FromFloat64,
+    Integer64,
+    Count,
+    PairUnless32,
+    MatrixA,
+    MatrixB,
+    MatrixC,
+    MatrixD,
+    GroupD,
+    Address,
+    Bulk,
+    Tensor,
+    Unknown,
+}
+
+/// No bit: the slot cannot carry this sign.
+pub const NO_BIT: u8 = 255;
+
+/// One operand of a form.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slot {
+    /// Written or read.
+    pub access: Access,
+    /// What may stand here.
+    pub kind: SlotKind,
+    /// The fields, in the order of the text: descriptor, base, uniform register, offset; bank before offset.
+    pub fields: &'static [Field],
+    /// How many registers it spans.
+    pub width: Width,
+    /// The bit that negates it, or `NO_BIT`. A slot may also carry signs through a set.
+    pub negate: u8,
+    /// The bit that takes the absolute value.
+    pub absolute: u8,
+    /// The bit that inverts it.
+    pub invert: u8,
+}
+
+/// What a set or a form stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Token {
+    /// A modifier of the instruction.
+    Mod(Mod),
+    /// Operand `0` is negated. The number is `SELF` in a set that belongs to one slot.
+    Negate(u8),
+    /// The operand's absolute value is taken.
+    Absolute(u8),
+    /// The operand is inverted.
+    Invert(u8),
+    /// The operand has a suffix, written at this place.
+    Suffix(u8, Place, Mod),
+    /// The operand is this name.
+    Symbol(u8, Symbol),
+}
+
+/// In place of an operand number: the slot of the set.
+pub const SELF: u8 = 255;
+
+/// Where a suffix is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// Behind the n-th register or number inside the operand.
+    Part(u8),
+    /// Behind the whole operand.
+    End,
+}
+
+/// One value of a set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// The value of the bits.
+    pub value: u16,
+    /// What it stands for.
+    pub tokens: &'static [Token],
+}
+
+/// A modifier field: bits of the word and what their values stand for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Set {
+    /// The bits, lowest first.
+    pub bits: &'static [u8],
+    /// The slot its tokens belong to, or `SELF` where they name their slots themselves.
+    pub slot: u8,
+    /// The values in rising order.
+    pub rows: &'static [Row],
+}
+
+/// One way to read an instruction word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Form {
+    /// The mnemonic.
+    pub op: Op,
+    /// The guard is a uniform predicate.
+    pub uniform_guard: bool,
+    /// The bits that identify the form, the opcode among them.
+    pub mask: u128,
+    /// Their values.
+    pub value: u128,
+    /// The bits that mean nothing in this form.
+    pub unused: u128,
+    /// How they are written.
+    pub unused_value: u128,
+    /// What the form itself stands for.
+    pub always: &'static [Token],
+    /// The operands.
+    pub slots: &'static [Slot],
+    /// The modifier fields.
+    pub sets: &'static [Set],
+    /// For each reuse bit (122, 123, 124) the operand it names, or `NO_BIT`.
+    pub reuse: [u8; 3],
+    /// It may release a scoreboard when its results are written.
+    pub write_barrier: bool,
+    /// It may release a scoreboard when its sources are read.
+    pub read_barrier: bool,
+}
+
+/// The forms of one chip.
+#[derive(Clone, Copy, Debug)]
+pub struct Table {
+    forms: &'static [Form],
+    /// For each opcode in rising order: the indexes of its forms in `by_opcode`.
+    opcodes: &'static [(u16, u16, u16)],
+    /// Form indexes by opcode, the most closely identified form first.
+    by_opcode: &'static [u16],
+    /// For each `Op` its range of forms.
+    ops: &'static [(u16, u16)],
+    /// For each `Op` the order its modifiers are written in.
+    orders: &'static [&'static [Mod]],
+}
+
+/// The form table of a chip, or `None` if there is none for it.
+pub fn table(chip: Chip) -> Option<&'static Table> {
+    match chip.number() {
+        90 => Some(&sm_90::TABLE),
+        _ => None,
+    }
+}
+
+impl Table {
+    /// Every form, in the order of mnemonics.
+    pub fn forms(&self) -> &'static [Form] {
+        self.forms
+    }
+
+    /// The forms of a mnemonic.
+    pub fn forms_of(&self, op: Op) -> &'static [Form] {
+        match self.ops.get(op as usize) {
+            Some(&(start, end)) => &self.forms[start as usize..end as usize],
+            None => &[],
+        }
+    }
+
+    /// The forms that a word may have, by its lowest twelve bits, the most closely identified first.
+    pub fn forms_of_opcode(&self, opcode: u16) -> impl Iterator<Item = &'static Form> + use<> {
+        let forms = self.forms;
+        let range = match self.opcodes.binary_search_by_key(&opcode, |row| row.0) {
+            Ok(at) => self.opcodes[at].1 as usize..self.opcodes[at].2 as usize,
+            Err(_) => 0..0,
+        };
+        self.by_opcode[range].iter().map(move |&index| &forms[index as usize])
+    }
+
+    /// The order in which the modifiers of a mnemonic are written.
+    pub fn order(&self, op: Op) -> &'static [Mod] {
+        self.orders.get(op as usize).copied().unwrap_or(&[])
+    }
+}
+
+/// How many bits of the word stand before the scheduling control.
+pub const CONTROL_SHIFT: u32 = 105;
+
+impl Form {
+    /// The twelve bits of the opcode.
+    pub fn opcode(&self) -> u16 {
+        (self.value & 0xfff) as u16
+    }
+}
+
+impl Field {
+    /// Width in bits.
+    pub fn width(&self) -> u32 {
+        self.low.1 as u32 + self.high.1 as u32
+    }
+
+    /// The bits of the word that it covers.
+    pub fn mask(&self) -> u128 {
+        run_mask(self.low) | run_mask(self.high)
+    }
+
+    /// The raw bits.
+    pub fn extract(&self, word: u128) -> u64 {
+        let low = (word >> self.low.0) as u64 & ones(self.low.1 as u32);
+        if self.high.1 == 0 {
+            return low;
+        }
+        low | (((word >> self.high.0) as u64 & ones(self.high.1 as u32)) << self.low.1)
+    }
+
+    /// The word with these raw bits added; bits beyond the width are ignored by the caller's promise.
+    pub fn place(&self, bits: u64) -> u128 {
+        let low = ((bits & ones(self.low.1 as u32)) as u128) << self.low.0;
+        if self.high.1 == 0 {
+            return low;
+        }
+        low | ((((bits >> self.low.1) & ones(self.high.1 as u32)) as u128) << self.high.0)
+    }
+
+    /// The value of raw bits of a number: signed and scaled.
+    pub fn number(&self, bits: u64) -> i64 {
+        let width = self.width();
+        let plain = if self.signed && width < 64 && bits >> (width - 1) & 1 == 1 {
+            bits as i64 - (1i64 << width)
+        } else {
+            bits as i64
+        };
+        plain * self.scale as i64
+    }
+
+    /// The raw bits of a number, or `None` if it does not fit.
+    pub fn number_bits(&self, value: i64) -> Option<u64> {
+        let scale = self.scale as i64;
+        if value % scale != 0 {
+            return None;
+        }
+        let (steps, width) = (value / scale, self.width());
+        let fits = if self.signed {
+            steps >= -(1i64 << (width - 1)) && steps < 1i64 << (width - 1)
+        } else {
+            steps >= 0 && (steps as u64) <= ones(width)
+        };
+        fits.then_some(steps as u64 & ones(width))
+    }
+
+    /// The smallest and the largest number it holds.
+    pub fn range(&self) -> (i64, i64) {
+        let (width, scale) = (self.width(), self.scale as i64);
+        if self.signed {
+            (-(1i64 << (width - 1)) * scale, ((1i64 << (width - 1)) - 1) * scale)
+        } else {
+            (0, ones(width) as i64 * scale)
+        }
+    }
+
+    /// The register or predicate number of raw bits.
+    pub fn register(&self, bits: u64) -> u8 {
+        let bits = if self.complement { !bits & ones(self.width()) } else { bits };
+        (bits as u8).wrapping_add(self.bias)
+    }
+
+    /// The raw bits of a register or predicate number, or `None` if it does not fit.
+    pub fn register_bits(&self, register: u8) -> Option<u64> {
+        let bits = register.checked_sub(self.bias)? as u64;
+        if bits > ones(self.width()) {
+            return None;
+        }
+        Some(if self.complement { !bits & ones(self.width()) } else { bits })
+    }
+
+    /// The raw bits that the text leaves out, if it ever does.
+    pub fn elided_bits(&self) -> Option<u64> {
+        match self.elided {
+            Elided::Never => None,
+            Elided::Zero => Some(0),
+            Elided::Ones => Some(ones(self.width())),
+            Elided::Neutral => Some(if self.complement { 0 } else { ones(self.width()) }),
+        }
+    }
+}
+
+impl Set {
+    /// The raw value of the set in a word.
+    pub fn extract(&self, word: u128) -> u16 {
+        self.bits.iter().enumerate().fold(0, |value, (n, &bit)| value | (((word >> bit) as u16 & 1) << n))
+    }
+
+    /// The word with this value in place.
+    pub fn place(&self, value: u16) -> u128 {
+        self.bits.iter().enumerate().fold(0, |word, (n, &bit)| word | ((value >> n & 1) as u128) << bit)
+    }
+
+    /// The row of a value.
+    pub fn row(&self, value: u16) -> Option<&'static Row> {
+        // Most tables are dense from zero, so that the first guess is right.
+        if let Some(row) = self.rows.get(value as usize)
+            && row.value == value
+        {
+            return Some(row);
+        }
+        self.rows.binary_search_by_key(&value, |row| row.value).ok().map(|at| &self.rows[at])
+    }
+}
+
+fn ones(width: u32) -> u64 {
+    if width >= 64 { u64::MAX } else { (1u64 << width) - 1 }
+}
+
+fn run_mask((low, width): (u8, u8)) -> u128 {
+    (ones(width as u32) as u128) << low
+}
+
+// Short names for the generated table.
+
+const fn field(
+    low: (u8, u8),
+    high: (u8, u8),
+    scale: u8,
+    bias: u8,
+    signed: bool,
+    complement: bool,
+    elided: Elided,
+) -> Field {
+    Field { low, high, signed, complement, scale, bias, elided }
+}
+
+const fn slot(
+    access: Access,
+    kind: SlotKind,
+    fields: &'static [Field],
+    width: Width,
+    signs: [u8; 3],
+) -> Slot {
+    Slot { access, kind, fields, width, negate: signs[0], absolute: signs[1], invert: signs[2] }
+}
+
+const fn row(value: u16, tokens: &'static [Token]) -> Row {
+    Row { value, tokens }
+}
+
+const fn set(bits: &'static [u8], slot: u8, rows: &'static [Row]) -> Set {
+    Set { bits, slot, rows }
+}
