@@ -1,1 +1,18 @@
-//! Placeholder.
+//! What the query graph starts from: files, configurations, units and their identity, and the log of executed
+//! queries.
+//!
+//! It is here so that one small crate decides what an edit changes. [`SourceFile`] and [`Config`] are the only
+//! inputs; [`FunctionUnit`] is the only identity that stages are keyed by. No stage, no rule of PTX and no file
+//! access may enter; the host reads files and sets texts.
+
+mod config;
+mod database;
+mod file;
+mod log;
+mod unit;
+
+pub use config::Config;
+pub use database::{Database, Db};
+pub use file::SourceFile;
+pub use log::{Execution, ExecutionLog, Place};
+pub use unit::FunctionUnit;

@@ -1,0 +1,77 @@
+//! Configurations: a chip, fixed at creation, and the options of each group of phases.
+//!
+//! A configuration is an input and not a value: changing a knob changes it in place and re-runs what read that
+//! knob's group, while another chip is another configuration whose results stay. All fields are of high
+//! durability, so that an edit of a file never looks at them.
+
+#![allow(missing_docs, reason = "the accessors that salsa generates cannot carry documentation")]
+
+use oriole_chip::Chip;
+use oriole_options::{
+    AllocateOptions, LegalizeOptions, LowerOptions, OptimizeOptions, Options, ScheduleOptions,
+};
+use salsa::{Durability, Setter};
+
+use crate::Db;
+
+/// What to compile for. Stages read the options through the projections of the query graph only.
+#[salsa::input(debug)]
+pub struct Config {
+    /// The chip with its feature set; set once.
+    #[returns(copy)]
+    pub chip: Chip,
+    /// Options of lowering.
+    #[returns(copy)]
+    pub lower: LowerOptions,
+    /// Options of the target-independent passes.
+    #[returns(copy)]
+    pub optimize: OptimizeOptions,
+    /// Options of the expansions.
+    #[returns(copy)]
+    pub legalize: LegalizeOptions,
+    /// Options of scheduling and control words.
+    #[returns(copy)]
+    pub schedule: ScheduleOptions,
+    /// Options of register allocation.
+    #[returns(copy)]
+    pub allocate: AllocateOptions,
+}
+
+impl Config {
+    /// A configuration for a chip.
+    pub fn create(db: &dyn Db, chip: Chip, options: &Options) -> Config {
+        Config::builder(
+            chip,
+            options.lower(),
+            options.optimize(),
+            options.legalize(),
+            options.schedule(),
+            options.allocate(),
+        )
+        .durability(Durability::HIGH)
+        .new(db)
+    }
+
+    /// Changes the options. Groups whose options stay equal are not touched.
+    pub fn update(self, db: &mut dyn Db, options: &Options) {
+        macro_rules! update {
+            ($($group:ident, $set:ident;)*) => { $(
+                if self.$group(db) != options.$group() {
+                    self.$set(db).with_durability(Durability::HIGH).to(options.$group());
+                }
+            )* };
+        }
+        update! {
+            lower, set_lower;
+            optimize, set_optimize;
+            legalize, set_legalize;
+            schedule, set_schedule;
+            allocate, set_allocate;
+        }
+    }
+
+    /// The configuration in words: its chip.
+    pub fn label(self, db: &dyn Db) -> String {
+        self.chip(db).to_string()
+    }
+}
