@@ -318,3 +318,13 @@ impl Modifiers {
         self.0.iter().copied()
     }
 }
+
+impl Opcode {
+    /// How many opcode words there are.
+    pub const COUNT: usize = OPCODES.len();
+
+    /// Every opcode, in the order of the alphabet.
+    pub fn all() -> impl Iterator<Item = Opcode> {
+        OPCODES.iter().map(|row| row.1)
+    }
+}
