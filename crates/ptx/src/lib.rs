@@ -12,6 +12,7 @@ pub use types::Type;
 
 pub mod opcode;
 pub mod special;
+pub mod table;
 
 pub use opcode::{Modifier, Modifiers, Opcode};
 pub use special::SpecialRegister;

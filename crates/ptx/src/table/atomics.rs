@@ -56,9 +56,14 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
             row(Atom, &[ORDER, MAY_SCOPE, MEMORY_SPACES, EXTREME, HINT, LONG], FETCH, TEXT)
                 .since(11, 1, 1)
                 .needs(NEEDS),
-            row(Atom, &[ORDER, MAY_SCOPE, MEMORY_SPACES, Must(&["exch"]), HINT, Type(&[B32, B64])], FETCH, TEXT)
-                .since(11, 1, 1)
-                .needs(NEEDS),
+            row(
+                Atom,
+                &[ORDER, MAY_SCOPE, MEMORY_SPACES, Must(&["exch"]), HINT, Type(&[B32, B64])],
+                FETCH,
+                TEXT,
+            )
+            .since(11, 1, 1)
+            .needs(NEEDS),
             row(
                 Atom,
                 &[ORDER, MAY_SCOPE, MEMORY_SPACES, Must(&["cas"]), HINT, Type(&[B16, B32, B64])],
@@ -85,15 +90,7 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
                 .needs(NEEDS),
             row(
                 Atom,
-                &[
-                    ORDER,
-                    MAY_SCOPE,
-                    GLOBAL,
-                    ADD,
-                    HINT,
-                    Slot::Vector(&[2, 4]),
-                    Type(&[F32]),
-                ],
+                &[ORDER, MAY_SCOPE, GLOBAL, ADD, HINT, Slot::Vector(&[2, 4]), Type(&[F32])],
                 &[VECTOR_RESULT, ADDRESS, VECTOR_SOURCE, POLICY],
                 "Adds to each element of a vector in memory.",
             )
@@ -125,9 +122,14 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
             row(Red, &[RED_ORDER, MAY_SCOPE, MEMORY_SPACES, ADD, HINT, SUMMANDS], REDUCE, RED_TEXT)
                 .since(11, 1, 2)
                 .needs(NEEDS),
-            row(Red, &[RED_ORDER, MAY_SCOPE, MEMORY_SPACES, BITWISE, HINT, Type(&[B32, B64])], REDUCE, RED_TEXT)
-                .since(11, 1, 2)
-                .needs(NEEDS),
+            row(
+                Red,
+                &[RED_ORDER, MAY_SCOPE, MEMORY_SPACES, BITWISE, HINT, Type(&[B32, B64])],
+                REDUCE,
+                RED_TEXT,
+            )
+            .since(11, 1, 2)
+            .needs(NEEDS),
             row(Red, &[RED_ORDER, MAY_SCOPE, MEMORY_SPACES, COUNT, HINT, Type(&[U32])], REDUCE, RED_TEXT)
                 .since(11, 1, 2)
                 .needs(NEEDS),

@@ -27,7 +27,12 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
     (
         Bar,
         &[
-            row(Bar, &[CTA, Must(&["sync"])], &[NUMBER, THREADS.optional()], "Waits for the threads of the block."),
+            row(
+                Bar,
+                &[CTA, Must(&["sync"])],
+                &[NUMBER, THREADS.optional()],
+                "Waits for the threads of the block.",
+            ),
             row(Bar, &[CTA, Must(&["arrive"])], &[NUMBER, THREADS], "Signals a barrier without waiting.")
                 .since(20, 2, 0),
             row(
@@ -58,7 +63,8 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
                 "Waits and combines a predicate over the threads.",
             )
             .since(20, 2, 0),
-            row(Bar, &[Head(&["warp"]), Must(&["sync"])], &[MEMBERS], "Waits for lanes of the warp.").since(30, 6, 0),
+            row(Bar, &[Head(&["warp"]), Must(&["sync"])], &[MEMBERS], "Waits for lanes of the warp.")
+                .since(30, 6, 0),
         ],
     ),
     (
@@ -246,7 +252,12 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
                     OBJECT,
                     Type(&[B64]),
                 ],
-                &[PREDICATE_RESULT, ADDRESS, any("state", Kind::Anything, OperandType::None), src("hint", W).optional()],
+                &[
+                    PREDICATE_RESULT,
+                    ADDRESS,
+                    any("state", Kind::Anything, OperandType::None),
+                    src("hint", W).optional(),
+                ],
                 "Tests whether a phase of a barrier object is complete.",
             )
             .since(80, 7, 0)

@@ -11,9 +11,8 @@ use Slot::{Must, Type};
 const EQUALITY: Slot = Must(&["eq", "ne"]);
 const ORDER: Slot = Must(&["eq", "ne", "lt", "le", "gt", "ge"]);
 const UNSIGNED_ORDER: Slot = Must(&["eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"]);
-const FLOAT_ORDER: Slot = Must(&[
-    "eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan",
-]);
+const FLOAT_ORDER: Slot =
+    Must(&["eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"]);
 const COMBINE: Slot = Must(&["and", "or", "xor"]);
 const UNSIGNED: Slot = Type(&[U16, U32, U64]);
 const SIGNED: Slot = Type(&[S16, S32, S64]);
@@ -117,13 +116,8 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
                 SET_TEXT_COMBINED,
             )
             .since(53, 4, 2),
-            row(
-                Set,
-                &[FLOAT_ORDER, COMBINE, Type(&[BF16]), Type(&[F16])],
-                SET_COMBINED,
-                SET_TEXT_COMBINED,
-            )
-            .since(90, 7, 8),
+            row(Set, &[FLOAT_ORDER, COMBINE, Type(&[BF16]), Type(&[F16])], SET_COMBINED, SET_TEXT_COMBINED)
+                .since(90, 7, 8),
             row(
                 Set,
                 &[FLOAT_ORDER, COMBINE, Type(&[U16, S16, U32, S32, BF16]), Type(&[BF16])],
@@ -147,7 +141,15 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
             .since(90, 7, 8),
         ],
     ),
-    (Selp, &[row(Selp, &[Type(SELECTED)], &[D, A, B, PREDICATE], "Selects `a` where the predicate holds, else `b`.")]),
+    (
+        Selp,
+        &[row(
+            Selp,
+            &[Type(SELECTED)],
+            &[D, A, B, PREDICATE],
+            "Selects `a` where the predicate holds, else `b`.",
+        )],
+    ),
     (
         Slct,
         &[

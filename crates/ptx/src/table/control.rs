@@ -31,7 +31,8 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
     (Brkpt, &[row(Brkpt, &[], &[], "Stops for a debugger.").since(11, 1, 0)]),
     (
         Nanosleep,
-        &[row(Nanosleep, &[Type(&[U32])], &[src("t", T)], "Sleeps for about so many nanoseconds.").since(70, 6, 3)],
+        &[row(Nanosleep, &[Type(&[U32])], &[src("t", T)], "Sleeps for about so many nanoseconds.")
+            .since(70, 6, 3)],
     ),
     (
         Pmevent,

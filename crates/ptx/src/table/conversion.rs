@@ -41,22 +41,31 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[(
         row(Cvt, &[WHOLE, SAT, I, Type(&[F16])], ONE, "Rounds to an integer.").since(53, 4, 2),
         row(Cvt, &[WHOLE, I, Type(&[BF16])], ONE, "Rounds to an integer.").since(90, 7, 8),
         row(Cvt, &[ROUNDED, FTZ, SAT, Type(&[F32]), I], ONE, "Converts an integer to floating point."),
-        row(Cvt, &[ROUNDED, SAT, Type(&[F64]), I], ONE, "Converts an integer to floating point.").since(13, 1, 0),
-        row(Cvt, &[ROUNDED, SAT, Type(&[F16]), I], ONE, "Converts an integer to half precision.").since(53, 4, 2),
+        row(Cvt, &[ROUNDED, SAT, Type(&[F64]), I], ONE, "Converts an integer to floating point.")
+            .since(13, 1, 0),
+        row(Cvt, &[ROUNDED, SAT, Type(&[F16]), I], ONE, "Converts an integer to half precision.")
+            .since(53, 4, 2),
         row(Cvt, &[ROUNDED, Type(&[BF16]), I], ONE, "Converts an integer to half precision.").since(90, 7, 8),
         row(Cvt, &[ROUNDED, FTZ, SAT, Type(&[F32]), Type(&[F64])], ONE, "Rounds to a narrower type.")
             .since(13, 1, 0),
-        row(Cvt, &[ROUNDED, SAT, Type(&[F16]), Type(&[F64])], ONE, "Rounds to a narrower type.").since(53, 4, 2),
+        row(Cvt, &[ROUNDED, SAT, Type(&[F16]), Type(&[F64])], ONE, "Rounds to a narrower type.")
+            .since(53, 4, 2),
         row(Cvt, &[ROUNDED, Type(&[BF16]), Type(&[F64])], ONE, "Rounds to a narrower type.").since(90, 7, 8),
         row(Cvt, &[FTZ, SAT, Type(&[F64]), Type(&[F32])], ONE, "Extends to a wider type.").since(13, 1, 0),
         row(Cvt, &[FTZ, SAT, Type(&[F32]), Type(&[F16])], ONE, "Extends to a wider type.").since(53, 4, 2),
         row(Cvt, &[SAT, Type(&[F64]), Type(&[F16])], ONE, "Extends to a wider type.").since(53, 4, 2),
         row(Cvt, &[FTZ, Type(&[F32]), Type(&[BF16])], ONE, "Extends to a wider type.").since(80, 7, 1),
-        row(Cvt, &[ROUNDED, FTZ, Type(&[F32]), Type(&[BF16])], ONE, "Extends to a wider type.").since(90, 7, 8),
+        row(Cvt, &[ROUNDED, FTZ, Type(&[F32]), Type(&[BF16])], ONE, "Extends to a wider type.")
+            .since(90, 7, 8),
         row(Cvt, &[ROUND, Type(&[F64]), Type(&[BF16])], ONE, "Extends to a wider type.").since(90, 7, 8),
         row(Cvt, &[ROUND, Type(&[F16]), Type(&[BF16])], ONE, "Between the two half types.").since(90, 7, 8),
         row(Cvt, &[ROUND, Type(&[BF16]), Type(&[F16])], ONE, "Between the two half types.").since(90, 7, 8),
-        row(Cvt, &[MAY_WHOLE, FTZ, SAT, Type(&[F32]), Type(&[F32])], ONE, "Rounds to a whole number, or copies."),
+        row(
+            Cvt,
+            &[MAY_WHOLE, FTZ, SAT, Type(&[F32]), Type(&[F32])],
+            ONE,
+            "Rounds to a whole number, or copies.",
+        ),
         row(Cvt, &[MAY_WHOLE, SAT, Type(&[F64]), Type(&[F64])], ONE, "Rounds to a whole number, or copies.")
             .since(13, 1, 0),
         row(Cvt, &[MAY_WHOLE, SAT, Type(&[F16]), Type(&[F16])], ONE, "Rounds to a whole number, or copies.")
@@ -68,14 +77,21 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[(
         row(Cvt, &[NEAR, RELU, FINITE, Type(&[F16]), Type(&[F32])], ONE, "Rounds to half precision.")
             .since(80, 7, 0)
             .needs(FINITE_NEEDS),
-        row(Cvt, &[Must(&["rn"]), Type(&[BF16]), Type(&[F32])], ONE, "Rounds to half precision.").since(80, 7, 0),
-        row(Cvt, &[ROUNDED, FTZ, Type(&[BF16]), Type(&[F32])], ONE, "Rounds to half precision.").since(80, 7, 0),
+        row(Cvt, &[Must(&["rn"]), Type(&[BF16]), Type(&[F32])], ONE, "Rounds to half precision.")
+            .since(80, 7, 0),
+        row(Cvt, &[ROUNDED, FTZ, Type(&[BF16]), Type(&[F32])], ONE, "Rounds to half precision.")
+            .since(80, 7, 0),
         row(Cvt, &[NEAR, RELU, FINITE, Type(&[BF16]), Type(&[F32])], ONE, "Rounds to half precision.")
             .since(80, 7, 0)
             .needs(FINITE_NEEDS),
-        row(Cvt, &[NEAR, RELU, FINITE, Type(&[F16x2, BF16x2]), Type(&[F32])], TWO, "Rounds two values to a pair.")
-            .since(80, 7, 0)
-            .needs(FINITE_NEEDS),
+        row(
+            Cvt,
+            &[NEAR, RELU, FINITE, Type(&[F16x2, BF16x2]), Type(&[F32])],
+            TWO,
+            "Rounds two values to a pair.",
+        )
+        .since(80, 7, 0)
+        .needs(FINITE_NEEDS),
         row(
             Cvt,
             &[Must(&["rs"]), RELU, FINITE, Type(&[F16x2, BF16x2]), Type(&[F32])],
@@ -87,7 +103,8 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[(
         row(Cvt, &[Must(&["rna"]), FINITE, Type(&[TF32]), Type(&[F32])], ONE, "Rounds to the matrix type.")
             .since(80, 7, 0)
             .needs(FINITE_NEEDS),
-        row(Cvt, &[NEAR, RELU, Type(&[TF32]), Type(&[F32])], ONE, "Rounds to the matrix type.").since(90, 7, 8),
+        row(Cvt, &[NEAR, RELU, Type(&[TF32]), Type(&[F32])], ONE, "Rounds to the matrix type.")
+            .since(90, 7, 8),
         row(
             Cvt,
             &[NEAR, Must(&["satfinite"]), RELU, Type(&[TF32]), Type(&[F32])],

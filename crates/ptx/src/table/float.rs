@@ -24,9 +24,14 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
             row(Add, &[ROUND, FTZ, SAT, F], &[D, A, B], "Adds."),
             row(Add, &[ROUND, G], &[D, A, B], "Adds.").since(13, 1, 0),
             row(Add, &[ROUND, FTZ, X2], &[D, A, B], "Adds two pairs.").only(PAIRS, 8, 6).later(),
-            row(Add, &[ROUND, SAT, F, Type(&[F16, BF16])], &[D, src("a", T1), C], "Adds a half to a single value.")
-                .since(100, 8, 6)
-                .later(),
+            row(
+                Add,
+                &[ROUND, SAT, F, Type(&[F16, BF16])],
+                &[D, src("a", T1), C],
+                "Adds a half to a single value.",
+            )
+            .since(100, 8, 6)
+            .later(),
         ],
     ),
     (
@@ -59,7 +64,9 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
             row(Fma, &[ROUNDED, FTZ, SAT, F], &[D, A, B, C], "Multiplies and adds with one rounding.")
                 .since(20, 2, 0),
             row(Fma, &[ROUNDED, G], &[D, A, B, C], "Multiplies and adds with one rounding.").since(13, 1, 4),
-            row(Fma, &[ROUNDED, FTZ, X2], &[D, A, B, C], "Multiplies and adds two pairs.").only(PAIRS, 8, 6).later(),
+            row(Fma, &[ROUNDED, FTZ, X2], &[D, A, B, C], "Multiplies and adds two pairs.")
+                .only(PAIRS, 8, 6)
+                .later(),
             row(
                 Fma,
                 &[ROUNDED, SAT, F, Type(&[F16, BF16])],
@@ -108,8 +115,10 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
     (
         Rsqrt,
         &[
-            row(Rsqrt, &[APPROX, FTZ, F], &[D, A], "Approximates the reciprocal square root.").since(10, 1, 4),
-            row(Rsqrt, &[APPROX, FTZ, G], &[D, A], "Approximates the reciprocal square root.").since(13, 1, 4),
+            row(Rsqrt, &[APPROX, FTZ, F], &[D, A], "Approximates the reciprocal square root.")
+                .since(10, 1, 4),
+            row(Rsqrt, &[APPROX, FTZ, G], &[D, A], "Approximates the reciprocal square root.")
+                .since(13, 1, 4),
         ],
     ),
     (Sin, &[row(Sin, &[APPROX, FTZ, F], &[D, A], "Approximates the sine.").since(10, 1, 4)]),

@@ -87,15 +87,23 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
     (
         Min,
         &[
-            row(Min, &[FTZ, NAN, XORSIGN, H], &[D, A, B], "The smaller value.").since(80, 7, 0).needs(XORSIGN_NEEDS),
-            row(Min, &[NAN, XORSIGN, BF], &[D, A, B], "The smaller value.").since(80, 7, 0).needs(XORSIGN_NEEDS),
+            row(Min, &[FTZ, NAN, XORSIGN, H], &[D, A, B], "The smaller value.")
+                .since(80, 7, 0)
+                .needs(XORSIGN_NEEDS),
+            row(Min, &[NAN, XORSIGN, BF], &[D, A, B], "The smaller value.")
+                .since(80, 7, 0)
+                .needs(XORSIGN_NEEDS),
         ],
     ),
     (
         Max,
         &[
-            row(Max, &[FTZ, NAN, XORSIGN, H], &[D, A, B], "The larger value.").since(80, 7, 0).needs(XORSIGN_NEEDS),
-            row(Max, &[NAN, XORSIGN, BF], &[D, A, B], "The larger value.").since(80, 7, 0).needs(XORSIGN_NEEDS),
+            row(Max, &[FTZ, NAN, XORSIGN, H], &[D, A, B], "The larger value.")
+                .since(80, 7, 0)
+                .needs(XORSIGN_NEEDS),
+            row(Max, &[NAN, XORSIGN, BF], &[D, A, B], "The larger value.")
+                .since(80, 7, 0)
+                .needs(XORSIGN_NEEDS),
         ],
     ),
     (

@@ -19,7 +19,8 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
         &[
             row(Add, &[Type(INTEGERS)], &[D, A, B], "Adds; the result wraps."),
             row(Add, &[SAT, Type(&[S32])], &[D, A, B], "Adds and clamps to the range of `.s32`."),
-            row(Add, &[Type(&[U16x2, S16x2])], &[D, A, B], "Adds two packed pairs of halves.").since(90, 8, 0),
+            row(Add, &[Type(&[U16x2, S16x2])], &[D, A, B], "Adds two packed pairs of halves.")
+                .since(90, 8, 0),
             row(Add, &[Must(&["cc"]), Type(LONG_INTEGERS)], &[D, A, B], "Adds and writes the carry.")
                 .since(10, 1, 2),
         ],
@@ -27,8 +28,13 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
     (
         Addc,
         &[
-            row(Addc, &[May(&["cc"]), Type(LONG_INTEGERS)], &[D, A, B], "Adds with the carry of the last `.cc`.")
-                .since(10, 1, 2),
+            row(
+                Addc,
+                &[May(&["cc"]), Type(LONG_INTEGERS)],
+                &[D, A, B],
+                "Adds with the carry of the last `.cc`.",
+            )
+            .since(10, 1, 2),
             row(Addc, &[Type(&[U16, S16])], &[D, A, B], "Adds with the carry of the last `.cc`.")
                 .since(10, 1, 2)
                 .later(),
@@ -73,7 +79,12 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
     (
         Mad,
         &[
-            row(Mad, &[LOHI, Type(INTEGERS)], &[D, A, B, C], "Low or high half of the product, plus a third value."),
+            row(
+                Mad,
+                &[LOHI, Type(INTEGERS)],
+                &[D, A, B, C],
+                "Low or high half of the product, plus a third value.",
+            ),
             row(
                 Mad,
                 &[Slot::Head(&["hi"]), SAT, Type(&[S32])],
@@ -125,7 +136,12 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
     ),
     (
         Mul24,
-        &[row(Mul24, &[LOHI, Type(&[U32, S32])], &[D, A, B], "Low or high 32 bits of a product of 24-bit values.")],
+        &[row(
+            Mul24,
+            &[LOHI, Type(&[U32, S32])],
+            &[D, A, B],
+            "Low or high 32 bits of a product of 24-bit values.",
+        )],
     ),
     (
         Mad24,
@@ -153,7 +169,8 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
         Min,
         &[
             row(Min, &[Type(INTEGERS)], &[D, A, B], "The smaller value."),
-            row(Min, &[Type(&[U16x2, S16x2])], &[D, A, B], "The smaller value of each packed half.").since(90, 8, 0),
+            row(Min, &[Type(&[U16x2, S16x2])], &[D, A, B], "The smaller value of each packed half.")
+                .since(90, 8, 0),
             row(
                 Min,
                 &[Must(&["relu"]), Type(&[S32, S16x2])],
@@ -167,7 +184,8 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
         Max,
         &[
             row(Max, &[Type(INTEGERS)], &[D, A, B], "The larger value."),
-            row(Max, &[Type(&[U16x2, S16x2])], &[D, A, B], "The larger value of each packed half.").since(90, 8, 0),
+            row(Max, &[Type(&[U16x2, S16x2])], &[D, A, B], "The larger value of each packed half.")
+                .since(90, 8, 0),
             row(
                 Max,
                 &[Must(&["relu"]), Type(&[S32, S16x2])],

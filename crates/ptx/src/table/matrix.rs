@@ -64,7 +64,16 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
                 &[
                     SYNC,
                     ALIGNED,
-                    Must(&["m8n8k16", "m8n8k32", "m16n8k16", "m16n8k32", "m16n8k64", "m8n8k128", "m16n8k128", "m16n8k256"]),
+                    Must(&[
+                        "m8n8k16",
+                        "m8n8k32",
+                        "m16n8k16",
+                        "m16n8k32",
+                        "m16n8k64",
+                        "m8n8k128",
+                        "m16n8k128",
+                        "m16n8k256",
+                    ]),
                     ROWCOL,
                     May(&["satfinite"]),
                     Type(&[S32]),

@@ -12,13 +12,8 @@ use Slot::{May, MaySpace, Must, Space as SpaceSlot, Type};
 const LOADED: OperandRow = any("d", Kind::VectorDestination, OperandType::Widening(0));
 const STORED: OperandRow = any("b", Kind::VectorSource, OperandType::Widening(0));
 const M: Slot = Type(MEMORY_TYPES);
-const L1: Slot = May(&[
-    "L1::evict_normal",
-    "L1::evict_unchanged",
-    "L1::evict_first",
-    "L1::evict_last",
-    "L1::no_allocate",
-]);
+const L1: Slot =
+    May(&["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"]);
 const L2: Slot = May(&["L2::evict_normal", "L2::evict_first", "L2::evict_last"]);
 const FETCH: Slot = May(&["L2::64B", "L2::128B", "L2::256B"]);
 const LOAD_CACHE: Slot = May(&["ca", "cg", "cs", "lu", "cv"]);
@@ -185,7 +180,10 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
             ),
             row(
                 Mov,
-                &[Slot::Vector(&[2, 4]), Type(&[B8, B16, B32, B64, U8, U16, U32, U64, S8, S16, S32, S64, F32, F64])],
+                &[
+                    Slot::Vector(&[2, 4]),
+                    Type(&[B8, B16, B32, B64, U8, U16, U32, U64, S8, S16, S32, S64, F32, F64]),
+                ],
                 &[any("d", Kind::Anything, T), any("a", Kind::Anything, T)],
                 "Copies a vector element by element.",
             )
@@ -223,7 +221,9 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
     ),
     (
         Istypep,
-        &[row(Istypep, &[Slot::Anything], &[REST], "Tests the kind of an opaque variable.").since(30, 4, 0).later()],
+        &[row(Istypep, &[Slot::Anything], &[REST], "Tests the kind of an opaque variable.")
+            .since(30, 4, 0)
+            .later()],
     ),
     (
         Prefetch,

@@ -62,12 +62,6 @@ impl OperandRow {
         self.presence = Presence::With(token);
         self
     }
-
-    /// The operand may stand when the modifier does.
-    pub(super) const fn optional_with(mut self, token: &'static str) -> OperandRow {
-        self.presence = Presence::OptionalWith(token);
-        self
-    }
 }
 
 /// A destination register.
@@ -91,8 +85,6 @@ pub(super) const T: OperandType = OperandType::Of(0);
 pub(super) const T1: OperandType = OperandType::Of(1);
 /// Of the type at the third type position.
 pub(super) const T2: OperandType = OperandType::Of(2);
-/// Of the type at the fourth type position.
-pub(super) const T3: OperandType = OperandType::Of(3);
 /// Any 32-bit integer or bits.
 pub(super) const W: OperandType = OperandType::Word;
 /// A predicate.

@@ -16,9 +16,22 @@ const ALL: &[OperandRow] = &[REST];
 pub(super) const ROWS: &[(Opcode, &[Row])] = &[
     (Tex, &[row(Tex, ACCESS, ALL, "Reads a texture.").later()]),
     (Tld4, &[row(Tld4, ACCESS, ALL, "Reads one component of four texels.").since(20, 2, 2).later()]),
-    (Txq, &[row(Txq, &[Anything, Type(&[B32])], ALL, "Asks for a property of a texture.").since(10, 1, 5).later()]),
+    (
+        Txq,
+        &[row(Txq, &[Anything, Type(&[B32])], ALL, "Asks for a property of a texture.")
+            .since(10, 1, 5)
+            .later()],
+    ),
     (Suld, &[row(Suld, ACCESS, ALL, "Loads from a surface.").since(20, 1, 5).later()]),
     (Sust, &[row(Sust, ACCESS, ALL, "Stores to a surface.").since(20, 1, 5).later()]),
-    (Sured, &[row(Sured, ACCESS, ALL, "Changes an element of a surface in one step.").since(20, 3, 0).later()]),
-    (Suq, &[row(Suq, &[Anything, Type(&[B32])], ALL, "Asks for a property of a surface.").since(10, 1, 5).later()]),
+    (
+        Sured,
+        &[row(Sured, ACCESS, ALL, "Changes an element of a surface in one step.").since(20, 3, 0).later()],
+    ),
+    (
+        Suq,
+        &[row(Suq, &[Anything, Type(&[B32])], ALL, "Asks for a property of a surface.")
+            .since(10, 1, 5)
+            .later()],
+    ),
 ];

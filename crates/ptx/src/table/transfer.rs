@@ -51,10 +51,17 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
             row(Cp, &[Head(&["async"]), Must(&["commit_group"])], &[], "Closes a group of copies.")
                 .since(80, 7, 0)
                 .later(),
-            row(Cp, &[Head(&["async"]), Must(&["wait_all"])], &[], "Waits for all copies.").since(80, 7, 0).later(),
-            row(Cp, &[Head(&["async"]), Must(&["wait_group"])], &[GROUPS], "Waits for all but the last groups.")
+            row(Cp, &[Head(&["async"]), Must(&["wait_all"])], &[], "Waits for all copies.")
                 .since(80, 7, 0)
                 .later(),
+            row(
+                Cp,
+                &[Head(&["async"]), Must(&["wait_group"])],
+                &[GROUPS],
+                "Waits for all but the last groups.",
+            )
+            .since(80, 7, 0)
+            .later(),
             row(
                 Cp,
                 &[
@@ -104,7 +111,15 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
             .later(),
             row(
                 Cp,
-                &[Head(&["async"]), Must(&["bulk"]), GLOBAL, SHARED, Must(&["bulk_group"]), HINT, May(&["cp_mask"])],
+                &[
+                    Head(&["async"]),
+                    Must(&["bulk"]),
+                    GLOBAL,
+                    SHARED,
+                    Must(&["bulk_group"]),
+                    HINT,
+                    May(&["cp_mask"]),
+                ],
                 &[TO, FROM, src("size", W), REST],
                 "Copies a block of bytes from shared to global memory.",
             )
@@ -168,22 +183,20 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
     ),
     (
         Tensormap,
-        &[
-            row(
-                Tensormap,
-                &[
-                    Slot::Anything,
-                    Slot::MaySpace(&[Space::Global, Space::Shared]),
-                    Slot::MaySpace(&[Space::Global, Space::Shared]),
-                    Slot::MayType(TYPES),
-                    Slot::MayType(TYPES),
-                ],
-                &[REST],
-                "Changes a field of a tensor map, or copies the map with a fence.",
-            )
-            .since(90, 8, 3)
-            .later(),
-        ],
+        &[row(
+            Tensormap,
+            &[
+                Slot::Anything,
+                Slot::MaySpace(&[Space::Global, Space::Shared]),
+                Slot::MaySpace(&[Space::Global, Space::Shared]),
+                Slot::MayType(TYPES),
+                Slot::MayType(TYPES),
+            ],
+            &[REST],
+            "Changes a field of a tensor map, or copies the map with a fence.",
+        )
+        .since(90, 8, 3)
+        .later()],
     ),
 ];
 

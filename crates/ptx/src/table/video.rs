@@ -27,6 +27,9 @@ const PACKED_ADD: &[Slot] = &[R, R, R, Must(&["add"])];
 const SHIFT: &[Slot] = &[R, R, Type(&[U32]), SAT, CLAMP];
 const SHIFT_SECOND: &[Slot] = &[R, R, Type(&[U32]), SAT, CLAMP, SECOND];
 
+const PACKED_SET: &[Slot] = &[R, R, COMPARISON, May(&["add"])];
+const COMPARED: &[OperandRow] = &[DW, src("a", T), src("b", T1), src("c", W)];
+
 const fn word(opcode: Opcode) -> [Row; 2] {
     [
         row(opcode, SIMPLE, TWO, TEXT).since(20, 2, 0),
@@ -54,9 +57,7 @@ const fn packed_later(opcode: Opcode) -> [Row; 2] {
 }
 
 const fn packed_set(opcode: Opcode) -> [Row; 1] {
-    [row(opcode, &[R, R, COMPARISON, May(&["add"])], &[DW, src("a", T), src("b", T1), src("c", W)], TEXT_PACKED)
-        .since(30, 3, 0)
-        .later()]
+    [row(opcode, PACKED_SET, COMPARED, TEXT_PACKED).since(30, 3, 0).later()]
 }
 
 /// Rows of this family.

@@ -19,10 +19,16 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
     (
         Shfl,
         &[
-            row(Shfl, &[SYNC, MODE, Type(&[B32])], SYNC_LANES, "Reads a register of another lane.").since(30, 6, 0),
-            row(Shfl, &[MODE, Type(&[B32])], LANES, "Reads a register of another lane, without naming the lanes.")
-                .only(Chips::Before(70), 3, 0)
-                .later(),
+            row(Shfl, &[SYNC, MODE, Type(&[B32])], SYNC_LANES, "Reads a register of another lane.")
+                .since(30, 6, 0),
+            row(
+                Shfl,
+                &[MODE, Type(&[B32])],
+                LANES,
+                "Reads a register of another lane, without naming the lanes.",
+            )
+            .only(Chips::Before(70), 3, 0)
+            .later(),
         ],
     ),
     (
@@ -106,7 +112,10 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
             .later(),
         ],
     ),
-    (Activemask, &[row(Activemask, &[Type(&[B32])], &[D], "The lanes that execute this instruction.").since(30, 6, 2)]),
+    (
+        Activemask,
+        &[row(Activemask, &[Type(&[B32])], &[D], "The lanes that execute this instruction.").since(30, 6, 2)],
+    ),
     (
         Elect,
         &[row(

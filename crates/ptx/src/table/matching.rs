@@ -1,0 +1,633 @@
+//! Finding the row for the words of an instruction, or saying why there is none.
+//!
+//! It is here so that the checker and completion share one search. It compares words with rows; what the operands
+//! are is judged elsewhere.
+
+use smallvec::SmallVec;
+
+use super::{Presence, Row, Slot, rows};
+use crate::{Modifier, Modifiers, Opcode, Space, Type};
+
+/// What a dotted word is by its spelling alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Token<'a> {
+    /// A type.
+    Type(Type),
+    /// A state space.
+    Space(Space),
+    /// A vector width.
+    Vector(u8),
+    /// Any other word.
+    Word(&'a str),
+}
+
+/// Classifies a word, given without its dot.
+pub fn classify(word: &str) -> Token<'_> {
+    if let Some(ty) = Type::from_name(word) {
+        return Token::Type(ty);
+    }
+    if let Some(space) = Space::from_name(word).filter(|&space| space != Space::Register) {
+        return Token::Space(space);
+    }
+    match word {
+        "v2" => Token::Vector(2),
+        "v4" => Token::Vector(4),
+        "v8" => Token::Vector(8),
+        _ => Token::Word(word),
+    }
+}
+
+/// An instruction's words, matched with a row.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Form {
+    /// The row.
+    pub row: &'static Row,
+    /// Modifiers in the order written.
+    pub modifiers: Modifiers,
+    /// Types in the order written.
+    pub types: SmallVec<[Type; 2]>,
+    /// First state space; [`Space::Generic`] where the row takes one and none is written.
+    pub space: Option<Space>,
+    /// Second state space.
+    pub second_space: Option<Space>,
+    /// Vector width, 1 where none is written.
+    pub vector: u8,
+}
+
+impl PartialEq for Row {
+    /// Rows are equal if they are the same row: each is a constant of the table.
+    fn eq(&self, other: &Row) -> bool {
+        std::ptr::eq(self.slots, other.slots)
+            && std::ptr::eq(self.operands, other.operands)
+            && self.opcode == other.opcode
+            && self.doc == other.doc
+    }
+}
+
+impl Eq for Row {}
+
+/// Why no row fits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FormError {
+    /// Index of the word that is wrong; `None` where something is missing.
+    pub word: Option<usize>,
+    /// What is wrong with it.
+    pub problem: FormProblem,
+}
+
+/// What is wrong with an instruction's words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FormProblem {
+    /// No form of the instruction has this modifier.
+    UnknownModifier {
+        /// As written, without the dot.
+        word: String,
+        /// What could stand here.
+        expected: Vec<&'static str>,
+    },
+    /// The modifier exists for other forms, not together with the rest.
+    NotApplicable {
+        /// As written, without the dot.
+        word: String,
+        /// The instruction with its types.
+        instruction: String,
+    },
+    /// Two modifiers exclude each other, or one stands twice.
+    Conflict {
+        /// The later one.
+        word: String,
+        /// The earlier one.
+        with: String,
+    },
+    /// The type is not among those of the form.
+    WrongType {
+        /// As written, without the dot.
+        word: String,
+        /// Those that exist.
+        expected: Vec<&'static str>,
+    },
+    /// A modifier, type, space or vector width is missing.
+    Missing {
+        /// The instruction with what stands there.
+        instruction: String,
+        /// Those that exist.
+        expected: Vec<&'static str>,
+    },
+    /// The number of operands is wrong.
+    OperandCount {
+        /// How many there are.
+        found: usize,
+        /// Fewest.
+        least: usize,
+        /// Most.
+        most: usize,
+    },
+}
+
+/// A list for messages: "`.a`, `.b` or `.c`".
+fn one_of(words: &[&str]) -> String {
+    let mut text = String::new();
+    for (index, word) in words.iter().enumerate() {
+        if index > 0 {
+            text.push_str(if index + 1 == words.len() { " or " } else { ", " });
+        }
+        text.push_str(&format!("`.{word}`"));
+    }
+    text
+}
+
+impl std::fmt::Display for FormProblem {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            FormProblem::UnknownModifier { word, expected } => {
+                write!(out, "unknown modifier `.{word}`")?;
+                if !expected.is_empty() {
+                    write!(out, "; expected {}", one_of(expected))?;
+                }
+                Ok(())
+            }
+            FormProblem::NotApplicable { word, instruction } => {
+                write!(out, "`.{word}` does not apply to `{instruction}`")
+            }
+            FormProblem::Conflict { word, with } if word == with => write!(out, "`.{word}` stands twice"),
+            FormProblem::Conflict { word, with } => write!(out, "`.{word}` and `.{with}` exclude each other"),
+            FormProblem::WrongType { word, expected } if expected.is_empty() => {
+                write!(out, "there is one type too many: `.{word}`")
+            }
+            FormProblem::WrongType { word, expected } => {
+                write!(out, "the type `.{word}` is not possible here; expected {}", one_of(expected))
+            }
+            FormProblem::Missing { instruction, expected } => {
+                write!(
+                    out,
+                    "`{instruction}` needs {}{}",
+                    if expected.len() > 1 { "one of " } else { "" },
+                    one_of(expected)
+                )
+            }
+            FormProblem::OperandCount { found, least, most } => {
+                let wanted = if least == most { format!("{least}") } else { format!("{least} to {most}") };
+                let plural = if *most == 1 { "" } else { "s" };
+                write!(out, "expected {wanted} operand{plural}, found {found}")
+            }
+        }
+    }
+}
+
+/// How one row fits.
+struct Trial {
+    form: Form,
+    /// For each slot the word that filled it.
+    filled: SmallVec<[Option<usize>; 12]>,
+    /// Words that fit nowhere.
+    unfit: SmallVec<[usize; 2]>,
+    /// Slots that needed a word and got none.
+    missing: SmallVec<[usize; 2]>,
+}
+
+impl Trial {
+    /// Higher is worse; zero fits.
+    fn cost(&self, tokens: &[Token<'_>]) -> usize {
+        let words: usize =
+            self.unfit.iter().map(|&word| if matches!(tokens[word], Token::Type(_)) { 6 } else { 5 }).sum();
+        words + self.missing.len() * 4
+    }
+}
+
+/// The modifier of a family known only by name: its spelling is not kept.
+const UNLISTED: &str = "...";
+
+fn try_row(row: &'static Row, tokens: &[Token<'_>]) -> Trial {
+    let slots = row.slots;
+    let mut trial = Trial {
+        form: Form {
+            row,
+            modifiers: Modifiers::default(),
+            types: SmallVec::new(),
+            space: None,
+            second_space: None,
+            vector: 1,
+        },
+        filled: SmallVec::from_elem(None, slots.len()),
+        unfit: SmallVec::new(),
+        missing: SmallVec::new(),
+    };
+    let anything = slots.iter().any(|slot| matches!(slot, Slot::Anything));
+    let mut next_type = 0;
+    // How far the sequences have come; a row has at most one.
+    let mut sequence = 0;
+    for (at, &token) in tokens.iter().enumerate() {
+        let fits = match token {
+            Token::Type(ty) => {
+                let mut fits = false;
+                for (slot, kind) in slots.iter().enumerate().skip(next_type) {
+                    match kind {
+                        Slot::Type(types) => {
+                            fits = types.contains(&ty);
+                            if fits {
+                                trial.filled[slot] = Some(at);
+                            }
+                            next_type = slot + usize::from(fits);
+                            break;
+                        }
+                        Slot::MayType(types) if types.contains(&ty) => {
+                            trial.filled[slot] = Some(at);
+                            next_type = slot + 1;
+                            fits = true;
+                            break;
+                        }
+                        _ => {}
+                    }
+                }
+                if fits {
+                    trial.form.types.push(ty);
+                }
+                fits
+            }
+            Token::Space(space) => {
+                let open = slots.iter().enumerate().find(|&(slot, kind)| {
+                    trial.filled[slot].is_none()
+                        && matches!(kind, Slot::Space(spaces) | Slot::MaySpace(spaces) if spaces.contains(&space))
+                });
+                if let Some((slot, _)) = open {
+                    trial.filled[slot] = Some(at);
+                    if trial.form.space.is_none() {
+                        trial.form.space = Some(space);
+                    } else {
+                        trial.form.second_space = Some(space);
+                    }
+                }
+                open.is_some()
+            }
+            Token::Vector(width) => {
+                let open = slots.iter().enumerate().find(|&(slot, kind)| {
+                    trial.filled[slot].is_none()
+                        && matches!(kind, Slot::Vector(widths) | Slot::MayVector(widths) if widths.contains(&width))
+                });
+                if let Some((slot, _)) = open {
+                    trial.filled[slot] = Some(at);
+                    trial.form.vector = width;
+                }
+                open.is_some()
+            }
+            Token::Word(word) => {
+                let mut found = None;
+                for (slot, kind) in slots.iter().enumerate() {
+                    if trial.filled[slot].is_some() {
+                        continue;
+                    }
+                    let words = match kind {
+                        Slot::Head(words) if at == 0 => *words,
+                        Slot::Must(words) | Slot::May(words) => *words,
+                        Slot::Sequence(words) => {
+                            if words[sequence] == word {
+                                found = Some((slot, words[sequence]));
+                                break;
+                            }
+                            continue;
+                        }
+                        _ => continue,
+                    };
+                    if let Some(&own) = words.iter().find(|&&own| own == word) {
+                        found = Some((slot, own));
+                        break;
+                    }
+                }
+                if let Some((slot, own)) = found {
+                    if let Slot::Sequence(words) = &slots[slot] {
+                        sequence += 1;
+                        if sequence == words.len() {
+                            trial.filled[slot] = Some(at);
+                        }
+                    } else {
+                        trial.filled[slot] = Some(at);
+                    }
+                    trial.form.modifiers.0.push(Modifier(own));
+                }
+                found.is_some()
+            }
+        };
+        if !fits {
+            if anything {
+                trial.form.modifiers.0.push(Modifier(UNLISTED));
+            } else {
+                trial.unfit.push(at);
+            }
+        }
+    }
+    for (slot, kind) in slots.iter().enumerate() {
+        let needed = matches!(
+            kind,
+            Slot::Head(_)
+                | Slot::Must(_)
+                | Slot::Sequence(_)
+                | Slot::Type(_)
+                | Slot::Space(_)
+                | Slot::Vector(_)
+        );
+        if needed && trial.filled[slot].is_none() {
+            trial.missing.push(slot);
+        }
+    }
+    if trial.form.space.is_none() && slots.iter().any(|slot| matches!(slot, Slot::MaySpace(_))) {
+        trial.form.space = Some(Space::Generic);
+    }
+    trial
+}
+
+impl Form {
+    /// Fewest and most operands, given the modifiers written.
+    pub fn operand_counts(&self) -> (usize, usize) {
+        let mut least = 0;
+        let mut most = 0;
+        for operand in self.row.operands {
+            if matches!(operand.kind, super::Kind::Call) {
+                return (1, 4);
+            }
+            if matches!(operand.kind, super::Kind::Anything) && operand.name == "..." {
+                most = usize::MAX;
+                continue;
+            }
+            let more = match operand.presence {
+                Presence::Always => (1, 1),
+                Presence::Optional => (0, 1),
+                Presence::With(token) if self.modifiers.has(token) => (1, 1),
+                Presence::With(_) => (0, 0),
+            };
+            least += more.0;
+            most = most.saturating_add(more.1);
+        }
+        (least, most)
+    }
+}
+
+/// Joins words that only together are a modifier; each result comes with the index of its first word.
+fn join<'a>(words: &[&'a str]) -> SmallVec<[(usize, Token<'a>); 8]> {
+    let mut joined = SmallVec::new();
+    let mut at = 0;
+    while at < words.len() {
+        if words[at] == "xorsign" && words.get(at + 1) == Some(&"abs") {
+            joined.push((at, Token::Word("xorsign.abs")));
+            at += 2;
+        } else {
+            joined.push((at, classify(words[at])));
+            at += 1;
+        }
+    }
+    joined
+}
+
+/// Finds the form of an instruction.
+///
+/// `words` are the dotted words behind the opcode, without dots; `operands` is how many operands are written.
+///
+/// # Errors
+/// Which word does not fit, or what is missing, measured against the form that comes nearest.
+pub fn match_form(opcode: Opcode, words: &[&str], operands: usize) -> Result<Form, FormError> {
+    let joined = join(words);
+    let tokens: SmallVec<[Token<'_>; 8]> = joined.iter().map(|pair| pair.1).collect();
+    let mut nearest: Option<(usize, Trial)> = None;
+    let mut counts: Option<(usize, usize)> = None;
+    for row in rows(opcode) {
+        let trial = try_row(row, &tokens);
+        let cost = trial.cost(&tokens);
+        if cost == 0 {
+            let (least, most) = trial.form.operand_counts();
+            if (least..=most).contains(&operands) {
+                return Ok(trial.form);
+            }
+            counts = Some(match counts {
+                Some((low, high)) => (low.min(least), high.max(most)),
+                None => (least, most),
+            });
+        } else if nearest.as_ref().is_none_or(|(best, _)| cost < *best) {
+            nearest = Some((cost, trial));
+        }
+    }
+    if let Some((least, most)) = counts {
+        return Err(FormError {
+            word: None,
+            problem: FormProblem::OperandCount { found: operands, least, most },
+        });
+    }
+    let Some((_, trial)) = nearest else {
+        return Err(FormError {
+            word: None,
+            problem: FormProblem::Missing { instruction: opcode.name().to_string(), expected: Vec::new() },
+        });
+    };
+    Err(explain(opcode, words, &joined, &trial))
+}
+
+/// Turns the nearest trial into a finding.
+fn explain(opcode: Opcode, words: &[&str], joined: &[(usize, Token<'_>)], trial: &Trial) -> FormError {
+    let slots = trial.form.row.slots;
+    let Some(&unfit) = trial.unfit.first() else {
+        let mut expected: Vec<&'static str> = Vec::new();
+        if let Some(&slot) = trial.missing.first() {
+            match &slots[slot] {
+                Slot::Head(words) | Slot::Must(words) => expected.extend(*words),
+                Slot::Sequence(words) => expected.extend(words.first()),
+                Slot::Type(_) => expected.extend(types_at(opcode, trial.form.types.len())),
+                Slot::Space(spaces) => expected.extend(spaces.iter().map(|space| space.name())),
+                Slot::Vector(widths) => expected.extend(widths.iter().map(|&width| vector_name(width))),
+                _ => {}
+            }
+        }
+        let instruction =
+            std::iter::once(opcode.name()).chain(words.iter().copied()).collect::<Vec<_>>().join(".");
+        return FormError { word: None, problem: FormProblem::Missing { instruction, expected } };
+    };
+    let (at, token) = joined[unfit];
+    let word = match token {
+        Token::Word(word) => word.to_string(),
+        _ => words[at].to_string(),
+    };
+    let problem = match token {
+        Token::Type(ty) => {
+            let position = joined[..unfit].iter().filter(|pair| matches!(pair.1, Token::Type(_))).count();
+            let mut expected: Vec<&'static str> = slots
+                .iter()
+                .filter_map(|slot| match slot {
+                    Slot::Type(types) | Slot::MayType(types) => Some(*types),
+                    _ => None,
+                })
+                .nth(position)
+                .map(|types| types.iter().map(|ty| ty.name()).collect())
+                .unwrap_or_default();
+            let wider = types_at(opcode, position);
+            if !wider.contains(&ty.name()) {
+                expected = wider;
+            }
+            FormProblem::WrongType { word, expected }
+        }
+        _ => {
+            let competing = slots.iter().enumerate().find_map(|(slot, kind)| {
+                let same = match (kind, token) {
+                    (Slot::Head(list) | Slot::Must(list) | Slot::May(list), Token::Word(own)) => {
+                        list.contains(&own)
+                    }
+                    (Slot::Space(list) | Slot::MaySpace(list), Token::Space(own)) => list.contains(&own),
+                    (Slot::Vector(list) | Slot::MayVector(list), Token::Vector(own)) => list.contains(&own),
+                    _ => false,
+                };
+                trial.filled[slot].filter(|_| same)
+            });
+            let known = rows(opcode).any(|row| {
+                row.slots.iter().any(|slot| match (slot, token) {
+                    (
+                        Slot::Head(list) | Slot::Must(list) | Slot::May(list) | Slot::Sequence(list),
+                        Token::Word(own),
+                    ) => list.contains(&own),
+                    (Slot::Space(list) | Slot::MaySpace(list), Token::Space(own)) => list.contains(&own),
+                    (Slot::Vector(list) | Slot::MayVector(list), Token::Vector(own)) => list.contains(&own),
+                    _ => false,
+                })
+            });
+            if let Some(first) = competing {
+                FormProblem::Conflict { word, with: words[joined[first].0].to_string() }
+            } else if known {
+                let instruction = std::iter::once(opcode.name())
+                    .chain(
+                        joined
+                            .iter()
+                            .filter(|pair| matches!(pair.1, Token::Type(_)))
+                            .map(|pair| words[pair.0]),
+                    )
+                    .collect::<Vec<_>>()
+                    .join(".");
+                FormProblem::NotApplicable { word, instruction }
+            } else {
+                // What is still open in the nearest form is the best list to offer.
+                let mut expected: Vec<&'static str> = Vec::new();
+                for (slot, kind) in slots.iter().enumerate() {
+                    if trial.filled[slot].is_none()
+                        && let Slot::Head(list) | Slot::Must(list) | Slot::May(list) = kind
+                    {
+                        expected.extend(*list);
+                    }
+                }
+                expected.truncate(12);
+                FormProblem::UnknownModifier { word, expected }
+            }
+        }
+    };
+    FormError { word: Some(at), problem }
+}
+
+/// Every type that some form of the opcode has at a type position.
+fn types_at(opcode: Opcode, position: usize) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for row in rows(opcode) {
+        let types = row
+            .slots
+            .iter()
+            .filter_map(|slot| match slot {
+                Slot::Type(types) | Slot::MayType(types) => Some(*types),
+                _ => None,
+            })
+            .nth(position);
+        for ty in types.unwrap_or_default() {
+            if !names.contains(&ty.name()) {
+                names.push(ty.name());
+            }
+        }
+    }
+    names
+}
+
+fn vector_name(width: u8) -> &'static str {
+    match width {
+        2 => "v2",
+        4 => "v4",
+        _ => "v8",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(text: &str, operands: usize, expected: Expect) {
+        let mut parts = text.split('.');
+        let opcode = Opcode::from_name(parts.next().unwrap()).unwrap();
+        let words: Vec<&str> = parts.collect();
+        let found = match match_form(opcode, &words, operands) {
+            Ok(form) => {
+                let modifiers: Vec<&str> = form.modifiers.iter().map(|modifier| modifier.0).collect();
+                format!(
+                    "{modifiers:?} {:?} {:?} v{}: {}",
+                    form.types,
+                    form.space,
+                    form.vector,
+                    form.row.spelling()
+                )
+            }
+            Err(error) => format!("word {:?}: {}", error.word, error.problem),
+        };
+        expected.assert_eq(&found);
+    }
+
+    #[test]
+    fn forms_are_found_in_any_order() {
+        check(
+            "add.ftz.rn.f32",
+            3,
+            expect![[r#"["ftz", "rn"] [F32] None v1: add[.{rn,rz,rm,rp}][.ftz][.sat].f32 d, a, b"#]],
+        );
+        check(
+            "atom.acq_rel.gpu.global.cas.b32",
+            4,
+            expect![[
+                r#"["acq_rel", "gpu", "cas"] [B32] Some(Global) v1: atom[.{relaxed,acquire,release,acq_rel}][.{cta,cluster,gpu,sys}][.{global,shared,shared::cluster}].cas[.L2::cache_hint].{b16,b32,b64} d, [a], b, c, [cache_policy]"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn the_number_of_operands_picks_the_form() {
+        check(
+            "bar.red.popc.u32",
+            4,
+            expect![[r#"["red", "popc"] [U32] None v1: bar[.cta].red.popc.u32 d, a, b, c"#]],
+        );
+        check("add.u32", 2, expect!["word None: expected 3 operands, found 2"]);
+    }
+
+    #[test]
+    fn messages() {
+        check("add.ftz.f64", 3, expect!["word Some(0): `.ftz` does not apply to `add.f64`"]);
+        check("add.rn.rz.f32", 3, expect!["word Some(1): `.rz` and `.rn` exclude each other"]);
+        check("add.ftz.ftz.f32", 3, expect!["word Some(1): `.ftz` stands twice"]);
+        check("mul.u32", 3, expect!["word None: `mul.u32` needs one of `.lo` or `.hi`"]);
+        check(
+            "and.u32",
+            3,
+            expect![
+                "word Some(0): the type `.u32` is not possible here; expected `.pred`, `.b16`, `.b32` or `.b64`"
+            ],
+        );
+        check(
+            "setp.zz.u32",
+            3,
+            expect![
+                "word Some(0): unknown modifier `.zz`; expected `.eq`, `.ne`, `.lt`, `.le`, `.gt`, `.ge`, `.lo`, `.ls`, `.hi` or `.hs`"
+            ],
+        );
+        check("setp.ltu.s32", 3, expect!["word Some(0): `.ltu` does not apply to `setp.s32`"]);
+        check(
+            "ld.global",
+            2,
+            expect![
+                "word None: `ld.global` needs one of `.b8`, `.b16`, `.b32`, `.b64`, `.b128`, `.u8`, `.u16`, `.u32`, `.u64`, `.s8`, `.s16`, `.s32`, `.s64`, `.f32` or `.f64`"
+            ],
+        );
+        check(
+            "cvt.f32.f64",
+            2,
+            expect!["word None: `cvt.f32.f64` needs one of `.rn`, `.rz`, `.rm` or `.rp`"],
+        );
+    }
+}
