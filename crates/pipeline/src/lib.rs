@@ -1,1 +1,9 @@
-//! Placeholder.
+//! The list of phases, and the driver that runs a group of them over one function. The only crate that calls the
+//! passes; the only one that the query layer calls.
+//!
+//! Nothing here reads text, knows a file, or keeps a value from one compile to the next.
+
+pub mod image;
+pub mod phases;
+
+pub use phases::{Group, PHASES, Phase, State};

@@ -1,0 +1,228 @@
+//! Encodes one function, and patches a word once layout knows what its fixup names.
+
+use oriole_chip::Chip;
+use oriole_ori::{Fixup, MachineFunction, Origin};
+use oriole_sass::{EncodeError, Instruction, Op, Operand, OperandKind};
+
+/// Bytes of one instruction word.
+pub const WORD_BYTES: i64 = 16;
+
+/// The words of a function, with what is still symbolic and what the container must say of them. Positions are
+/// instruction indices from the start of the function.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct EncodedFunction {
+    /// Instruction words in order.
+    pub words: Vec<u128>,
+    /// What layout must fill in.
+    pub relocations: Vec<Relocation>,
+    /// Index of the first instruction of each block.
+    pub block_starts: Vec<u32>,
+    /// The PTX statement each word stems from.
+    pub origins: Vec<Origin>,
+    /// Indices of `EXIT`.
+    pub exits: Vec<u32>,
+    /// Indices of instructions that act on a whole warp with a member mask (`VOTE`, `MATCH`, `REDUX`, `WARPSYNC`),
+    /// each with the register that holds the mask, `None` for a full or immediate one.
+    pub warp_wide: Vec<(u32, Option<u8>)>,
+    /// Indices of indexed branches (`BRX`).
+    pub indexed_branches: Vec<u32>,
+    /// True if there is a call or a convergence region.
+    pub needs_call_stack: bool,
+    /// General registers used, highest plus one.
+    pub general_registers: u16,
+    /// Own frame in bytes.
+    pub frame_bytes: u32,
+}
+
+/// A word that layout must complete.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Relocation {
+    /// Index of the word.
+    pub at: u32,
+    /// The instruction, its symbolic field zero.
+    pub instruction: Instruction,
+    /// What the field holds.
+    pub fixup: Fixup,
+    /// For a return address: the index of the instruction after the call that it belongs to. The word's own index
+    /// otherwise.
+    pub anchor: u32,
+}
+
+/// An instruction that has no encoding: an error of the compiler, never of its user.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct EncodeFailure {
+    /// Index of the instruction.
+    pub at: u32,
+    /// The instruction as text.
+    pub instruction: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl std::fmt::Display for EncodeFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "instruction {} `{}`: {}", self.at, self.instruction, self.reason)
+    }
+}
+
+impl std::error::Error for EncodeFailure {}
+
+/// Encodes a function.
+///
+/// # Errors
+/// The first instruction that has no form on this chip, or a branch to a block that does not exist.
+pub fn encode_function(chip: Chip, function: &MachineFunction) -> Result<EncodedFunction, EncodeFailure> {
+    let mut starts = Vec::with_capacity(function.blocks.len() + 1);
+    let mut count = 0u32;
+    for block in &function.blocks {
+        starts.push(count);
+        count += block.instructions.len() as u32;
+    }
+    let mut encoded = EncodedFunction {
+        words: Vec::with_capacity(count as usize),
+        general_registers: function.general_registers,
+        frame_bytes: function.frame_bytes,
+        ..EncodedFunction::default()
+    };
+    let mut at = 0u32;
+    for machine in function.blocks.iter().flat_map(|block| &block.instructions) {
+        let fail = |reason: String| EncodeFailure {
+            at,
+            instruction: format!("{:?} {:?}", machine.instruction.op, machine.instruction.operands),
+            reason,
+        };
+        let mut instruction = &machine.instruction;
+        let resolved;
+        match machine.fixup {
+            Some(Fixup::Block(block)) => {
+                let target =
+                    starts.get(block.0 as usize).ok_or_else(|| fail("branch to no block".to_owned()))?;
+                let distance = (i64::from(*target) - i64::from(at) - 1) * WORD_BYTES;
+                resolved = with_value(instruction, Field::Target, distance).map_err(&fail)?;
+                instruction = &resolved;
+            }
+            Some(fixup) => {
+                encoded.relocations.push(Relocation {
+                    at,
+                    instruction: instruction.clone(),
+                    fixup,
+                    anchor: at,
+                });
+            }
+            None => {}
+        }
+        note_facts(&mut encoded, at, instruction);
+        let word =
+            oriole_sass::encode(chip, instruction).map_err(|error: EncodeError| fail(error.to_string()))?;
+        encoded.words.push(word);
+        encoded.origins.push(machine.origin);
+        at += 1;
+    }
+    encoded.block_starts = starts;
+    anchor_return_addresses(&mut encoded, function)?;
+    Ok(encoded)
+}
+
+/// Gives each return address the instruction after the next call: a walk from the end that remembers the last call.
+fn anchor_return_addresses(
+    encoded: &mut EncodedFunction,
+    function: &MachineFunction,
+) -> Result<(), EncodeFailure> {
+    let mut after_call = None;
+    let mut at = encoded.words.len() as u32;
+    let mut open = encoded.relocations.iter_mut().rev().peekable();
+    for machine in function.blocks.iter().rev().flat_map(|block| block.instructions.iter().rev()) {
+        at -= 1;
+        if machine.instruction.op == Op::CALL {
+            after_call = Some(at + 1);
+        }
+        if let Some(relocation) = open.next_if(|relocation| relocation.at == at)
+            && matches!(relocation.fixup, Fixup::ReturnAddress(_))
+        {
+            relocation.anchor = after_call.ok_or_else(|| EncodeFailure {
+                at,
+                instruction: format!("{:?}", relocation.instruction.op),
+                reason: "a return address without a call after it".to_owned(),
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The word of a relocation once its value is known. The value is: for a target the distance in bytes from the end of
+/// the instruction; for an address part that 32-bit part; for a constant the byte offset in its bank; for a shared
+/// offset the byte offset.
+///
+/// # Errors
+/// The value does not fit its field.
+pub fn patch(chip: Chip, relocation: &Relocation, value: i64) -> Result<u128, EncodeFailure> {
+    let field = match relocation.fixup {
+        Fixup::Block(_) | Fixup::Call(_) | Fixup::KernelStart => Field::Target,
+        Fixup::Address { .. } | Fixup::ReturnAddress(_) => Field::Immediate,
+        Fixup::Const { .. } => Field::Constant,
+        Fixup::SharedOffset { .. } => Field::Memory,
+    };
+    let fail = |reason: String| EncodeFailure {
+        at: relocation.at,
+        instruction: format!("{:?} {:?}", relocation.instruction.op, relocation.instruction.operands),
+        reason,
+    };
+    let instruction = with_value(&relocation.instruction, field, value).map_err(&fail)?;
+    oriole_sass::encode(chip, &instruction).map_err(|error| fail(error.to_string()))
+}
+
+/// Which operand a fixup fills.
+#[derive(Clone, Copy)]
+enum Field {
+    Target,
+    Immediate,
+    Constant,
+    Memory,
+}
+
+fn with_value(instruction: &Instruction, field: Field, value: i64) -> Result<Instruction, String> {
+    let mut changed = instruction.clone();
+    for operand in &mut changed.operands {
+        if fill(operand, field, value)? {
+            return Ok(changed);
+        }
+    }
+    Err("no operand takes the symbolic value".to_owned())
+}
+
+fn fill(operand: &mut Operand, field: Field, value: i64) -> Result<bool, String> {
+    let narrow = |value: i64| i32::try_from(value).map_err(|_| format!("offset {value} is out of range"));
+    match (&mut operand.kind, field) {
+        (OperandKind::Target(target), Field::Target) => *target = value,
+        (OperandKind::Imm(immediate), Field::Immediate) => *immediate = value,
+        (OperandKind::Float(bits), Field::Immediate) => *bits = value as u32,
+        (
+            OperandKind::Const { offset, .. }
+            | OperandKind::ConstIndexed { offset, .. }
+            | OperandKind::ConstUniformIndexed { offset, .. },
+            Field::Constant,
+        ) => *offset = narrow(value)?,
+        (OperandKind::Memory { offset, .. }, Field::Memory) => *offset = narrow(value)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn note_facts(encoded: &mut EncodedFunction, at: u32, instruction: &Instruction) {
+    match instruction.op {
+        Op::EXIT => encoded.exits.push(at),
+        Op::BRX => encoded.indexed_branches.push(at),
+        Op::CALL | Op::BSSY => encoded.needs_call_stack = true,
+        Op::VOTE | Op::MATCH | Op::REDUX | Op::WARPSYNC => {
+            let mask = match instruction.op {
+                Op::WARPSYNC => instruction.operands.iter().find_map(|operand| match operand.kind {
+                    OperandKind::Reg(register) => Some(register),
+                    _ => None,
+                }),
+                _ => None,
+            };
+            encoded.warp_wide.push((at, mask));
+        }
+        _ => {}
+    }
+}

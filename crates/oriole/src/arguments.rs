@@ -1,0 +1,224 @@
+//! The command line: what can be asked, with its help. Nothing is done here.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// An open, incremental PTX to SASS compiler.
+#[derive(Parser, Debug)]
+#[command(name = "oriole", version, about)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Compile PTX to a cubin.
+    Compile(Compile),
+    /// Check PTX and report what is wrong with it.
+    Check(Check),
+    /// Run launch records on the PTX interpreter or the SASS simulator.
+    Run(Run),
+    /// Disassemble a cubin.
+    Dis(Dis),
+    /// Assemble the text of `dis` back to words.
+    Asm(Asm),
+    /// Print Ori after a phase.
+    Ori(Ori),
+    /// Explain the choice of instruction forms.
+    Isel(Isel),
+    /// Print the latency facts of a chip.
+    Latency(Latency),
+    /// Look for hazards in anybody's cubin.
+    Lint(Lint),
+    /// Print the page of a diagnostic code.
+    Explain {
+        /// The code, such as `ptx::syntax`.
+        code: String,
+    },
+}
+
+/// What every compiling command takes.
+#[derive(Args, Debug, Clone)]
+pub struct Target {
+    /// Chip to compile for.
+    #[arg(long, default_value = "sm_90")]
+    pub arch: String,
+    /// Optimization level 0 to 3.
+    #[arg(short = 'O', value_name = "LEVEL", default_value = "3", value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub level: u8,
+    /// Contract multiplies and adds into fused ones.
+    #[arg(long, value_name = "BOOL", default_value = "true", action = clap::ArgAction::Set)]
+    pub fmad: bool,
+    /// Most registers a thread may use.
+    #[arg(long, value_name = "N")]
+    pub maxrregcount: Option<u32>,
+    /// Set a knob.
+    #[arg(long = "knob", value_name = "NAME=VALUE")]
+    pub knobs: Vec<String>,
+    /// Turn clever parts off, separated by commas: serial-deps, min-regs, no-uniform, no-sched, no-fold ...
+    #[arg(long = "debug-switch", value_name = "SWITCH", value_delimiter = ',')]
+    pub switches: Vec<String>,
+}
+
+/// `oriole compile`
+#[derive(Args, Debug)]
+pub struct Compile {
+    /// PTX file.
+    pub input: PathBuf,
+    /// Where the cubin goes; the input's name with `.cubin` if left out.
+    #[arg(short, long)]
+    pub output: Option<PathBuf>,
+    /// Target and options.
+    #[command(flatten)]
+    pub target: Target,
+    /// Print what each function needs.
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// How many threads; all processors if left out.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Print the time each phase group took.
+    #[arg(long)]
+    pub time_passes: bool,
+}
+
+/// How findings are written.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageFormat {
+    /// With source excerpts, to standard error.
+    Human,
+    /// One JSON object a line, to standard output.
+    Json,
+}
+
+/// `oriole check`
+#[derive(Args, Debug)]
+pub struct Check {
+    /// PTX file.
+    pub input: PathBuf,
+    /// Chip to check for; that of the file's `.target` if left out.
+    #[arg(long)]
+    pub arch: Option<String>,
+    /// How findings are written.
+    #[arg(long, value_enum, default_value = "human")]
+    pub message_format: MessageFormat,
+}
+
+/// A machine that runs kernels.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Machine {
+    /// The PTX interpreter.
+    Interp,
+    /// The SASS simulator.
+    Sim,
+}
+
+/// `oriole run`
+#[derive(Args, Debug)]
+pub struct Run {
+    /// Launch records: one JSON object, or one a line.
+    pub launches: PathBuf,
+    /// Which machine.
+    #[arg(long, value_enum)]
+    pub on: Machine,
+    /// Target and options of the compile before a simulation.
+    #[command(flatten)]
+    pub target: Target,
+    /// Simulate this cubin instead of compiling the PTX.
+    #[arg(long, conflicts_with = "cubins")]
+    pub cubin: Option<PathBuf>,
+    /// Simulate cubins of this folder, named as the PTX files of the launches.
+    #[arg(long)]
+    pub cubins: Option<PathBuf>,
+    /// Perturb results of the approximate unit within their published error, with this seed.
+    #[arg(long, value_name = "SEED")]
+    pub perturb: Option<u64>,
+    /// One JSON result a line on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `oriole dis`
+#[derive(Args, Debug)]
+pub struct Dis {
+    /// Cubin.
+    pub cubin: PathBuf,
+    /// One JSON object an instruction.
+    #[arg(long, conflicts_with = "summary")]
+    pub json: bool,
+    /// Only one line a kernel: instructions without padding, registers, stack, static issue cycles.
+    #[arg(long)]
+    pub summary: bool,
+}
+
+/// `oriole asm`
+#[derive(Args, Debug)]
+pub struct Asm {
+    /// Text as `dis` prints it.
+    pub input: PathBuf,
+    /// Chip the words are for.
+    #[arg(long, default_value = "sm_90")]
+    pub arch: String,
+    /// Where the words go, 16 bytes each; hexadecimal on standard output if left out.
+    #[arg(short, long)]
+    pub output: Option<PathBuf>,
+}
+
+/// `oriole ori`
+#[derive(Args, Debug)]
+pub struct Ori {
+    /// PTX file.
+    pub input: PathBuf,
+    /// Phase by name or number.
+    #[arg(long)]
+    pub after: String,
+    /// Only this function.
+    #[arg(long)]
+    pub function: Option<String>,
+    /// The control-flow graph as DOT.
+    #[arg(long)]
+    pub dot: bool,
+    /// Target and options.
+    #[command(flatten)]
+    pub target: Target,
+}
+
+/// `oriole isel`
+#[derive(Args, Debug)]
+pub struct Isel {
+    /// PTX file.
+    pub input: PathBuf,
+    /// Show the candidates of each instruction and why the winner won.
+    #[arg(long)]
+    pub explain: bool,
+    /// Only this function.
+    #[arg(long)]
+    pub function: Option<String>,
+    /// Target and options.
+    #[command(flatten)]
+    pub target: Target,
+}
+
+/// `oriole latency`
+#[derive(Args, Debug)]
+pub struct Latency {
+    /// Chip.
+    #[arg(long, default_value = "sm_90")]
+    pub arch: String,
+    /// Only the numbers that are guesses.
+    #[arg(long)]
+    pub guesses: bool,
+}
+
+/// `oriole lint`
+#[derive(Args, Debug)]
+pub struct Lint {
+    /// Cubin.
+    pub cubin: PathBuf,
+    /// One JSON object a finding.
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,507 @@
+//! The kernel image: what a kernel needs to run, laid out. Places the kernel and a clone of every function and helper
+//! it reaches one after the other, lays out shared memory, jump tables and literals, fills in what was symbolic, and
+//! aggregates registers, stack and barriers.
+//!
+//! It is here because it is the only place that sees several functions at once. It reads encoded functions and module
+//! variables; it knows no Ori instruction and no file format.
+
+use oriole_chip::Chip;
+use oriole_cubin::layout::{Landmarks, landmarks};
+use oriole_cubin::{IndirectBranch, InnerFunction, KernelImage, RelocationKind, SymbolRef, TextRelocation};
+use oriole_encode::{EncodedFunction, Relocation};
+use oriole_ori::{AddressPart, ConstBase, Fixup, SymbolId, SymbolKind, Table};
+use std::collections::BTreeMap;
+
+/// A function as far as layout needs it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct LinkedFunction {
+    /// Words, symbolic places and facts.
+    pub encoded: EncodedFunction,
+    /// What its symbols name.
+    pub symbols: Vec<oriole_ori::SymbolRef>,
+    /// Jump tables and literals.
+    pub tables: Vec<Table>,
+    /// Shared variables declared inside it: name, size and alignment in bytes.
+    pub shared: Vec<(String, u64, u64)>,
+    /// Named barriers used, highest plus one.
+    pub barriers: u8,
+    /// Bytes of its frame.
+    pub frame_bytes: u32,
+}
+
+/// A variable of the module, as far as code may refer to it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ModuleVariable {
+    /// Name.
+    pub name: String,
+    /// Where it lives.
+    pub space: VariableSpace,
+    /// Size in bytes, 0 for a dynamic shared array.
+    pub size: u64,
+    /// Alignment in bytes.
+    pub align: u64,
+}
+
+/// Spaces of module variables.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum VariableSpace {
+    /// `.shared`: laid out anew for each kernel.
+    Shared,
+    /// `.const`, with its offset in bank 3.
+    Constant(u64),
+    /// `.global`, with its index in the module's list of globals.
+    Global(usize),
+}
+
+/// The surroundings of a kernel.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Surroundings {
+    /// Module variables in order of declaration.
+    pub variables: Vec<ModuleVariable>,
+    /// Functions that the driver provides, in order of declaration.
+    pub externs: Vec<String>,
+    /// How many global variables there are; slots of bank 4 are the globals, then the externs.
+    pub globals: usize,
+}
+
+/// Why a kernel could not be laid out.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ImageError {
+    /// The chip has no layout rules.
+    Chip,
+    /// A function is called that the module neither defines nor declares.
+    MissingFunction(String),
+    /// A variable is named that does not exist.
+    MissingVariable(String),
+    /// Too much static shared memory: bytes, and the limit in bytes.
+    SharedTooLarge(u64, u64),
+    /// Something that should not happen.
+    Internal(String),
+}
+
+impl std::fmt::Display for ImageError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ImageError::Chip => write!(f, "the chip has no layout rules"),
+            ImageError::MissingFunction(name) => write!(f, "unresolved extern function `{name}`"),
+            ImageError::MissingVariable(name) => write!(f, "unresolved variable `{name}`"),
+            ImageError::SharedTooLarge(bytes, limit) => {
+                write!(f, "uses too much shared data ({bytes:#x} bytes, {limit:#x} at most)")
+            }
+            ImageError::Internal(what) => write!(f, "internal error: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for ImageError {}
+
+/// Lays out a kernel. `find` gives any function or helper by name, `None` if the module does not define it. The facts
+/// that only the source knows (parameters, bounds, binding) are for the caller to fill in.
+///
+/// # Errors
+/// See [`ImageError`].
+pub fn kernel_image<'a>(
+    chip: Chip,
+    entry: &str,
+    surroundings: &Surroundings,
+    find: &dyn Fn(&str) -> Option<&'a LinkedFunction>,
+) -> Result<KernelImage, ImageError> {
+    let landmarks = landmarks(u16::from(chip.number())).ok_or(ImageError::Chip)?;
+    let members = closure(entry, surroundings, find)?;
+    let shared = SharedLayout::new(&members, surroundings, landmarks)?;
+    let (constant2, table_offsets) = tables(&members);
+    let linker =
+        Linker { chip, members: &members, surroundings, shared: &shared, table_offsets: &table_offsets };
+    let mut image = KernelImage {
+        name: entry.to_owned(),
+        shared_size: shared.static_size,
+        shared_alignment: shared.alignment,
+        constant2,
+        ..KernelImage::default()
+    };
+    for (index, member) in members.iter().enumerate() {
+        linker.place(index, member, &mut image)?;
+    }
+    finish_facts(&members, &mut image);
+    Ok(image)
+}
+
+struct Member<'a> {
+    name: String,
+    function: &'a LinkedFunction,
+    /// Bytes from the start of the kernel's text.
+    base: u32,
+    /// Members it calls or takes the address of, by index.
+    callees: Vec<usize>,
+    indirect: bool,
+}
+
+/// The kernel and everything it reaches, in order of first reference.
+fn closure<'a>(
+    entry: &str,
+    surroundings: &Surroundings,
+    find: &dyn Fn(&str) -> Option<&'a LinkedFunction>,
+) -> Result<Vec<Member<'a>>, ImageError> {
+    let mut members: Vec<Member<'a>> = Vec::new();
+    let mut indices: BTreeMap<String, usize> = BTreeMap::new();
+    let mut names = vec![entry.to_owned()];
+    indices.insert(entry.to_owned(), 0);
+    let mut base = 0u32;
+    let mut next = 0;
+    while next < names.len() {
+        let name = names[next].clone();
+        let function = find(&name).ok_or_else(|| ImageError::MissingFunction(name.clone()))?;
+        let mut callees = Vec::new();
+        for relocation in &function.encoded.relocations {
+            let (Fixup::Call(symbol) | Fixup::Address { symbol, .. }) = relocation.fixup else { continue };
+            let symbol = symbol_ref(function, symbol)?;
+            if !matches!(symbol.kind, SymbolKind::Function | SymbolKind::Helper)
+                || surroundings.externs.contains(&symbol.name)
+            {
+                continue;
+            }
+            let index = *indices.entry(symbol.name.clone()).or_insert_with(|| {
+                names.push(symbol.name.clone());
+                names.len() - 1
+            });
+            if !callees.contains(&index) {
+                callees.push(index);
+            }
+        }
+        members.push(Member { name, function, base, callees, indirect: false });
+        base += 16 * function.encoded.words.len() as u32;
+        next += 1;
+    }
+    for member in &mut members {
+        member.indirect = member.function.encoded.relocations.iter().any(|relocation| {
+            relocation.fixup == Fixup::KernelStart && relocation.instruction.op == oriole_sass::Op::CALL
+        });
+    }
+    Ok(members)
+}
+
+fn symbol_ref(function: &LinkedFunction, symbol: SymbolId) -> Result<&oriole_ori::SymbolRef, ImageError> {
+    function
+        .symbols
+        .get(symbol.0 as usize)
+        .ok_or_else(|| ImageError::Internal(format!("no symbol {}", symbol.0)))
+}
+
+struct SharedLayout {
+    /// Offsets in the shared window: of module variables by name, of local ones by member and name.
+    offsets: BTreeMap<(Option<usize>, String), u64>,
+    static_size: Option<u32>,
+    alignment: u32,
+}
+
+impl SharedLayout {
+    fn new(
+        members: &[Member],
+        surroundings: &Surroundings,
+        landmarks: &Landmarks,
+    ) -> Result<SharedLayout, ImageError> {
+        // Which variables the code names; local ones hide module ones.
+        let mut wanted: Vec<((Option<usize>, String), u64, u64)> = Vec::new();
+        for (index, member) in members.iter().enumerate() {
+            for symbol in member.function.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::Shared) {
+                let local = member.function.shared.iter().find(|(name, ..)| *name == symbol.name);
+                let (key, size, align) = match local {
+                    Some((name, size, align)) => ((Some(index), name.clone()), *size, *align),
+                    None => {
+                        let variable = surroundings
+                            .variables
+                            .iter()
+                            .find(|v| v.name == symbol.name && v.space == VariableSpace::Shared)
+                            .ok_or_else(|| ImageError::MissingVariable(symbol.name.clone()))?;
+                        ((None, variable.name.clone()), variable.size, variable.align)
+                    }
+                };
+                if !wanted.iter().any(|(other, ..)| *other == key) {
+                    wanted.push((key, size, align));
+                }
+            }
+        }
+        let mut layout = SharedLayout { offsets: BTreeMap::new(), static_size: None, alignment: 1 };
+        if wanted.is_empty() {
+            return Ok(layout);
+        }
+        let reserved = u64::from(landmarks.reserved_shared);
+        let mut end = 0u64;
+        for (key, size, align) in wanted.iter().filter(|(_, size, _)| *size > 0) {
+            let align = (*align).max(1);
+            layout.alignment = layout.alignment.max(align as u32);
+            end = end.next_multiple_of(align);
+            layout.offsets.insert(key.clone(), reserved + end);
+            end = end.saturating_add(*size);
+        }
+        // Dynamic arrays all start where the static part ends, which is rounded up so that the system puts the dynamic
+        // part just there.
+        let dynamic: Vec<_> = wanted.iter().filter(|(_, size, _)| *size == 0).collect();
+        if let Some(align) = dynamic.iter().map(|(.., align)| (*align).max(1)).max() {
+            layout.alignment = layout.alignment.max(align as u32);
+            end = end.next_multiple_of(align);
+            for (key, ..) in dynamic {
+                layout.offsets.insert(key.clone(), reserved + end);
+            }
+        }
+        let limit = u64::from(landmarks.static_shared_limit);
+        if end > limit {
+            return Err(ImageError::SharedTooLarge(end, limit));
+        }
+        layout.static_size = Some(end as u32);
+        Ok(layout)
+    }
+
+    fn offset(&self, member: usize, name: &str) -> Option<u64> {
+        let local = self.offsets.get(&(Some(member), name.to_owned()));
+        local.or_else(|| self.offsets.get(&(None, name.to_owned()))).copied()
+    }
+}
+
+/// Constant bank 2: the tables of all members one after the other; each table's offset by member.
+fn tables(members: &[Member]) -> (Vec<u8>, Vec<Vec<u32>>) {
+    let mut bytes = Vec::new();
+    let mut offsets = Vec::new();
+    for member in members {
+        let mut own = Vec::new();
+        for table in &member.function.tables {
+            bytes.resize(bytes.len().next_multiple_of(8), 0);
+            own.push(bytes.len() as u32);
+            match table {
+                Table::Targets(blocks) => {
+                    for block in blocks {
+                        let start =
+                            member.function.encoded.block_starts.get(block.0 as usize).copied().unwrap_or(0);
+                        bytes.extend_from_slice(&(member.base + 16 * start).to_le_bytes());
+                    }
+                }
+                Table::Words(words) => {
+                    words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()))
+                }
+            }
+        }
+        offsets.push(own);
+    }
+    (bytes, offsets)
+}
+
+struct Linker<'a> {
+    chip: Chip,
+    members: &'a [Member<'a>],
+    surroundings: &'a Surroundings,
+    shared: &'a SharedLayout,
+    table_offsets: &'a [Vec<u32>],
+}
+
+impl Linker<'_> {
+    fn place(&self, index: usize, member: &Member, image: &mut KernelImage) -> Result<(), ImageError> {
+        let encoded = &member.function.encoded;
+        let first = image.code.len();
+        image.code.extend_from_slice(&encoded.words);
+        for relocation in &encoded.relocations {
+            if let Some(word) = self.resolve(index, member, relocation, image)? {
+                image.code[first + relocation.at as usize] = word;
+            }
+        }
+        let at = |position: u32| member.base + 16 * position;
+        image.exits.extend(encoded.exits.iter().map(|&exit| at(exit)));
+        image.coop_groups.extend(encoded.warp_wide.iter().map(|&(position, mask)| {
+            (at(position), mask.map_or(u32::MAX, |register| 0x0500_0000 | u32::from(register)))
+        }));
+        for (&branch, table) in encoded.indexed_branches.iter().zip(member.function.tables.iter().filter_map(
+            |table| match table {
+                Table::Targets(blocks) => Some(blocks),
+                Table::Words(_) => None,
+            },
+        )) {
+            let targets = table.iter().filter_map(|block| encoded.block_starts.get(block.0 as usize));
+            image.indirect_branches.push(IndirectBranch {
+                offset: at(branch),
+                targets: targets.map(|&start| at(start)).collect(),
+            });
+        }
+        image.has_call |= encoded.needs_call_stack;
+        image.barriers = image.barriers.max(member.function.barriers);
+        image.registers = image.registers.max(u32::from(encoded.general_registers));
+        if index == 0 {
+            image.frame_size = member.function.frame_bytes;
+        } else {
+            image.functions.push(InnerFunction {
+                name: format!("${}${}", image.name, member.name),
+                offset: member.base,
+                size: 16 * encoded.words.len() as u32,
+                frame_size: member.function.frame_bytes,
+                return_register: Some(20),
+            });
+        }
+        Ok(())
+    }
+
+    /// The finished word, or `None` where the loader finishes it.
+    fn resolve(
+        &self,
+        index: usize,
+        member: &Member,
+        relocation: &Relocation,
+        image: &mut KernelImage,
+    ) -> Result<Option<u128>, ImageError> {
+        let end_of_instruction = i64::from(member.base) + 16 * (i64::from(relocation.at) + 1);
+        let value = match relocation.fixup {
+            Fixup::Block(_) => return Err(ImageError::Internal("a block outlived encoding".to_owned())),
+            Fixup::KernelStart => -end_of_instruction,
+            Fixup::ReturnAddress(AddressPart::Low) => {
+                i64::from(member.base) + 16 * i64::from(relocation.anchor)
+            }
+            Fixup::ReturnAddress(AddressPart::High) => 0,
+            Fixup::Call(symbol) => {
+                i64::from(self.code_base(&symbol_ref(member.function, symbol)?.name)?) - end_of_instruction
+            }
+            Fixup::Const { base, offset } => {
+                i64::from(offset) + self.constant_base(index, member, base, image)?
+            }
+            Fixup::SharedOffset { symbol, offset } => {
+                i64::from(offset) + self.shared_offset(index, &symbol_ref(member.function, symbol)?.name)?
+            }
+            Fixup::Address { symbol, part, offset } => {
+                let symbol = symbol_ref(member.function, symbol)?;
+                let address = match symbol.kind {
+                    SymbolKind::Shared => self.shared_offset(index, &symbol.name)?,
+                    SymbolKind::Function | SymbolKind::Helper => i64::from(self.code_base(&symbol.name)?),
+                    SymbolKind::Constant => self.constant_variable(&symbol.name)?,
+                    SymbolKind::Global => {
+                        let kind = match part {
+                            AddressPart::Low => RelocationKind::Abs32Lo,
+                            AddressPart::High => RelocationKind::Abs32Hi,
+                        };
+                        image.relocations.push(TextRelocation {
+                            offset: member.base + 16 * relocation.at,
+                            kind,
+                            target: SymbolRef::Global(self.global_index(&symbol.name)?),
+                            addend: i64::from(offset),
+                        });
+                        return Ok(None);
+                    }
+                    SymbolKind::Local(_) | SymbolKind::Extern => {
+                        return Err(ImageError::Internal(format!(
+                            "the address of `{}` is no link-time number",
+                            symbol.name
+                        )));
+                    }
+                };
+                let address = (address + i64::from(offset)) as u64;
+                match part {
+                    AddressPart::Low => i64::from(address as u32),
+                    AddressPart::High => i64::from((address >> 32) as u32),
+                }
+            }
+        };
+        oriole_encode::patch(self.chip, relocation, value)
+            .map(Some)
+            .map_err(|failure| ImageError::Internal(failure.to_string()))
+    }
+
+    fn code_base(&self, name: &str) -> Result<u32, ImageError> {
+        let member = self.members.iter().find(|member| member.name == name);
+        member.map(|member| member.base).ok_or_else(|| ImageError::MissingFunction(name.to_owned()))
+    }
+
+    fn shared_offset(&self, index: usize, name: &str) -> Result<i64, ImageError> {
+        let offset =
+            self.shared.offset(index, name).ok_or_else(|| ImageError::MissingVariable(name.to_owned()))?;
+        Ok(offset as i64)
+    }
+
+    fn variable(&self, name: &str) -> Result<&ModuleVariable, ImageError> {
+        let variable = self.surroundings.variables.iter().find(|variable| variable.name == name);
+        variable.ok_or_else(|| ImageError::MissingVariable(name.to_owned()))
+    }
+
+    fn constant_variable(&self, name: &str) -> Result<i64, ImageError> {
+        match self.variable(name)?.space {
+            VariableSpace::Constant(offset) => Ok(offset as i64),
+            _ => Err(ImageError::MissingVariable(name.to_owned())),
+        }
+    }
+
+    fn global_index(&self, name: &str) -> Result<usize, ImageError> {
+        match self.variable(name)?.space {
+            VariableSpace::Global(index) => Ok(index),
+            _ => Err(ImageError::MissingVariable(name.to_owned())),
+        }
+    }
+
+    fn constant_base(
+        &self,
+        index: usize,
+        member: &Member,
+        base: ConstBase,
+        image: &mut KernelImage,
+    ) -> Result<i64, ImageError> {
+        match base {
+            ConstBase::Bank => Ok(0),
+            ConstBase::Variable(symbol) => self.constant_variable(&symbol_ref(member.function, symbol)?.name),
+            ConstBase::Table(table) => {
+                let offset = self.table_offsets[index].get(table as usize);
+                offset
+                    .map(|&offset| i64::from(offset))
+                    .ok_or_else(|| ImageError::Internal("no such table".to_owned()))
+            }
+            ConstBase::AddressSlot(symbol) => {
+                let symbol = symbol_ref(member.function, symbol)?;
+                let external = self.surroundings.externs.iter().position(|name| *name == symbol.name);
+                let slot = match external {
+                    Some(external) => {
+                        if !image.externs.contains(&external) {
+                            image.externs.push(external);
+                        }
+                        self.surroundings.globals + external
+                    }
+                    None => self.global_index(&symbol.name)?,
+                };
+                Ok(8 * slot as i64)
+            }
+        }
+    }
+}
+
+/// Registers, stack and order of what was collected over all members.
+fn finish_facts(members: &[Member], image: &mut KernelImage) {
+    const LEAST_FOR_CALLS: u32 = 24;
+    if members.len() > 1 || !image.externs.is_empty() {
+        image.registers = image.registers.max(LEAST_FOR_CALLS);
+        image.has_call = true;
+    }
+    image.exits.sort_unstable();
+    image.coop_groups.sort_unstable();
+    image.stack_size = deepest_stack(members);
+}
+
+/// Bytes of the deepest call chain; `None` where recursion or an indirect call hides it.
+fn deepest_stack(members: &[Member]) -> Option<u32> {
+    // 0 = not seen, 1 = on the path, 2 = done; an explicit stack keeps deep chains harmless.
+    let mut state = vec![0u8; members.len()];
+    let mut depth = vec![0u32; members.len()];
+    let mut path = vec![(0usize, 0usize)];
+    if members.iter().any(|member| member.indirect) {
+        return None;
+    }
+    state[0] = 1;
+    while let Some((member, child)) = path.pop() {
+        if let Some(&callee) = members[member].callees.get(child) {
+            path.push((member, child + 1));
+            match state[callee] {
+                0 => {
+                    state[callee] = 1;
+                    path.push((callee, 0));
+                }
+                1 => return None,
+                _ => {}
+            }
+        } else {
+            let below = members[member].callees.iter().map(|&callee| depth[callee]).max().unwrap_or(0);
+            depth[member] = members[member].function.frame_bytes + below;
+            state[member] = 2;
+        }
+    }
+    Some(depth[0])
+}

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Runs launch records on a real GPU through the CUDA driver and compares with what they expect.
+
+  run.py LAUNCHES.jsonl... --cubins DIR [--cubins DIR ...] [--json]
+
+Each DIR holds one cubin a launch: NAME.cubin, or STEM.cubin of the launch's PTX file. Several DIRs are shown side by
+side (Oriole's and ptxas's, say). Needs nothing but Python and libcuda; where there is no GPU it says so and exits 0.
+Exit status: 0 all right (or no GPU), 1 a launch failed or a result differs, 2 bad usage.
+"""
+import argparse
+import ctypes
+import json
+import math
+import os
+import struct
+import sys
+
+
+def load_driver():
+    for name in ("libcuda.so.1", "libcuda.so", "nvcuda.dll"):
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    return None
+
+
+class Driver:
+    """The few calls of the CUDA driver that a launch needs; every failure is an exception with the driver's name."""
+
+    def __init__(self, library):
+        self.library = library
+        self.call("cuInit", 0)
+        count = ctypes.c_int()
+        self.call("cuDeviceGetCount", ctypes.byref(count))
+        if count.value == 0:
+            raise RuntimeError("no device")
+        device = ctypes.c_int()
+        self.call("cuDeviceGet", ctypes.byref(device), 0)
+        name = ctypes.create_string_buffer(128)
+        self.call("cuDeviceGetName", name, 128, device)
+        self.name = name.value.decode()
+        version = ctypes.c_int()
+        self.call("cuDriverGetVersion", ctypes.byref(version))
+        self.version = version.value
+        self.device = device
+        self.context = None
+        self.fresh_context()
+
+    def fresh_context(self):
+        """A new context: a fault in one launch poisons the old one."""
+        if self.context is not None:
+            self.library.cuDevicePrimaryCtxReset_v2(self.device)
+        context = ctypes.c_void_p()
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.device)
+        self.call("cuCtxSetCurrent", context)
+        self.context = context
+
+    def call(self, name, *arguments):
+        status = getattr(self.library, name)(*arguments)
+        if status != 0:
+            text = ctypes.c_char_p()
+            self.library.cuGetErrorName(status, ctypes.byref(text))
+            raise RuntimeError(f"{name}: {text.value.decode() if text.value else status}")
+
+
+def argument_bytes(argument):
+    if "buffer" in argument:
+        buffer = argument["buffer"]
+        if "bytes_hex" in buffer:
+            return bytes.fromhex(buffer["bytes_hex"])
+        return bytes([buffer.get("fill", 0)]) * buffer["len"]
+    return None
+
+
+def scalar(argument):
+    kind, value = argument["type"].lstrip("."), argument["value"]
+    size = int("".join(c for c in kind if c.isdigit())) // 8
+    if kind[0] == "f":
+        return struct.pack("<f" if size == 4 else "<d", float(value))
+    number = int(value, 0) if isinstance(value, str) else int(value)
+    return (number & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+
+
+def run(driver, launch, cubin):
+    """Bytes of every buffer after the launch, by argument number."""
+    module, function = ctypes.c_void_p(), ctypes.c_void_p()
+    image = ctypes.create_string_buffer(cubin, len(cubin))
+    driver.call("cuModuleLoadData", ctypes.byref(module), image)
+    driver.call("cuModuleGetFunction", ctypes.byref(function), module, launch["entry"].encode())
+    shared = launch.get("shared_bytes", 0)
+    if shared > 48 * 1024:
+        driver.call("cuFuncSetAttribute", function, 8, shared)
+    buffers, values = {}, []
+    for index, argument in enumerate(launch["args"]):
+        if "buffer" in argument:
+            data = argument_bytes(argument)
+            pointer = ctypes.c_uint64()
+            driver.call("cuMemAlloc_v2", ctypes.byref(pointer), max(len(data), 1))
+            if data:
+                driver.call("cuMemcpyHtoD_v2", pointer, data, len(data))
+            buffers[index] = (pointer, len(data))
+            values.append(pointer)
+        elif "alias" in argument:
+            values.append(buffers[argument["alias"]][0])
+        else:
+            raw = scalar(argument["scalar"])
+            values.append(ctypes.create_string_buffer(raw, len(raw)))
+    pointers = (ctypes.c_void_p * max(len(values), 1))(*[ctypes.addressof(value) for value in values])
+    driver.call("cuLaunchKernel", function, *launch["grid"], *launch["block"], shared, None, pointers, None)
+    driver.call("cuCtxSynchronize")
+    results = {}
+    for index, (pointer, length) in buffers.items():
+        out = ctypes.create_string_buffer(max(length, 1))
+        if length:
+            driver.call("cuMemcpyDtoH_v2", out, pointer, length)
+        results[index] = out.raw[:length]
+        driver.call("cuMemFree_v2", pointer)
+    driver.call("cuModuleUnload", module)
+    return results
+
+
+def number(kind, raw):
+    if kind == "f64":
+        return struct.unpack("<d", raw)[0]
+    if kind == "f32":
+        return struct.unpack("<f", raw)[0]
+    if kind == "bf16":
+        return struct.unpack("<f", b"\0\0" + raw)[0]
+    return struct.unpack("<e", raw)[0]
+
+
+def steps(a, b):
+    def order(raw):
+        bits, sign = int.from_bytes(raw, "little"), 1 << (8 * len(raw) - 1)
+        return -(bits & (sign - 1)) if bits & sign else bits
+    return abs(order(a) - order(b))
+
+
+def difference(launch, results):
+    for key, expected in launch.get("expect", {}).items():
+        want, got = bytes.fromhex(expected["bytes_hex"]), results[int(key)]
+        rule = launch.get("compare", {}).get(key)
+        if rule is None:
+            if want != got:
+                at = next(i for i in range(len(want)) if want[i] != got[i])
+                return f"argument {key} byte {at}"
+            continue
+        kind = rule["type"]
+        size = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}[kind]
+        for i in range(0, len(want), size):
+            a, b = want[i:i + size], got[i:i + size]
+            x, y = number(kind, a), number(kind, b)
+            close = (a == b or (math.isnan(x) and math.isnan(y)) or steps(a, b) <= rule.get("ulp", -1)
+                     or abs(x - y) <= rule.get("abs", -1) or abs(x - y) <= rule.get("rel", -1) * abs(x))
+            if not close:
+                return f"argument {key} element {i // size}: {x} expected, {y} found"
+    return None
+
+
+def find_cubin(folder, launch):
+    names = [launch.get("name", launch["entry"])]
+    if "ptx" in launch:
+        names.append(os.path.splitext(os.path.basename(launch["ptx"]))[0])
+    for name in names:
+        path = os.path.join(folder, name + ".cubin")
+        if os.path.exists(path):
+            with open(path, "rb") as file:
+                return file.read()
+    return None
+
+
+def launches(path):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    try:
+        return [json.loads(text)]
+    except ValueError:
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("launches", nargs="+")
+    parser.add_argument("--cubins", action="append", required=True)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    library = load_driver()
+    if library is None:
+        print("no GPU here: the CUDA driver library was not found")
+        return 0
+    try:
+        driver = Driver(library)
+    except RuntimeError as error:
+        print(f"no GPU here: {error}")
+        return 0
+    print(f"{driver.name}, driver {driver.version // 1000}.{driver.version % 1000 // 10}")
+    wrong, counts = 0, [{} for _ in options.cubins]
+    for path in options.launches:
+        for launch in launches(path):
+            cells, record = [], {"name": launch.get("name", launch["entry"])}
+            for column, folder in enumerate(options.cubins):
+                cubin = find_cubin(folder, launch)
+                if cubin is None:
+                    verdict, detail = "no cubin", None
+                else:
+                    try:
+                        results = run(driver, launch, cubin)
+                        detail = difference(launch, results)
+                        verdict = "right" if detail is None else "wrong"
+                        record.setdefault("args", {})[folder] = {k: v.hex() for k, v in results.items()}
+                    except RuntimeError as error:
+                        verdict, detail = "refused" if "Module" in str(error) else "failed", str(error)
+                        driver.fresh_context()
+                counts[column][verdict] = counts[column].get(verdict, 0) + 1
+                wrong += verdict != "right"
+                cells.append(verdict if detail is None else f"{verdict} ({detail})")
+            if options.json:
+                record["verdicts"] = cells
+                print(json.dumps(record))
+            else:
+                print(f"{record['name']:<40} " + "  ".join(f"{cell:<32}" for cell in cells))
+    for folder, count in zip(options.cubins, counts):
+        print(f"{folder}: " + ", ".join(f"{value} {key}" for key, value in sorted(count.items())))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
