@@ -158,6 +158,7 @@ fn anchor_return_addresses(
 pub fn patch(chip: Chip, relocation: &Relocation, value: i64) -> Result<u128, EncodeFailure> {
     let field = match relocation.fixup {
         Fixup::Block(_) | Fixup::Call(_) | Fixup::KernelStart => Field::Target,
+        Fixup::ReturnAddress(_) if relocation.instruction.op == Op::LEPC => Field::Target,
         Fixup::Address { .. } | Fixup::ReturnAddress(_) => Field::Immediate,
         Fixup::Const { .. } => Field::Constant,
         Fixup::SharedOffset { .. } => Field::Memory,

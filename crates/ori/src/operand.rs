@@ -73,6 +73,13 @@ pub enum SourceKind {
     Address32 { symbol: SymbolId, part: AddressPart, offset: i32 },
     /// A branch target.
     Block(BlockId),
+    /// The entry of a function or helper, the target of a direct call.
+    Callee(SymbolId),
+    /// The start of the kernel's code, from which return and function addresses count: the target of a return and
+    /// of an indirect call.
+    KernelStart,
+    /// One word of the address of the instruction after the next call of the block; in `LEPC` the distance to it.
+    ReturnAddress(AddressPart),
     /// A special register or another named operand.
     Symbol(Symbol),
 }

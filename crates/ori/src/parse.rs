@@ -500,6 +500,9 @@ impl FunctionParser {
             ("true(R)", SourceKind::True(File::R)),
             ("true(UR)", SourceKind::True(File::UR)),
             ("true(B)", SourceKind::True(File::B)),
+            ("kernel_start", SourceKind::KernelStart),
+            ("return_address(low)", SourceKind::ReturnAddress(AddressPart::Low)),
+            ("return_address(high)", SourceKind::ReturnAddress(AddressPart::High)),
         ] {
             if cursor.eat(name) {
                 return Ok(kind);
@@ -529,6 +532,11 @@ impl FunctionParser {
                 cursor.expect(")")?;
                 return Ok(SourceKind::Address32 { symbol, part, offset });
             }
+        }
+        if cursor.eat("callee(") {
+            let symbol = SymbolId(cursor.indexed("s")?);
+            cursor.expect(")")?;
+            return Ok(SourceKind::Callee(symbol));
         }
         if cursor.eat("%(") {
             let end = cursor.rest.find(')').ok_or("expected `)`")?;

@@ -295,6 +295,10 @@ impl Display for SourceText<'_> {
                 write!(f, "{part}(s{}{})", symbol.0, Offset(*offset))?;
             }
             SourceKind::Block(block) => write!(f, "b{}", block.0)?,
+            SourceKind::Callee(symbol) => write!(f, "callee(s{})", symbol.0)?,
+            SourceKind::KernelStart => f.write_str("kernel_start")?,
+            SourceKind::ReturnAddress(AddressPart::Low) => f.write_str("return_address(low)")?,
+            SourceKind::ReturnAddress(AddressPart::High) => f.write_str("return_address(high)")?,
             SourceKind::Symbol(symbol) => write!(f, "%({})", symbol.name())?,
         }
         if source.absolute {
