@@ -1,1 +1,22 @@
-//! Placeholder.
+//! The PTX interpreter: runs a kernel on given buffers and says what they hold afterwards.
+//!
+//! It is here as the reference for what a program means, one of three independent routes to a result. It reads the
+//! resolved bodies of `oriole-hir` and nothing of the compiler behind them: no arithmetic may be shared with the
+//! simulator or with constant folding, and no machine code may enter.
+
+mod builtin;
+mod collective;
+mod decode;
+mod execute;
+mod lane;
+pub mod launch;
+mod machine;
+mod memory;
+pub mod program;
+mod step;
+pub mod value;
+mod warp;
+
+pub use launch::{Arg, Fault, FaultKind, Launch, Outcome};
+pub use machine::run;
+pub use program::{Function, InitialAddress, ModuleVariable, Program};

@@ -1,0 +1,241 @@
+//! Branches, calls, barriers, and the instructions that lanes of a warp execute together.
+
+use oriole_hir::{Instruction, Operand, Table};
+use oriole_ptx::{Opcode, Type};
+
+use super::arithmetic::last_type;
+use super::operand::SINK;
+use super::{Decode, FunctionDecoder, NONE, Spellings, spelling};
+use crate::step::{
+    Action, Argument, BarrierOperation, CallResult, CallTarget, CollectiveOperation, Reduction, Shuffle,
+    Source,
+};
+
+impl FunctionDecoder<'_> {
+    pub(super) fn control(&self, instruction: &Instruction, spellings: &mut Spellings) -> Decode<Action> {
+        use Opcode::*;
+        Ok(match instruction.opcode {
+            Ret => Action::Return,
+            Exit => Action::Exit,
+            Trap => Action::Trap,
+            Activemask => Action::ActiveMask(self.destination_at(instruction, 0)?),
+            Bra => Action::Branch(self.label(self.operand(instruction, 0)?)?),
+            Brx => {
+                let Operand::Table(table) = self.operand(instruction, 1)? else {
+                    return Err("its targets are no table".into());
+                };
+                let Some(Table::Labels(labels)) = self.body.tables.get(table.0 as usize) else {
+                    return Err("its targets are no labels".into());
+                };
+                Action::BranchTable {
+                    index: self.source_at(instruction, 0, Type::U32)?,
+                    targets: labels.iter().map(|label| self.labels[label.0 as usize]).collect(),
+                }
+            }
+            Call => self.call(instruction)?,
+            Alloca => {
+                let align = match instruction.operands.get(2) {
+                    Some(operand) => match self.source(operand, Type::U32)? {
+                        Source::Immediate(align) => align,
+                        _ => return Err("its alignment is no constant".into()),
+                    },
+                    None => 16,
+                };
+                Action::Allocate {
+                    destination: self.destination_at(instruction, 0)?,
+                    size: self.source_at(instruction, 1, Type::U64)?,
+                    align: align.clamp(1, 1 << 12),
+                }
+            }
+            Stacksave => Action::StackSave(self.destination_at(instruction, 0)?),
+            Stackrestore => Action::StackRestore(self.source_at(instruction, 0, Type::U64)?),
+            _ => return self.barrier(instruction, spellings),
+        })
+    }
+
+    fn label(&self, operand: &Operand) -> Decode<u32> {
+        match operand {
+            Operand::Label(label) => Ok(self.labels[label.0 as usize]),
+            other => Err(format!("operand {other:?} is no label")),
+        }
+    }
+
+    fn call(&self, instruction: &Instruction) -> Decode<Action> {
+        let mut target = None;
+        let mut arguments = Vec::new();
+        let mut results = Vec::new();
+        for operand in &instruction.operands {
+            match operand {
+                Operand::List(elements) if target.is_none() => {
+                    for element in elements {
+                        results.push(match element {
+                            Operand::Variable(variable) | Operand::VariableAddress(variable, 0) => {
+                                let (offset, size) = self.frame_variable(*variable)?;
+                                CallResult::Frame(offset, size)
+                            }
+                            element => CallResult::Register(self.destination(element)?),
+                        });
+                    }
+                }
+                Operand::List(elements) => {
+                    for element in elements {
+                        arguments.push(match element {
+                            Operand::Variable(variable) | Operand::VariableAddress(variable, 0)
+                                if self.frame.offsets[variable.0 as usize].is_some() =>
+                            {
+                                let (offset, size) = self.frame_variable(*variable)?;
+                                Argument::Frame(offset, size)
+                            }
+                            element => Argument::Value(self.source(element, Type::B64)?),
+                        });
+                    }
+                }
+                Operand::Function(function) | Operand::FunctionAddress(function) => {
+                    target = Some(CallTarget::Function(self.functions[function.0 as usize]));
+                }
+                Operand::Register(register) => {
+                    target = Some(CallTarget::Address(Source::Register(self.slot(*register))));
+                }
+                Operand::Table(_) | Operand::Prototype(_) => {}
+                other => return Err(format!("operand {other:?} has no place in a call")),
+            }
+        }
+        Ok(Action::Call { target: target.ok_or("it names no function")?, arguments, results })
+    }
+
+    fn frame_variable(&self, variable: oriole_hir::VariableId) -> Decode<(u32, u32)> {
+        let number = variable.0 as usize;
+        let offset = self.frame.offsets[number].ok_or("an operand of the call is not in the frame")?;
+        Ok((offset, self.body.variables[number].size as u32))
+    }
+
+    fn barrier(&self, instruction: &Instruction, spellings: &mut Spellings) -> Decode<Action> {
+        let has = |word: &str| instruction.modifiers.has(word);
+        if has("warp") {
+            return Ok(Action::Collective {
+                operation: CollectiveOperation::Synchronize,
+                key: spellings.number("bar.warp.sync".into()),
+                members: self.source_at(instruction, 0, Type::B32)?,
+                destinations: [SINK; 2],
+                sources: [NONE; 3],
+            });
+        }
+        if has("cluster") {
+            // A cluster here is one block: arriving there is a barrier of the block, waiting for it is nothing.
+            return Ok(if has("wait") {
+                Action::Nothing
+            } else {
+                Action::Barrier {
+                    operation: BarrierOperation::Synchronize,
+                    id: Source::Immediate(16),
+                    count: None,
+                    destination: SINK,
+                    source: NONE,
+                }
+            });
+        }
+        let count = |index: usize| match instruction.operands.get(index) {
+            Some(operand) => self.source(operand, Type::U32).map(Some),
+            None => Ok(None),
+        };
+        if has("red") {
+            let operation = match instruction.modifiers.first_of(&["popc", "and", "or"]) {
+                Some("popc") => BarrierOperation::CountOnes,
+                Some("and") => BarrierOperation::And,
+                Some(_) => BarrierOperation::Or,
+                None => return Err("it names no reduction".into()),
+            };
+            // d, a {, b}, c
+            let last = instruction.operands.len().saturating_sub(1);
+            return Ok(Action::Barrier {
+                operation,
+                id: self.source_at(instruction, 1, Type::U32)?,
+                count: if last == 3 { count(2)? } else { None },
+                destination: self.destination_at(instruction, 0)?,
+                source: self.source_at(instruction, last, Type::Pred)?,
+            });
+        }
+        let operation = if has("arrive") { BarrierOperation::Arrive } else { BarrierOperation::Synchronize };
+        let id = match instruction.operands.first() {
+            Some(operand) => self.source(operand, Type::U32)?,
+            None => NONE,
+        };
+        Ok(Action::Barrier { operation, id, count: count(1)?, destination: SINK, source: NONE })
+    }
+
+    pub(super) fn collective(&self, instruction: &Instruction, spellings: &mut Spellings) -> Decode<Action> {
+        use Opcode::*;
+        let has = |word: &str| instruction.modifiers.has(word);
+        if !has("sync") {
+            return Err("only its .sync form is supported".into());
+        }
+        let key = spellings.number(spelling(instruction));
+        let destinations = self.destination_pair(instruction, 0)?;
+        let mut sources = [NONE; 3];
+        let (operation, values) = match instruction.opcode {
+            Shfl => {
+                let shuffle = match instruction.modifiers.first_of(&["up", "down", "bfly", "idx"]) {
+                    Some("up") => Shuffle::Up,
+                    Some("down") => Shuffle::Down,
+                    Some("bfly") => Shuffle::Butterfly,
+                    Some(_) => Shuffle::Index,
+                    None => return Err("it names no direction".into()),
+                };
+                (CollectiveOperation::Shuffle(shuffle), 3)
+            }
+            Vote => {
+                let operation = match instruction.modifiers.first_of(&["all", "any", "uni", "ballot"]) {
+                    Some("all") => CollectiveOperation::VoteAll,
+                    Some("any") => CollectiveOperation::VoteAny,
+                    Some("uni") => CollectiveOperation::VoteUniform,
+                    Some(_) => CollectiveOperation::Ballot,
+                    None => return Err("it names no vote".into()),
+                };
+                (operation, 1)
+            }
+            Match => {
+                let bits = last_type(instruction)?.bits();
+                let all = has("all");
+                (
+                    if all {
+                        CollectiveOperation::MatchAll(bits)
+                    } else {
+                        CollectiveOperation::MatchAny(bits)
+                    },
+                    1,
+                )
+            }
+            Redux => {
+                let signed = last_type(instruction)?.is_signed();
+                if last_type(instruction)?.is_float() {
+                    return Err("its type is not supported".into());
+                }
+                let reduction =
+                    match instruction.modifiers.first_of(&["add", "min", "max", "and", "or", "xor"]) {
+                        Some("add") => Reduction::Add,
+                        Some("min") if signed => Reduction::MinimumSigned,
+                        Some("min") => Reduction::MinimumUnsigned,
+                        Some("max") if signed => Reduction::MaximumSigned,
+                        Some("max") => Reduction::MaximumUnsigned,
+                        Some("and") => Reduction::And,
+                        Some("or") => Reduction::Or,
+                        Some(_) => Reduction::Xor,
+                        None => return Err("it names no reduction".into()),
+                    };
+                (CollectiveOperation::Reduce(reduction), 1)
+            }
+            _ => (CollectiveOperation::Elect, 0),
+        };
+        let value_type = if instruction.opcode == Vote {
+            Type::Pred
+        } else {
+            instruction.types.last().copied().unwrap_or(Type::B32)
+        };
+        for (index, source) in sources.iter_mut().enumerate().take(values) {
+            let ty = if index == 0 { value_type } else { Type::B32 };
+            *source = self.source_at(instruction, index + 1, ty)?;
+        }
+        let members = self.source_at(instruction, values + 1, Type::B32)?;
+        Ok(Action::Collective { operation, key, members, destinations, sources })
+    }
+}

@@ -1,0 +1,133 @@
+//! `cvt`, and the conversions of addresses.
+
+use oriole_hir::Instruction;
+use oriole_ptx::{Opcode, Space, Type};
+use rustc_apfloat::Round;
+
+use super::arithmetic::{mode, rounding};
+use super::operand::{kind, scalar_format};
+use super::{Decode, FunctionDecoder, NONE};
+use crate::memory::Place;
+use crate::step::{Action, Source};
+use crate::value::Operation;
+use crate::value::convert::Conversion;
+use crate::value::float::Mode;
+use crate::value::integer::{IntegerOperation, Kind};
+use crate::value::soft::{Eighth, Format};
+
+fn eighth(ty: Type) -> Option<Eighth> {
+    match ty {
+        Type::E4M3x2 => Some(Eighth::E4M3),
+        Type::E5M2x2 => Some(Eighth::E5M2),
+        _ => None,
+    }
+}
+
+impl FunctionDecoder<'_> {
+    pub(super) fn convert(&self, instruction: &Instruction) -> Decode<Action> {
+        let [to, from, ..] = instruction.types[..] else { return Err("it needs two types".into()) };
+        let has = |word| instruction.modifiers.has(word);
+        let mode = Mode { relu: has("relu"), ..mode(instruction) };
+        let finite = has("satfinite");
+        let integral = ["rni", "rzi", "rmi", "rpi"].iter().any(|word| has(word));
+        let round = rounding(instruction).unwrap_or(Round::NearestTiesToEven);
+        let conversion = if has("pack") {
+            Conversion::Pack { to: kind(to) }
+        } else if let Some(to) = eighth(to) {
+            match from {
+                Type::F32 => Conversion::PackEighths { to, relu: mode.relu },
+                Type::F16x2 => Conversion::HalvesToEighths { to, relu: mode.relu },
+                _ => return Err("this source type is not supported".into()),
+            }
+        } else {
+            match (to, from) {
+                (Type::F16x2, Type::F32) => Conversion::PackHalves { to: Format::F16, mode, finite },
+                (Type::BF16x2, Type::F32) => Conversion::PackHalves { to: Format::BF16, mode, finite },
+                (Type::F16x2, from) => {
+                    let from = eighth(from).ok_or("this source type is not supported")?;
+                    Conversion::EighthsToHalves { from, relu: mode.relu }
+                }
+                (Type::TF32, Type::F32) => Conversion::Tf32 { round, relu: mode.relu, finite },
+                _ => match (scalar_format(to), scalar_format(from)) {
+                    (Some(to), Some(from)) => Conversion::Floats { from, to, integral, mode, finite },
+                    (Some(to), None) if from.is_integer() => {
+                        Conversion::ToFloat { from: kind(from), to, mode }
+                    }
+                    (None, Some(from)) if to.is_integer() => Conversion::ToInteger {
+                        from,
+                        to: kind(to),
+                        round,
+                        flush: mode.flush && from == Format::F32,
+                    },
+                    (None, None) if !to.is_float() && !from.is_float() => {
+                        Conversion::Integers { from: kind(from), to: kind(to), saturate: mode.saturate }
+                    }
+                    _ => return Err("these types are not supported".into()),
+                },
+            }
+        };
+        let mut sources = [NONE; 4];
+        for index in 1..instruction.operands.len().min(4) {
+            let ty = if index == 3 { Type::B32 } else { from };
+            sources[index - 1] = self.source_at(instruction, index, ty)?;
+        }
+        Ok(Action::Compute {
+            operation: Operation::Convert(conversion),
+            destination: self.destination_at(instruction, 0)?,
+            sources,
+        })
+    }
+
+    pub(super) fn convert_address(&self, instruction: &Instruction) -> Decode<Action> {
+        let space = [instruction.space, instruction.second_space]
+            .into_iter()
+            .flatten()
+            .find(|space| *space != Space::Generic)
+            .ok_or("it names no space")?;
+        let window = self.place(space)?.window();
+        let ty = instruction.types.last().copied().unwrap_or(Type::U64);
+        let operation =
+            if instruction.modifiers.has("to") { IntegerOperation::Subtract } else { IntegerOperation::Add };
+        let source = self.source_at(instruction, 1, ty)?;
+        Ok(Action::Compute {
+            operation: Operation::Integer(operation, Kind { bits: ty.bits(), signed: false }),
+            destination: self.destination_at(instruction, 0)?,
+            sources: [source, Source::Immediate(window), NONE, NONE],
+        })
+    }
+
+    pub(super) fn is_space(&self, instruction: &Instruction) -> Decode<Action> {
+        let space = instruction.space.ok_or("it names no space")?;
+        Ok(Action::IsPlace {
+            place: self.place(space)?,
+            destination: self.destination_at(instruction, 0)?,
+            source: self.source_at(instruction, 1, Type::U64)?,
+        })
+    }
+
+    /// A cluster here is one block, so that rank 0 is the only one.
+    pub(super) fn cluster_address(&self, instruction: &Instruction) -> Decode<Action> {
+        let ty = instruction.types.last().copied().unwrap_or(Type::U64);
+        let source = match instruction.opcode {
+            Opcode::Mapa => self.source_at(instruction, 1, ty)?,
+            _ => NONE,
+        };
+        Ok(Action::Compute {
+            operation: Operation::Copy,
+            destination: self.destination_at(instruction, 0)?,
+            sources: [source, NONE, NONE, NONE],
+        })
+    }
+
+    fn place(&self, space: Space) -> Decode<Place> {
+        Ok(match space {
+            Space::Global => Place::Global,
+            Space::Shared | Space::SharedCluster => Place::Shared,
+            Space::Local => Place::Local,
+            Space::Constant => Place::Constant,
+            Space::KernelParameter if self.body.is_entry => Place::Parameter,
+            Space::KernelParameter | Space::FunctionParameter => Place::Local,
+            Space::Generic | Space::Register => return Err("it names no space of memory".into()),
+        })
+    }
+}

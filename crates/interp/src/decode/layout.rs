@@ -1,0 +1,258 @@
+//! Where everything lives: the module's variables, shared memory of a block, frames of functions, parameters.
+
+use std::collections::BTreeMap;
+
+use oriole_hir::{Body, VariableHome};
+use oriole_ptx::Space;
+
+use crate::launch::{Arg, Launch};
+use crate::memory::{Memory, Place, function_address, span};
+use crate::program::Program;
+
+/// Offset of the first shared variable: what lies below belongs to the system, and so no shared variable has
+/// address zero.
+pub const SHARED_START: u32 = 1024;
+
+/// The functions that a kernel reaches, itself first. Functions whose addresses stand in initializers are reached by
+/// anyone.
+pub fn reachable(program: &Program, entry: &str) -> Vec<String> {
+    let mut names = vec![entry.to_string()];
+    let add = |names: &mut Vec<String>, name: &str| {
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_string());
+        }
+    };
+    for variable in &program.variables {
+        for address in &variable.addresses {
+            if program.function(&address.symbol).is_some() {
+                add(&mut names, &address.symbol);
+            }
+        }
+    }
+    let mut next = 0;
+    while next < names.len() {
+        if let Some(function) = program.function(&names[next]) {
+            for reference in &function.body.functions {
+                add(&mut names, &reference.name);
+            }
+        }
+        next += 1;
+    }
+    names
+}
+
+/// Addresses of variables.
+pub struct Layout {
+    module: BTreeMap<String, (Place, u64)>,
+    /// Shared, global and constant variables of bodies, by function and variable.
+    local: BTreeMap<(usize, usize), (Place, u64)>,
+    /// Bytes of shared memory of a block.
+    pub shared_end: u32,
+}
+
+impl Layout {
+    /// Lays out what the functions reach and puts the initial values into memory.
+    pub fn new(
+        program: &Program,
+        functions: &[String],
+        dynamic: u32,
+        memory: &mut Memory,
+    ) -> Result<Layout, String> {
+        let mut layout = Layout { module: BTreeMap::new(), local: BTreeMap::new(), shared_end: SHARED_START };
+        for variable in &program.variables {
+            let size = usize::try_from(variable.size.max(variable.bytes.len() as u64))
+                .ok()
+                .filter(|size| *size <= 1 << 31)
+                .ok_or_else(|| format!("`{}` is too large", variable.name))?;
+            let mut bytes = variable.bytes.clone();
+            bytes.resize(size, 0);
+            let home = match variable.space {
+                Space::Global => (Place::Global, memory.add_region(bytes)),
+                Space::Constant => {
+                    let start = memory.constant.len().next_multiple_of(variable.align.max(1) as usize);
+                    memory.constant.resize(start, 0);
+                    memory.constant.extend(bytes);
+                    (Place::Constant, start as u64)
+                }
+                // Laid out below, and only where a reached body names it.
+                _ => continue,
+            };
+            layout.module.insert(variable.name.clone(), home);
+        }
+        layout.shared(program, functions, dynamic, memory)?;
+        layout.initial_addresses(program, functions, memory)?;
+        Ok(layout)
+    }
+
+    fn shared(
+        &mut self,
+        program: &Program,
+        functions: &[String],
+        dynamic: u32,
+        memory: &mut Memory,
+    ) -> Result<(), String> {
+        // Variables without a length share the start of dynamic memory.
+        let mut open = Vec::new();
+        let mut open_align = 16;
+        for (index, name) in functions.iter().enumerate() {
+            let Some(function) = program.function(name) else { continue };
+            for (number, variable) in function.body.variables.iter().enumerate() {
+                let size =
+                    u32::try_from(variable.size).map_err(|_| format!("`{}` is too large", variable.name))?;
+                let module = variable.home == VariableHome::Module;
+                match variable.space {
+                    Space::Shared | Space::SharedCluster => {}
+                    Space::Global if !module => {
+                        let address = memory.add_region(vec![0; size as usize]);
+                        self.local.insert((index, number), (Place::Global, address));
+                        continue;
+                    }
+                    Space::Constant if !module => {
+                        let start = memory.constant.len().next_multiple_of(16);
+                        memory.constant.resize(start + size as usize, 0);
+                        self.local.insert((index, number), (Place::Constant, start as u64));
+                        continue;
+                    }
+                    _ => continue,
+                }
+                if module && self.module.contains_key(&variable.name) {
+                    continue;
+                }
+                let address = if size == 0 {
+                    open.push((module, index, number, variable.name.clone()));
+                    open_align = open_align.max(variable.align);
+                    0
+                } else {
+                    let start = self.shared_end.next_multiple_of(variable.align.max(1));
+                    self.shared_end = start.checked_add(size).ok_or("too much shared memory")?;
+                    start
+                };
+                let home = (Place::Shared, u64::from(address));
+                if module {
+                    self.module.insert(variable.name.clone(), home);
+                } else {
+                    self.local.insert((index, number), home);
+                }
+            }
+        }
+        let start = self.shared_end.next_multiple_of(open_align);
+        for (module, index, number, name) in open {
+            let home = (Place::Shared, u64::from(start));
+            if module {
+                self.module.insert(name, home);
+            } else {
+                self.local.insert((index, number), home);
+            }
+        }
+        self.shared_end = start
+            .checked_add(dynamic)
+            .filter(|end| *end <= 1 << 24)
+            .ok_or("more shared memory than any chip has")?;
+        Ok(())
+    }
+
+    fn initial_addresses(
+        &self,
+        program: &Program,
+        functions: &[String],
+        memory: &mut Memory,
+    ) -> Result<(), String> {
+        for variable in &program.variables {
+            let Some((place, base)) = self.module.get(&variable.name).copied() else { continue };
+            for address in &variable.addresses {
+                let value = if let Some(index) = functions.iter().position(|name| *name == address.symbol) {
+                    function_address(index)
+                } else {
+                    let (place, value) = self
+                        .module
+                        .get(&address.symbol)
+                        .copied()
+                        .ok_or_else(|| format!("`{}` has no address at launch", address.symbol))?;
+                    if address.generic { value + place.window() } else { value }
+                };
+                let value = value.wrapping_add(address.addend as u64).to_le_bytes();
+                let size = address.size.min(8) as usize;
+                memory
+                    .segment(place, base)
+                    .and_then(|(segment, start)| span(segment, start + address.offset, size))
+                    .ok_or_else(|| format!("initializer of `{}` is longer than it", variable.name))?
+                    .copy_from_slice(&value[..size]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a variable is that is neither in a frame nor a kernel's parameter.
+    pub fn variable(&self, function: usize, number: usize, name: &str) -> Option<(Place, u64)> {
+        self.local.get(&(function, number)).or_else(|| self.module.get(name)).copied()
+    }
+}
+
+/// The local frame of a function: its `.local` variables, and the `.param` variables of itself and its calls.
+pub struct Frame {
+    /// Offset of each variable of the body that is in the frame.
+    pub offsets: Vec<Option<u32>>,
+    /// Bytes of a frame.
+    pub bytes: u32,
+}
+
+impl Frame {
+    /// Lays out the frame of a body.
+    pub fn new(body: &Body) -> Frame {
+        let mut bytes: u32 = 0;
+        let offsets = body
+            .variables
+            .iter()
+            .map(|variable| {
+                let of_call = variable.space == Space::FunctionParameter
+                    || (variable.space == Space::KernelParameter && variable.home == VariableHome::Body);
+                if variable.space != Space::Local && !of_call {
+                    return None;
+                }
+                let start = bytes.next_multiple_of(variable.align.clamp(1, 1 << 12));
+                bytes = start.saturating_add(u32::try_from(variable.size).unwrap_or(u32::MAX));
+                Some(start)
+            })
+            .collect();
+        Frame { offsets, bytes: bytes.min(u32::MAX - 4096).next_multiple_of(16) }
+    }
+}
+
+/// Puts the arguments of a launch into the parameter block and their buffers into memory.
+pub fn arguments(body: &Body, launch: &Launch, memory: &mut Memory) -> Result<Vec<Option<u64>>, String> {
+    if launch.args.len() != body.parameters.len() {
+        return Err(format!(
+            "kernel `{}` has {} parameters, the launch gives {} arguments",
+            launch.entry,
+            body.parameters.len(),
+            launch.args.len()
+        ));
+    }
+    let mut buffers = Vec::new();
+    for (index, (arg, parameter)) in launch.args.iter().zip(&body.parameters).enumerate() {
+        let (address, bytes) = match arg {
+            Arg::Buffer(bytes) => {
+                let address = memory.add_region(bytes.clone());
+                (Some(address), address.to_le_bytes().to_vec())
+            }
+            Arg::Alias(of) => {
+                let address = buffers.get(*of).copied().flatten().ok_or_else(|| {
+                    format!("argument {index} is an alias of argument {of}, which is no buffer before it")
+                })?;
+                (None, u64::to_le_bytes(address).to_vec())
+            }
+            Arg::Scalar(bytes) => (None, bytes.clone()),
+        };
+        buffers.push(address);
+        let size = parameter.size() as usize;
+        if bytes.len() != size {
+            return Err(format!("argument {index} has {} bytes, the parameter {size}", bytes.len()));
+        }
+        let start = parameter.offset as usize;
+        if memory.parameters.len() < start + size {
+            memory.parameters.resize(start + size, 0);
+        }
+        memory.parameters[start..start + size].copy_from_slice(&bytes);
+    }
+    Ok(buffers)
+}

@@ -1,0 +1,160 @@
+//! Loads, stores, atomics and copies.
+
+use oriole_hir::{Instruction, Operand};
+use oriole_ptx::{Opcode, Space, Type};
+use smallvec::SmallVec;
+
+use super::arithmetic::last_type;
+use super::operand::{format, kind};
+use super::{Decode, FunctionDecoder};
+use crate::step::{Action, AtomicOperation, Destination, Source};
+use crate::value::float::{FloatOperation, Mode};
+
+impl FunctionDecoder<'_> {
+    pub(super) fn load(&self, instruction: &Instruction) -> Decode<Action> {
+        let ty = last_type(instruction)?;
+        let destinations = self.destinations(self.operand(instruction, 0)?, ty)?;
+        Ok(Action::Load {
+            location: self.location(instruction, 1, instruction.space)?,
+            bytes: ty.bytes().min(8),
+            signed: ty.is_signed(),
+            destinations,
+        })
+    }
+
+    pub(super) fn store(&self, instruction: &Instruction) -> Decode<Action> {
+        let ty = last_type(instruction)?;
+        Ok(Action::Store {
+            location: self.location(instruction, 0, instruction.space)?,
+            bytes: ty.bytes().min(8),
+            sources: self.sources(self.operand(instruction, 1)?, ty)?,
+        })
+    }
+
+    /// The registers of a vector, or of a single element; an element of 128 bits counts as two.
+    fn destinations(&self, operand: &Operand, ty: Type) -> Decode<SmallVec<[Destination; 4]>> {
+        let elements = match operand {
+            Operand::Vector(elements) => elements.as_slice(),
+            single => std::slice::from_ref(single),
+        };
+        let mut all = SmallVec::new();
+        for element in elements {
+            match element {
+                Operand::Register(register) if ty == Type::B128 => {
+                    all.extend(self.wide_destination(*register))
+                }
+                Operand::Sink if ty == Type::B128 => all.extend([super::operand::SINK; 2]),
+                element => all.push(self.destination(element)?),
+            }
+        }
+        Ok(all)
+    }
+
+    /// The same for values.
+    fn sources(&self, operand: &Operand, ty: Type) -> Decode<SmallVec<[Source; 4]>> {
+        let elements = match operand {
+            Operand::Vector(elements) => elements.as_slice(),
+            single => std::slice::from_ref(single),
+        };
+        let mut all = SmallVec::new();
+        for element in elements {
+            match element {
+                Operand::Register(register) if ty == Type::B128 => {
+                    all.extend(self.wide_destination(*register).map(|half| Source::Register(half.slot)));
+                }
+                element => all.push(self.source(element, ty)?),
+            }
+        }
+        Ok(all)
+    }
+
+    pub(super) fn atomic(&self, instruction: &Instruction) -> Decode<Action> {
+        let ty = last_type(instruction)?;
+        let has = |word: &str| instruction.modifiers.has(word);
+        let float = |operation| {
+            let (format, packed) = format(ty).ok_or("its type is not supported")?;
+            // Atomics on global memory flush subnormal numbers of `f32`; those on shared memory keep them.
+            let flush = format == crate::value::soft::Format::F32 && instruction.space == Some(Space::Global);
+            Ok::<_, String>(AtomicOperation::Float(
+                operation,
+                format,
+                Mode { flush, ..Mode::default() },
+                packed,
+            ))
+        };
+        let operation = if has("cas") {
+            AtomicOperation::CompareAndSwap
+        } else if has("exch") {
+            AtomicOperation::Exchange
+        } else if has("add") {
+            if ty.is_float() { float(FloatOperation::Add)? } else { AtomicOperation::Add(kind(ty)) }
+        } else if has("min") {
+            if ty.is_float() { float(FloatOperation::Minimum)? } else { AtomicOperation::Minimum(kind(ty)) }
+        } else if has("max") {
+            if ty.is_float() { float(FloatOperation::Maximum)? } else { AtomicOperation::Maximum(kind(ty)) }
+        } else if has("and") {
+            AtomicOperation::And
+        } else if has("or") {
+            AtomicOperation::Or
+        } else if has("xor") {
+            AtomicOperation::Xor
+        } else if has("inc") {
+            AtomicOperation::Increment
+        } else if has("dec") {
+            AtomicOperation::Decrement
+        } else {
+            return Err("it names no operation".into());
+        };
+        let first = usize::from(instruction.opcode == Opcode::Atom);
+        let destinations =
+            if first == 1 { self.destinations(self.operand(instruction, 0)?, ty)? } else { SmallVec::new() };
+        let sources = self.sources(self.operand(instruction, first + 1)?, ty)?;
+        let replacements = if operation == AtomicOperation::CompareAndSwap {
+            self.sources(self.operand(instruction, first + 2)?, ty)?.into_iter().collect()
+        } else {
+            SmallVec::new()
+        };
+        if ty == Type::B128
+            && !matches!(operation, AtomicOperation::CompareAndSwap | AtomicOperation::Exchange)
+        {
+            return Err("its type is not supported".into());
+        }
+        Ok(Action::Atomic {
+            location: self.location(instruction, first, instruction.space)?,
+            operation,
+            bytes: ty.bytes().min(8),
+            destinations,
+            sources,
+            replacements,
+        })
+    }
+
+    /// `cp.async` of 4, 8 or 16 bytes: the copy is complete at once, so that waiting for it is nothing.
+    pub(super) fn copy(&self, instruction: &Instruction) -> Decode<Action> {
+        let has = |word: &str| instruction.modifiers.has(word);
+        if !has("async") || has("bulk") || has("reduce") || has("mbarrier") {
+            return Err("it is not supported".into());
+        }
+        if ["commit_group", "wait_group", "wait_all"].iter().any(|word| has(word)) {
+            return Ok(Action::Nothing);
+        }
+        let Source::Immediate(bytes @ (4 | 8 | 16)) = self.source_at(instruction, 2, Type::B32)? else {
+            return Err("its size is no constant of 4, 8 or 16".into());
+        };
+        let read = match instruction.operands.get(3) {
+            None => Source::Immediate(bytes),
+            Some(operand) => {
+                if self.register_type(operand) == Some(Type::Pred) {
+                    return Err("the form that ignores its source is not supported".into());
+                }
+                self.source(operand, Type::B32)?
+            }
+        };
+        Ok(Action::Copy {
+            to: self.location(instruction, 0, Some(Space::Shared))?,
+            from: self.location(instruction, 1, Some(Space::Global))?,
+            bytes: bytes as u32,
+            read,
+        })
+    }
+}

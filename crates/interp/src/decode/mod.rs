@@ -1,0 +1,232 @@
+//! From resolved bodies to steps: reachability, the layout of memory, and one step for each instruction.
+//!
+//! It is here so that names, types, modifiers and operand kinds are looked at once and not at every execution. No
+//! instruction is executed here.
+
+mod arithmetic;
+mod control;
+mod conversion;
+mod layout;
+mod memory;
+mod operand;
+
+use std::collections::BTreeMap;
+
+use oriole_hir::{Body, Instruction, Statement};
+use oriole_ptx::{Opcode, Type};
+
+use crate::launch::{Fault, FaultKind, Launch};
+use crate::memory::Memory;
+use crate::program::Program;
+use crate::step::{Action, Code, Formal, FunctionCode, Source, Step};
+
+pub use layout::SHARED_START;
+use layout::{Frame, Layout};
+
+/// A kernel with all that it reaches, and the memory it starts with.
+pub struct Decoded {
+    /// The steps.
+    pub code: Code,
+    /// Global and constant memory with the module's variables in place, and the parameter block.
+    pub memory: Memory,
+    /// Bytes of shared memory of a block, the part below [`SHARED_START`] included.
+    pub shared_bytes: u32,
+    /// Bytes of it that are dynamic.
+    pub dynamic_shared: u32,
+    /// Index of the kernel in `code.functions`.
+    pub entry: u32,
+    /// For each argument that is a buffer, its address.
+    pub buffers: Vec<Option<u64>>,
+}
+
+/// Decodes the kernel of a launch.
+pub fn decode(program: &Program, launch: &Launch) -> Result<Decoded, Fault> {
+    let bad = |message: String| Fault::new(FaultKind::BadLaunch, message);
+    let entry = program
+        .function(&launch.entry)
+        .filter(|function| function.body.is_entry)
+        .ok_or_else(|| bad(format!("the module has no kernel `{}`", launch.entry)))?;
+    let names = layout::reachable(program, &entry.name);
+    let mut memory = Memory::default();
+    let layout = Layout::new(program, &names, launch.shared_bytes, &mut memory).map_err(bad)?;
+    let buffers = layout::arguments(&entry.body, launch, &mut memory).map_err(bad)?;
+    let mut code = Code::default();
+    let mut spellings = Spellings::default();
+    for (index, name) in names.iter().enumerate() {
+        let Some(function) = program.function(name) else {
+            code.functions.push(external(program, name));
+            continue;
+        };
+        let start = code.steps.len() as u32;
+        let mut decoder = FunctionDecoder::new(&function.body, index, start, &layout, &names);
+        code.functions.push(decoder.summary(name.clone()).map_err(bad)?);
+        decoder.decode(&mut spellings, &mut code.steps);
+    }
+    Ok(Decoded {
+        code,
+        memory,
+        shared_bytes: layout.shared_end,
+        dynamic_shared: launch.shared_bytes,
+        entry: 0,
+        buffers,
+    })
+}
+
+/// A function that is only declared: its signature, from a body that names it.
+fn external(program: &Program, name: &str) -> FunctionCode {
+    let signature = program
+        .functions
+        .iter()
+        .flat_map(|function| &function.body.functions)
+        .find(|reference| reference.name == name)
+        .map(|reference| reference.signature.clone())
+        .unwrap_or_default();
+    let mut offset = 0;
+    let mut place = |parameters: &[oriole_hir::Parameter]| {
+        let mut formals = Vec::new();
+        for parameter in parameters {
+            let size = parameter.size() as u32;
+            formals.push(Formal::Frame(offset, size));
+            offset += size.next_multiple_of(16);
+        }
+        formals
+    };
+    let results = place(&signature.results);
+    let parameters = place(&signature.parameters);
+    FunctionCode {
+        name: name.to_string(),
+        start: None,
+        registers: 0,
+        frame_bytes: offset,
+        parameters,
+        results,
+    }
+}
+
+/// Numbers the spellings of collective instructions.
+#[derive(Default)]
+struct Spellings(BTreeMap<String, u32>);
+
+impl Spellings {
+    fn number(&mut self, spelling: String) -> u32 {
+        let next = self.0.len() as u32;
+        *self.0.entry(spelling).or_insert(next)
+    }
+}
+
+/// Decodes one function.
+struct FunctionDecoder<'a> {
+    body: &'a Body,
+    function: usize,
+    start: u32,
+    layout: &'a Layout,
+    /// Index in `Code::functions` of each function that the body names.
+    functions: Vec<u32>,
+    /// First slot of each register.
+    slots: Vec<u32>,
+    /// Slots of a frame, one to throw results into included.
+    slot_count: u32,
+    frame: Frame,
+    /// Step of each label.
+    labels: Vec<u32>,
+}
+
+/// What decoding an instruction gives: an action, or why there is none.
+type Decode<T> = Result<T, String>;
+
+impl<'a> FunctionDecoder<'a> {
+    fn new(body: &'a Body, function: usize, start: u32, layout: &'a Layout, names: &[String]) -> Self {
+        let mut slots = Vec::with_capacity(body.registers.len());
+        let mut slot_count = 1; // Slot 0 takes the results that nobody wants.
+        for register in &body.registers {
+            slots.push(slot_count);
+            slot_count += if register.ty == Type::B128 { 2 } else { 1 };
+        }
+        let functions = body
+            .functions
+            .iter()
+            .map(|reference| names.iter().position(|name| *name == reference.name).unwrap_or(0) as u32)
+            .collect();
+        let mut labels = vec![start; body.labels as usize];
+        let mut step = start;
+        for statement in &body.statements {
+            match statement {
+                Statement::Label(label) => labels[label.0 as usize] = step,
+                Statement::Instruction(_) => step += 1,
+                _ => {}
+            }
+        }
+        let frame = Frame::new(body);
+        FunctionDecoder { body, function, start, layout, functions, slots, slot_count, frame, labels }
+    }
+
+    /// What calls need to know.
+    fn summary(&self, name: String) -> Decode<FunctionCode> {
+        let (results, parameters) = if self.body.is_entry {
+            (Vec::new(), Vec::new())
+        } else {
+            (self.formals(&self.body.results, true)?, self.formals(&self.body.parameters, false)?)
+        };
+        Ok(FunctionCode {
+            name,
+            start: Some(self.start),
+            registers: self.slot_count,
+            frame_bytes: self.frame.bytes,
+            parameters,
+            results,
+        })
+    }
+
+    /// A step for each instruction, and a return behind the last.
+    fn decode(&mut self, spellings: &mut Spellings, steps: &mut Vec<Step>) {
+        let mut ordinal = 0;
+        for statement in &self.body.statements {
+            let Statement::Instruction(instruction) = statement else { continue };
+            let guard =
+                instruction.guard.map(|(register, negated)| (self.slots[register.0 as usize], negated));
+            let action = self.instruction(instruction, spellings).unwrap_or_else(|reason| {
+                Action::NotSupported(format!("{}: {reason}", spelling(instruction)))
+            });
+            steps.push(Step { ordinal, function: self.function as u32, guard, action });
+            ordinal += 1;
+        }
+        steps.push(Step { ordinal, function: self.function as u32, guard: None, action: Action::Return });
+    }
+
+    fn instruction(&self, instruction: &Instruction, spellings: &mut Spellings) -> Decode<Action> {
+        use Opcode::*;
+        match instruction.opcode {
+            Mov => self.move_value(instruction),
+            Ld | Ldu => self.load(instruction),
+            St => self.store(instruction),
+            Atom | Red => self.atomic(instruction),
+            Cp => self.copy(instruction),
+            Cvta => self.convert_address(instruction),
+            Isspacep => self.is_space(instruction),
+            Mapa | Getctarank => self.cluster_address(instruction),
+            Cvt => self.convert(instruction),
+            Bra | Brx | Call | Ret | Exit | Trap | Bar | Barrier | Activemask | Alloca | Stacksave
+            | Stackrestore => self.control(instruction, spellings),
+            Shfl | Vote | Match | Redux | Elect => self.collective(instruction, spellings),
+            Fence | Membar | Prefetch | Prefetchu | Nanosleep | Pmevent | Applypriority | Discard
+            | Griddepcontrol | Setmaxnreg | Brkpt => Ok(Action::Nothing),
+            _ => self.arithmetic(instruction),
+        }
+    }
+}
+
+/// The instruction word with all its suffixes, for messages and for telling collective instructions apart.
+fn spelling(instruction: &Instruction) -> String {
+    let mut text = instruction.opcode.name().to_string();
+    for modifier in instruction.modifiers.iter() {
+        text.push('.');
+        text.push_str(modifier.0);
+    }
+    for ty in &instruction.types {
+        text.push_str(&format!(".{ty:?}").to_lowercase());
+    }
+    text
+}
+
+/// No operand.
+const NONE: Source = Source::Immediate(0);

@@ -1,0 +1,211 @@
+//! Operands: where values come from and go to, memory operands, and the types that decide.
+
+use oriole_hir::{AddressBase, Immediate, Instruction, Operand, RegisterId, VariableHome, VariableId};
+use oriole_ptx::{Space, Type};
+use rustc_apfloat::Round;
+
+use super::{Decode, FunctionDecoder};
+use crate::memory::{Place, function_address};
+use crate::step::{Destination, Formal, Location, Source};
+use crate::value::integer::Kind;
+use crate::value::soft::{self, Format};
+
+/// The destination that nobody reads.
+pub const SINK: Destination = Destination { slot: 0, mask: u64::MAX };
+
+impl FunctionDecoder<'_> {
+    /// Operand number `index`.
+    pub fn operand<'i>(&self, instruction: &'i Instruction, index: usize) -> Decode<&'i Operand> {
+        instruction.operands.get(index).ok_or_else(|| format!("it has no operand {}", index + 1))
+    }
+
+    /// Operand number `index` as a value of a type.
+    pub fn source_at(&self, instruction: &Instruction, index: usize, ty: Type) -> Decode<Source> {
+        self.source(self.operand(instruction, index)?, ty)
+    }
+
+    /// An operand as a value of a type; the type decides what a literal means.
+    pub fn source(&self, operand: &Operand, ty: Type) -> Decode<Source> {
+        Ok(match operand {
+            Operand::Register(register) => Source::Register(self.slot(*register)),
+            Operand::NotRegister(register) => Source::NotPredicate(self.slot(*register)),
+            Operand::Immediate(immediate) => Source::Immediate(literal(*immediate, ty)),
+            Operand::VariableAddress(variable, offset) => self.variable_address(*variable, *offset)?,
+            Operand::Variable(variable) => self.variable_address(*variable, 0)?,
+            Operand::FunctionAddress(function) | Operand::Function(function) => {
+                Source::Immediate(function_address(self.functions[function.0 as usize] as usize))
+            }
+            Operand::Special(register) => Source::Special(*register),
+            Operand::Sink => Source::Immediate(0),
+            other => return Err(format!("operand {other:?} is no value")),
+        })
+    }
+
+    /// Operand number `index` as a register to write.
+    pub fn destination_at(&self, instruction: &Instruction, index: usize) -> Decode<Destination> {
+        self.destination(self.operand(instruction, index)?)
+    }
+
+    /// An operand as a register to write.
+    pub fn destination(&self, operand: &Operand) -> Decode<Destination> {
+        Ok(match operand {
+            Operand::Register(register) => self.register_destination(*register),
+            Operand::Sink => SINK,
+            other => return Err(format!("operand {other:?} cannot be written")),
+        })
+    }
+
+    /// Operand number `index` as one or two destinations (`d|p`).
+    pub fn destination_pair(&self, instruction: &Instruction, index: usize) -> Decode<[Destination; 2]> {
+        Ok(match self.operand(instruction, index)? {
+            Operand::Pair(first, second) => [self.destination(first)?, self.destination(second)?],
+            single => [self.destination(single)?, SINK],
+        })
+    }
+
+    /// A register as a destination.
+    pub fn register_destination(&self, register: RegisterId) -> Destination {
+        let bits = self.body.registers[register.0 as usize].ty.bits().min(64);
+        Destination { slot: self.slot(register), mask: u64::MAX >> (64 - bits) }
+    }
+
+    /// Declared type of a register operand.
+    pub fn register_type(&self, operand: &Operand) -> Option<Type> {
+        match operand {
+            Operand::Register(register) => Some(self.body.registers[register.0 as usize].ty),
+            _ => None,
+        }
+    }
+
+    /// The two 64-bit halves of a 128-bit register as destinations.
+    pub fn wide_destination(&self, register: RegisterId) -> [Destination; 2] {
+        let slot = self.slot(register);
+        [Destination { slot, mask: u64::MAX }, Destination { slot: slot + 1, mask: u64::MAX }]
+    }
+
+    /// First slot of a register.
+    pub fn slot(&self, register: RegisterId) -> u32 {
+        self.slots[register.0 as usize]
+    }
+
+    /// Address of a variable in its own space.
+    pub fn variable_address(&self, variable: VariableId, offset: i64) -> Decode<Source> {
+        let number = variable.0 as usize;
+        if let Some(start) = self.frame.offsets[number] {
+            return u32::try_from(i64::from(start) + offset)
+                .map(Source::Frame)
+                .map_err(|_| "an address before its frame".to_string());
+        }
+        let description = &self.body.variables[number];
+        let base = match description.home {
+            VariableHome::Parameter(index) => u64::from(self.body.parameters[index as usize].offset),
+            _ => {
+                self.layout
+                    .variable(self.function, number, &description.name)
+                    .ok_or_else(|| format!("variable `{}` has no address", description.name))?
+                    .1
+            }
+        };
+        Ok(Source::Immediate(base.wrapping_add(offset as u64)))
+    }
+
+    /// Operand number `index` as a memory operand of an instruction in a space.
+    pub fn location(
+        &self,
+        instruction: &Instruction,
+        index: usize,
+        space: Option<Space>,
+    ) -> Decode<Location> {
+        let Operand::Address(address) = self.operand(instruction, index)? else {
+            return Err("an operand is no address".into());
+        };
+        let mut place = match space {
+            Some(Space::Global) => Place::Global,
+            Some(Space::Shared | Space::SharedCluster) => Place::Shared,
+            Some(Space::Local) => Place::Local,
+            Some(Space::Constant) => Place::Constant,
+            Some(Space::KernelParameter) if self.body.is_entry => Place::Parameter,
+            Some(Space::KernelParameter | Space::FunctionParameter) => Place::Local,
+            Some(Space::Generic) | None => Place::Generic,
+            Some(Space::Register) => return Err("registers have no addresses".into()),
+        };
+        let (base, offset) = match &address.base {
+            AddressBase::Register(register) => (Source::Register(self.slot(*register)), address.offset),
+            AddressBase::Absolute => (Source::Immediate(0), address.offset),
+            AddressBase::Variable(variable) => {
+                // Variables of calls lie in the frame, also in a kernel.
+                if self.frame.offsets[variable.0 as usize].is_some() && place == Place::Parameter {
+                    place = Place::Local;
+                }
+                (self.variable_address(*variable, address.offset)?, 0)
+            }
+        };
+        Ok(Location { place, base, offset })
+    }
+
+    /// Where the parameters or return parameters of this function live.
+    pub fn formals(&self, parameters: &[oriole_hir::Parameter], results: bool) -> Decode<Vec<Formal>> {
+        (0..parameters.len())
+            .map(|index| {
+                let home = if results {
+                    VariableHome::Result(index as u32)
+                } else {
+                    VariableHome::Parameter(index as u32)
+                };
+                let number = self.body.variables.iter().position(|variable| variable.home == home);
+                let offset = number.and_then(|number| self.frame.offsets[number]);
+                offset
+                    .map(|offset| Formal::Frame(offset, parameters[index].size() as u32))
+                    .ok_or_else(|| format!("parameter {} of a function has no place", index + 1))
+            })
+            .collect()
+    }
+}
+
+/// The bits of a literal in a type.
+pub fn literal(immediate: Immediate, ty: Type) -> u64 {
+    let bits = ty.bits().min(64);
+    let mask = u64::MAX >> (64 - bits);
+    match immediate {
+        Immediate::Integer(value) => value as u64 & mask,
+        Immediate::F32(value) if bits == 64 && ty.is_float() => f64::from(f32::from_bits(value)).to_bits(),
+        Immediate::F32(value) => u64::from(value),
+        Immediate::F64(value) => match scalar_format(ty) {
+            Some(format) => soft::from_f64(format, f64::from_bits(value), Round::NearestTiesToEven),
+            None if bits == 32 => {
+                soft::from_f64(Format::F32, f64::from_bits(value), Round::NearestTiesToEven)
+            }
+            None => value,
+        },
+    }
+}
+
+/// The integer kind of a type.
+pub fn kind(ty: Type) -> Kind {
+    Kind { bits: ty.bits().min(64), signed: ty.is_signed() }
+}
+
+/// The kind of the halves of a packed type.
+pub fn half_kind(ty: Type) -> Kind {
+    Kind { bits: 16, signed: ty.is_signed() }
+}
+
+/// The arithmetic format of a scalar type.
+pub fn scalar_format(ty: Type) -> Option<Format> {
+    Some(match ty {
+        Type::F16 => Format::F16,
+        Type::BF16 => Format::BF16,
+        Type::F32 => Format::F32,
+        Type::F64 => Format::F64,
+        _ => return None,
+    })
+}
+
+/// The arithmetic format of a scalar or packed type, and whether it is packed.
+pub fn format(ty: Type) -> Option<(Format, bool)> {
+    match ty {
+        Type::F16x2 => Some((Format::F16, true)),
+        Type::BF16x2 => Some((Format::BF16, true)),
+        _ => scalar_format(ty).map(|format| (format, false)),
+    }
+}

@@ -1,0 +1,225 @@
+//! A lane: its registers, its stack of calls, its local memory and what it waits for.
+
+use oriole_ptx::SpecialRegister;
+
+use crate::launch::{Fault, FaultKind};
+use crate::step::{Destination, Source};
+
+/// Local address of the first frame: no local variable has address zero.
+pub const LOCAL_START: u32 = 16;
+/// Bytes of local memory that a lane may use.
+const LOCAL_LIMIT: u32 = 1 << 20;
+/// Calls that may be active at a time.
+const DEPTH_LIMIT: usize = 4096;
+
+/// What a lane waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// Nothing: it can execute its next step.
+    Ready,
+    /// The other lanes of a collective instruction: its spelling and its members.
+    Collective(u32, u32),
+    /// A barrier of the block.
+    Barrier(u32),
+    /// It has ended.
+    Exited,
+}
+
+/// Where a call came from.
+#[derive(Clone, Copy, Debug)]
+pub struct CallFrame {
+    /// The step of the call.
+    pub call: u32,
+    /// The function called.
+    pub callee: u32,
+    /// The caller's registers, frame and stack top.
+    base: usize,
+    frame: u32,
+    top: u32,
+}
+
+/// A lane.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    /// Next step.
+    pub pc: u32,
+    /// What it waits for.
+    pub state: State,
+    /// Thread index in the block.
+    pub thread: [u32; 3],
+    /// The carry flag.
+    pub carry: bool,
+    /// When it last executed or became ready, in steps of its warp.
+    pub last: u64,
+    /// Active calls.
+    pub calls: Vec<CallFrame>,
+    /// Local memory up to the stack top.
+    pub local: Vec<u8>,
+    registers: Vec<u64>,
+    base: usize,
+    frame: u32,
+}
+
+/// What special registers read.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings {
+    /// Blocks of the grid.
+    pub grid: [u32; 3],
+    /// Threads of the block.
+    pub block: [u32; 3],
+    /// This block.
+    pub block_index: [u32; 3],
+    /// This warp of the block.
+    pub warp: u32,
+    /// Steps executed so far by all warps: the clock.
+    pub clock: u64,
+    /// Bytes of shared memory of the block, and how many are dynamic.
+    pub shared: (u32, u32),
+}
+
+impl Lane {
+    /// A lane at the start of a kernel with this many register slots and bytes of frame.
+    pub fn new(pc: u32, thread: [u32; 3], registers: u32, frame_bytes: u32) -> Lane {
+        Lane {
+            pc,
+            state: State::Ready,
+            thread,
+            carry: false,
+            last: 0,
+            calls: Vec::new(),
+            local: vec![0; (LOCAL_START + frame_bytes) as usize],
+            registers: vec![0; registers as usize],
+            base: 0,
+            frame: LOCAL_START,
+        }
+    }
+
+    /// The value of a register slot.
+    #[inline]
+    pub fn register(&self, slot: u32) -> u64 {
+        self.registers[self.base + slot as usize]
+    }
+
+    /// Writes a result.
+    #[inline]
+    pub fn write(&mut self, destination: Destination, value: u64) {
+        self.registers[self.base + destination.slot as usize] = value & destination.mask;
+    }
+
+    /// The value of an operand.
+    #[inline]
+    pub fn read(&self, source: Source, lane: u32, around: &Surroundings) -> u64 {
+        match source {
+            Source::Register(slot) => self.register(slot),
+            Source::Immediate(value) => value,
+            Source::NotPredicate(slot) => self.register(slot) ^ 1,
+            Source::Frame(offset) => u64::from(self.frame + offset),
+            Source::Special(register) => self.special(register, lane, around),
+        }
+    }
+
+    /// Range of bytes of the current frame.
+    pub fn frame_range(&self, offset: u32, size: u32) -> std::ops::Range<usize> {
+        let start = (self.frame + offset) as usize;
+        start..start + size as usize
+    }
+
+    /// Opens a frame for a callee.
+    pub fn enter(
+        &mut self,
+        call: u32,
+        callee: u32,
+        (caller_registers, registers): (u32, u32),
+        frame_bytes: u32,
+    ) -> Result<(), Fault> {
+        let top = self.local.len() as u32;
+        let frame = top.next_multiple_of(16);
+        let end = frame.saturating_add(frame_bytes);
+        if end > LOCAL_LIMIT || self.calls.len() >= DEPTH_LIMIT {
+            return Err(Fault::new(FaultKind::StackOverflow, "calls nest too deep"));
+        }
+        self.calls.push(CallFrame { call, callee, base: self.base, frame: self.frame, top });
+        self.base += caller_registers as usize;
+        self.frame = frame;
+        self.local.resize(end as usize, 0);
+        self.registers.truncate(self.base);
+        self.registers.resize(self.base + registers as usize, 0);
+        Ok(())
+    }
+
+    /// Closes the current frame and returns what was known of the call; the caller's frame is current again, the
+    /// callee's bytes are still there until [`Lane::cut`].
+    pub fn leave(&mut self) -> Option<CallFrame> {
+        let call = self.calls.pop()?;
+        self.base = call.base;
+        self.frame = call.frame;
+        Some(call)
+    }
+
+    /// Gives the callee's local memory back.
+    pub fn cut(&mut self, call: &CallFrame) {
+        self.local.truncate(call.top as usize);
+    }
+
+    /// Takes local memory from the stack until the function returns.
+    pub fn allocate(&mut self, size: u64, align: u64) -> Result<u64, Fault> {
+        let start = (self.local.len() as u64).next_multiple_of(align);
+        let end = start.saturating_add(size);
+        if end > u64::from(LOCAL_LIMIT) {
+            return Err(Fault::new(FaultKind::StackOverflow, "local memory is used up"));
+        }
+        self.local.resize(end as usize, 0);
+        Ok(start)
+    }
+
+    /// Gives local memory back down to a stack top that was saved.
+    pub fn restore(&mut self, top: u64) {
+        if top >= u64::from(self.frame) && top <= self.local.len() as u64 {
+            self.local.truncate(top as usize);
+        }
+    }
+
+    fn special(&self, register: SpecialRegister, lane: u32, around: &Surroundings) -> u64 {
+        use SpecialRegister::*;
+        let mask = match register {
+            LanemaskEq => Some(1u64 << lane),
+            LanemaskLt => Some((1 << lane) - 1),
+            LanemaskLe => Some((2 << lane) - 1),
+            LanemaskGe => Some(u64::from(u32::MAX) << lane),
+            LanemaskGt => Some((u64::from(u32::MAX) << lane) << 1),
+            _ => None,
+        };
+        if let Some(mask) = mask {
+            return mask & u64::from(u32::MAX);
+        }
+        let threads = around.block.iter().product::<u32>();
+        let small = match register {
+            TidX => self.thread[0],
+            TidY => self.thread[1],
+            TidZ => self.thread[2],
+            NtidX => around.block[0],
+            NtidY => around.block[1],
+            NtidZ => around.block[2],
+            // A cluster here is one block.
+            CtaidX | ClusterIdX => around.block_index[0],
+            CtaidY | ClusterIdY => around.block_index[1],
+            CtaidZ | ClusterIdZ => around.block_index[2],
+            NctaidX | NclusterIdX => around.grid[0],
+            NctaidY | NclusterIdY => around.grid[1],
+            NctaidZ | NclusterIdZ => around.grid[2],
+            ClusterNctaidX | ClusterNctaidY | ClusterNctaidZ | ClusterNctarank | Nsmid => 1,
+            Laneid => lane,
+            Warpid => around.warp,
+            // As many warps as an SM holds.
+            Nwarpid => threads.div_ceil(32).max(64),
+            TotalSmemSize | AggrSmemSize => around.shared.0,
+            DynamicSmemSize => around.shared.1,
+            Clock | GlobaltimerLo => around.clock as u32,
+            ClockHi | GlobaltimerHi => (around.clock >> 32) as u32,
+            Clock64 | Globaltimer => return around.clock,
+            Gridid => return 1,
+            _ => 0,
+        };
+        u64::from(small)
+    }
+}

@@ -1,0 +1,114 @@
+//! What a caller gives and gets: a launch, and its outcome. Plain data.
+
+use std::fmt;
+
+/// A kernel launch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Launch {
+    /// Name of the kernel.
+    pub entry: String,
+    /// Blocks in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y, z.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared_bytes: u32,
+    /// Arguments in the order of the kernel's parameters.
+    pub args: Vec<Arg>,
+    /// Most instructions, counted per lane, that the launch may execute.
+    pub budget: u64,
+}
+
+impl Launch {
+    /// A launch of one block of one thread without arguments; budget: two thousand million lane instructions.
+    pub fn new(entry: impl Into<String>) -> Launch {
+        Launch {
+            entry: entry.into(),
+            grid: [1; 3],
+            block: [1; 3],
+            shared_bytes: 0,
+            args: Vec::new(),
+            budget: 2_000_000_000,
+        }
+    }
+}
+
+/// An argument of a kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Arg {
+    /// A buffer of global memory with these bytes; the kernel gets its address.
+    Buffer(Vec<u8>),
+    /// The bytes of the parameter itself.
+    Scalar(Vec<u8>),
+    /// The address of the buffer that is argument number N.
+    Alias(usize),
+}
+
+/// What a launch left behind.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// For each argument that is a buffer, its bytes afterwards.
+    pub buffers: Vec<Option<Vec<u8>>>,
+    /// Instructions executed, counted per lane; those whose guard was false do not count.
+    pub instructions: u64,
+    /// What the kernel printed, one string a call.
+    pub output: Vec<String>,
+    /// Why it stopped early; the buffers then hold what was written up to there.
+    pub error: Option<Fault>,
+}
+
+/// Why a launch stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FaultKind {
+    /// The launch does not fit the kernel: unknown name, wrong arguments, impossible shape.
+    BadLaunch,
+    /// The instruction has no meaning here yet.
+    NotSupported,
+    /// An access outside everything that exists.
+    OutOfBounds,
+    /// An access whose address is no multiple of its size.
+    Misaligned,
+    /// Every lane left waits for another.
+    Deadlock,
+    /// The budget is used up.
+    Budget,
+    /// `trap`, or a failed assertion of the program.
+    Trap,
+    /// Calls nest too deep, or local memory is used up.
+    StackOverflow,
+    /// The program breaks a rule of PTX, such as a lane outside its own member mask.
+    Illegal,
+}
+
+/// Why and where a launch stopped.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// Class of the fault.
+    pub kind: FaultKind,
+    /// What happened.
+    pub message: String,
+    /// Function, ordinal of the instruction among its instructions; `None` before anything ran.
+    pub place: Option<(String, u32)>,
+    /// Block and thread; `None` if it is no single thread's fault.
+    pub thread: Option<([u32; 3], [u32; 3])>,
+}
+
+impl Fault {
+    /// A fault that has no place yet.
+    pub fn new(kind: FaultKind, message: impl Into<String>) -> Fault {
+        Fault { kind, message: message.into(), place: None, thread: None }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.message)?;
+        if let Some((function, ordinal)) = &self.place {
+            write!(f, " at instruction {ordinal} of `{function}`")?;
+        }
+        if let Some((block, thread)) = &self.thread {
+            write!(f, ", block {block:?}, thread {thread:?}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,155 @@
+//! Memory of a launch: the generic address space, the buffers of global memory, the constant segment, parameters.
+//!
+//! Each buffer and each variable of the module has a window of its own in the address space, so that an access past
+//! its end meets nothing instead of a neighbour. Shared and local memory belong to blocks and lanes; only their
+//! windows are known here.
+
+use crate::launch::{Fault, FaultKind};
+
+/// log2 of the bytes of a window.
+const WINDOW_BITS: u32 = 32;
+/// Generic window of shared memory.
+const SHARED: u64 = 0x7e00;
+/// Generic window of local memory.
+const LOCAL: u64 = 0x7e01;
+/// Generic window of constant memory.
+const CONSTANT: u64 = 0x7e02;
+/// Generic window of kernel parameters.
+const PARAMETER: u64 = 0x7e03;
+/// Window of the first function address.
+const CODE: u64 = 0x7e04;
+/// Window of the first region of global memory.
+const GLOBAL: u64 = 0x7f00;
+/// Where a region starts in its window; not zero, so that the low word of a pointer is not either.
+const REGION_START: u64 = 0x0100_0000;
+/// Bytes between two function addresses.
+const FUNCTION_STRIDE: u64 = 0x100;
+
+/// A state space that an access names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Place {
+    Generic,
+    Global,
+    Shared,
+    Local,
+    Constant,
+    Parameter,
+}
+
+impl Place {
+    /// Generic address of offset 0 of the space.
+    pub fn window(self) -> u64 {
+        match self {
+            Place::Generic | Place::Global => 0,
+            Place::Shared => SHARED << WINDOW_BITS,
+            Place::Local => LOCAL << WINDOW_BITS,
+            Place::Constant => CONSTANT << WINDOW_BITS,
+            Place::Parameter => PARAMETER << WINDOW_BITS,
+        }
+    }
+
+    /// The space of a generic address, and the address in it.
+    #[inline]
+    pub fn of_generic(address: u64) -> (Place, u64) {
+        let offset = address & ((1 << WINDOW_BITS) - 1);
+        match address >> WINDOW_BITS {
+            SHARED => (Place::Shared, offset),
+            LOCAL => (Place::Local, offset),
+            CONSTANT => (Place::Constant, offset),
+            PARAMETER => (Place::Parameter, offset),
+            _ => (Place::Global, address),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Place::Generic => "generic",
+            Place::Global => "global",
+            Place::Shared => "shared",
+            Place::Local => "local",
+            Place::Constant => "constant",
+            Place::Parameter => "parameter",
+        }
+    }
+}
+
+/// The address of function number `index`.
+pub fn function_address(index: usize) -> u64 {
+    (CODE << WINDOW_BITS) + (index as u64 + 1) * FUNCTION_STRIDE
+}
+
+/// The function at an address.
+pub fn function_at(address: u64) -> Option<usize> {
+    let offset = address.checked_sub((CODE << WINDOW_BITS) + FUNCTION_STRIDE)?;
+    offset.is_multiple_of(FUNCTION_STRIDE).then_some((offset / FUNCTION_STRIDE) as usize)
+}
+
+/// The memory that all blocks see.
+#[derive(Default)]
+pub struct Memory {
+    regions: Vec<Option<Vec<u8>>>,
+    /// The constant segment.
+    pub constant: Vec<u8>,
+    /// The parameter block of the kernel.
+    pub parameters: Vec<u8>,
+}
+
+impl Memory {
+    /// Adds a region of global memory and returns its address.
+    pub fn add_region(&mut self, bytes: Vec<u8>) -> u64 {
+        self.regions.push(Some(bytes));
+        ((GLOBAL + self.regions.len() as u64 - 1) << WINDOW_BITS) + REGION_START
+    }
+
+    /// Takes a region out; `None` if no region starts there.
+    pub fn take_region(&mut self, address: u64) -> Option<Vec<u8>> {
+        if address & ((1 << WINDOW_BITS) - 1) != REGION_START {
+            return None;
+        }
+        let index = (address >> WINDOW_BITS).checked_sub(GLOBAL)?;
+        self.regions.get_mut(usize::try_from(index).ok()?)?.take()
+    }
+
+    /// The bytes of a space that is not a block's or lane's own, and the offset of an address in them.
+    #[inline]
+    pub fn segment(&mut self, place: Place, address: u64) -> Option<(&mut Vec<u8>, u64)> {
+        match place {
+            Place::Global => {
+                let index = (address >> WINDOW_BITS).checked_sub(GLOBAL)?;
+                let region = self.regions.get_mut(usize::try_from(index).ok()?)?.as_mut()?;
+                let offset = (address & ((1 << WINDOW_BITS) - 1)).checked_sub(REGION_START)?;
+                Some((region, offset))
+            }
+            Place::Constant => Some((&mut self.constant, address)),
+            Place::Parameter => Some((&mut self.parameters, address)),
+            Place::Generic | Place::Shared | Place::Local => None,
+        }
+    }
+}
+
+/// The part of a segment that an access of `length` bytes at `offset` touches.
+#[inline]
+pub fn span(segment: &mut [u8], offset: u64, length: usize) -> Option<&mut [u8]> {
+    let start = usize::try_from(offset).ok()?;
+    segment.get_mut(start..start.checked_add(length)?)
+}
+
+/// The fault of an access that meets nothing.
+pub fn out_of_bounds(place: Place, address: u64, length: usize, write: bool) -> Fault {
+    let verb = if write { "write" } else { "read" };
+    let name = place.name();
+    Fault::new(
+        FaultKind::OutOfBounds,
+        format!("{verb} of {length} bytes at {name} address {address:#x} is outside every object there"),
+    )
+}
+
+/// The fault of an access at an address that is no multiple of its size.
+pub fn misaligned(place: Place, address: u64, length: usize) -> Fault {
+    let name = place.name();
+    Fault::new(
+        FaultKind::Misaligned,
+        format!("{name} address {address:#x} is not a multiple of the access size of {length} bytes"),
+    )
+}

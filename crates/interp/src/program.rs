@@ -1,0 +1,61 @@
+//! The program that a launch runs: functions with resolved bodies, and the variables of the module.
+
+use oriole_hir::Body;
+use oriole_ptx::Space;
+
+/// A program.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Program {
+    /// Kernels and functions that have a body.
+    pub functions: Vec<Function>,
+    /// Variables of the module.
+    pub variables: Vec<ModuleVariable>,
+}
+
+/// A kernel or function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Function {
+    /// Name.
+    pub name: String,
+    /// Body.
+    pub body: Body,
+}
+
+/// A variable of the module.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ModuleVariable {
+    /// Name.
+    pub name: String,
+    /// Space: global, constant or shared.
+    pub space: Space,
+    /// Bytes; 0 for an `extern` array without a length.
+    pub size: u64,
+    /// Alignment in bytes.
+    pub align: u32,
+    /// First bytes; those that are missing are zero.
+    pub bytes: Vec<u8>,
+    /// Addresses to be put into the bytes.
+    pub addresses: Vec<InitialAddress>,
+}
+
+/// The address of a symbol in an initializer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InitialAddress {
+    /// Where in the variable.
+    pub offset: u64,
+    /// Bytes of the address.
+    pub size: u32,
+    /// Variable or function.
+    pub symbol: String,
+    /// Added to the address.
+    pub addend: i64,
+    /// `generic(symbol)`: the generic address instead of the one in its own space.
+    pub generic: bool,
+}
+
+impl Program {
+    /// The function of that name.
+    pub fn function(&self, name: &str) -> Option<&Function> {
+        self.functions.iter().find(|function| function.name == name)
+    }
+}

@@ -1,0 +1,390 @@
+//! The decoded form that is interpreted: opcodes, types and operands resolved once, so that execution only matches.
+
+use oriole_ptx::SpecialRegister;
+use smallvec::SmallVec;
+
+use crate::memory::Place;
+use crate::value::Operation;
+use crate::value::compare::{Combine, Comparison};
+use crate::value::float::Mode;
+use crate::value::integer::{Kind, Part};
+use crate::value::soft::Format;
+
+/// A decoded instruction.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Ordinal of the instruction among those of its function.
+    pub ordinal: u32,
+    /// Function it belongs to: index into [`Code::functions`].
+    pub function: u32,
+    /// Register that guards it, and whether it is negated.
+    pub guard: Option<(u32, bool)>,
+    /// What it does.
+    pub action: Action,
+}
+
+/// Where an operand comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum Source {
+    /// A register of the current frame.
+    Register(u32),
+    /// The complement of a predicate.
+    NotPredicate(u32),
+    /// A constant.
+    Immediate(u64),
+    /// Local address of this offset in the current frame.
+    Frame(u32),
+    /// A special register.
+    Special(SpecialRegister),
+}
+
+/// Where a result goes: a register of the current frame and the bits that it holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Destination {
+    /// Register of the current frame.
+    pub slot: u32,
+    /// The bits that the register holds.
+    pub mask: u64,
+}
+
+/// A memory operand.
+#[derive(Clone, Copy, Debug)]
+pub struct Location {
+    /// Space of the access.
+    pub place: Place,
+    /// Base address.
+    pub base: Source,
+    /// Offset in bytes.
+    pub offset: i64,
+}
+
+/// What an instruction does.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// Nothing that a deterministic, sequentially consistent machine could show: fences, prefetches, hints.
+    Nothing,
+    /// A pure operation.
+    Compute {
+        /// What is computed.
+        operation: Operation,
+        /// Result.
+        destination: Destination,
+        /// Operands; unused ones are zero.
+        sources: [Source; 4],
+    },
+    /// `setp`, and its complement.
+    Compare {
+        /// What is compared.
+        comparison: Comparison,
+        /// How the third operand enters.
+        combine: Combine,
+        /// On packed halves: two results instead of a result and its complement.
+        halves: bool,
+        /// The two predicates.
+        destinations: [Destination; 2],
+        /// Operands a, b and the predicate.
+        sources: [Source; 3],
+    },
+    /// `lop3.and`, `lop3.or`: a value, and a predicate from its being nonzero and a further one.
+    LogicPredicate {
+        /// Truth table.
+        table: u8,
+        /// `.and` or `.or`.
+        combine: Combine,
+        /// Value and predicate.
+        destinations: [Destination; 2],
+        /// Operands a, b, c and the predicate.
+        sources: [Source; 4],
+    },
+    /// Addition, subtraction or multiply-add with the carry flag.
+    Carry {
+        /// Operation.
+        operation: CarryOperation,
+        /// Width.
+        kind: Kind,
+        /// The flag enters.
+        read: bool,
+        /// The flag is written.
+        write: bool,
+        /// Result.
+        destination: Destination,
+        /// Operands.
+        sources: [Source; 3],
+    },
+    /// Several moves that read before they write.
+    Moves(Vec<(Destination, Source)>),
+    /// A value taken apart, the low part first.
+    Split {
+        /// Bits of each part.
+        bits: u32,
+        /// The parts.
+        destinations: SmallVec<[Destination; 4]>,
+        /// The value.
+        source: Source,
+    },
+    /// `isspacep`
+    IsPlace {
+        /// The space asked for.
+        place: Place,
+        /// Predicate.
+        destination: Destination,
+        /// Generic address.
+        source: Source,
+    },
+    /// `ld`
+    Load {
+        /// Where from.
+        location: Location,
+        /// Bytes of an element.
+        bytes: u32,
+        /// Elements are sign-extended.
+        signed: bool,
+        /// One register for each element.
+        destinations: SmallVec<[Destination; 4]>,
+    },
+    /// `st`
+    Store {
+        /// Where to.
+        location: Location,
+        /// Bytes of an element.
+        bytes: u32,
+        /// The elements.
+        sources: SmallVec<[Source; 4]>,
+    },
+    /// `atom` and `red`
+    Atomic {
+        /// Where.
+        location: Location,
+        /// What happens there.
+        operation: AtomicOperation,
+        /// Bytes of an element.
+        bytes: u32,
+        /// Old values; empty for `red`.
+        destinations: SmallVec<[Destination; 4]>,
+        /// Operands, one for each element; for `cas` the comparands.
+        sources: SmallVec<[Source; 4]>,
+        /// New values of `cas`.
+        replacements: SmallVec<[Source; 2]>,
+    },
+    /// A copy from memory to memory that is complete at once.
+    Copy {
+        /// Where to.
+        to: Location,
+        /// Where from.
+        from: Location,
+        /// Bytes written.
+        bytes: u32,
+        /// Bytes read; the rest is zero.
+        read: Source,
+    },
+    /// An instruction that lanes of a warp execute together.
+    Collective {
+        /// What it does.
+        operation: CollectiveOperation,
+        /// Number of its spelling: lanes meet only in instructions of one spelling.
+        key: u32,
+        /// The lanes that take part.
+        members: Source,
+        /// Results.
+        destinations: [Destination; 2],
+        /// Operands.
+        sources: [Source; 3],
+    },
+    /// `activemask`
+    ActiveMask(Destination),
+    /// `bar` and `barrier`
+    Barrier {
+        /// What it does.
+        operation: BarrierOperation,
+        /// Number of the barrier.
+        id: Source,
+        /// Threads that take part; all of the block if none is given.
+        count: Option<Source>,
+        /// Result of a reduction.
+        destination: Destination,
+        /// Operand of a reduction.
+        source: Source,
+    },
+    /// `bra`
+    Branch(u32),
+    /// `brx.idx`
+    BranchTable {
+        /// Index into the targets.
+        index: Source,
+        /// Targets.
+        targets: Vec<u32>,
+    },
+    /// `call`
+    Call {
+        /// Whom.
+        target: CallTarget,
+        /// Arguments.
+        arguments: Vec<Argument>,
+        /// Results.
+        results: Vec<CallResult>,
+    },
+    /// `ret`
+    Return,
+    /// `exit`
+    Exit,
+    /// `trap`
+    Trap,
+    /// `alloca`
+    Allocate {
+        /// Local address.
+        destination: Destination,
+        /// Bytes.
+        size: Source,
+        /// Alignment in bytes.
+        align: u64,
+    },
+    /// `stacksave`
+    StackSave(Destination),
+    /// `stackrestore`
+    StackRestore(Source),
+    /// An instruction without a meaning here, as written.
+    NotSupported(String),
+}
+
+/// Which operation uses the carry flag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum CarryOperation {
+    Add,
+    Subtract,
+    MultiplyAdd(Part),
+}
+
+/// What an atomic does to an element.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[allow(missing_docs)]
+pub enum AtomicOperation {
+    Add(Kind),
+    Minimum(Kind),
+    Maximum(Kind),
+    And,
+    Or,
+    Xor,
+    Exchange,
+    CompareAndSwap,
+    /// Up to a limit, then zero.
+    Increment,
+    /// Down to zero, then the limit.
+    Decrement,
+    /// Sum, minimum or maximum of floats; `true`: of packed halves.
+    Float(crate::value::float::FloatOperation, Format, Mode, bool),
+}
+
+/// What lanes of a warp do together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum CollectiveOperation {
+    Shuffle(Shuffle),
+    VoteAll,
+    VoteAny,
+    VoteUniform,
+    Ballot,
+    MatchAny(u32),
+    MatchAll(u32),
+    Reduce(Reduction),
+    /// `bar.warp.sync`
+    Synchronize,
+    Elect,
+}
+
+/// Where a shuffle reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Shuffle {
+    Up,
+    Down,
+    Butterfly,
+    Index,
+}
+
+/// What `redux` computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Reduction {
+    Add,
+    MinimumSigned,
+    MaximumSigned,
+    MinimumUnsigned,
+    MaximumUnsigned,
+    And,
+    Or,
+    Xor,
+}
+
+/// What a barrier instruction does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum BarrierOperation {
+    Synchronize,
+    Arrive,
+    CountOnes,
+    And,
+    Or,
+}
+
+/// Whom a call calls.
+#[derive(Clone, Copy, Debug)]
+pub enum CallTarget {
+    /// Function with this index.
+    Function(u32),
+    /// The function at an address.
+    Address(Source),
+}
+
+/// An argument of a call.
+#[derive(Clone, Copy, Debug)]
+pub enum Argument {
+    /// Bytes in the caller's frame: offset and size.
+    Frame(u32, u32),
+    /// A value.
+    Value(Source),
+}
+
+/// Where a result of a call goes.
+#[derive(Clone, Copy, Debug)]
+pub enum CallResult {
+    /// Bytes in the caller's frame: offset and size.
+    Frame(u32, u32),
+    /// A register.
+    Register(Destination),
+}
+
+/// Where a parameter or return parameter of a function lives.
+#[derive(Clone, Copy, Debug)]
+pub enum Formal {
+    /// Bytes in its frame: offset and size.
+    Frame(u32, u32),
+    /// A register, and its bytes.
+    Register(Destination, u32),
+}
+
+/// A decoded function.
+#[derive(Clone, Debug)]
+pub struct FunctionCode {
+    /// Its name.
+    pub name: String,
+    /// First step; `None` for a function that the module only declares.
+    pub start: Option<u32>,
+    /// Register slots of a frame.
+    pub registers: u32,
+    /// Bytes of local memory of a frame.
+    pub frame_bytes: u32,
+    /// Parameters.
+    pub parameters: Vec<Formal>,
+    /// Return parameters.
+    pub results: Vec<Formal>,
+}
+
+/// Everything decoded that a kernel can reach.
+#[derive(Clone, Debug, Default)]
+pub struct Code {
+    /// Steps of all functions.
+    pub steps: Vec<Step>,
+    /// Functions; calls and function addresses go by their index.
+    pub functions: Vec<FunctionCode>,
+}

@@ -1,0 +1,113 @@
+//! Comparisons of `setp`, `set` and `vset`.
+
+use std::cmp::Ordering;
+
+use super::integer::Kind;
+use super::soft::{self, Format};
+
+/// Which relation a comparison asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Order {
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    /// Both are numbers.
+    Number,
+    /// At least one is not a number.
+    NotANumber,
+}
+
+/// How a comparison is combined with a further predicate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Combine {
+    None,
+    And,
+    Or,
+    Xor,
+}
+
+impl Combine {
+    /// The combined truth.
+    pub fn apply(self, holds: bool, other: bool) -> bool {
+        match self {
+            Combine::None => holds,
+            Combine::And => holds & other,
+            Combine::Or => holds | other,
+            Combine::Xor => holds ^ other,
+        }
+    }
+}
+
+/// What is compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Comparison {
+    /// Integers or plain bits.
+    Integer(Order, Kind),
+    /// Floats; the first flag: unordered operands satisfy it; the second: subnormal operands count as zero.
+    Float(Order, Format, bool, bool),
+}
+
+impl Comparison {
+    /// Whether a and b are so related.
+    #[inline]
+    pub fn holds(self, a: u64, b: u64) -> bool {
+        match self {
+            Comparison::Integer(order, kind) => {
+                Comparison::integers(order, kind.extend(a).cmp(&kind.extend(b)))
+            }
+            Comparison::Float(order, format, unordered, flush) => {
+                let value = |bits: u64| {
+                    let bits = bits & format.mask();
+                    soft::to_f64(format, if flush { soft::flush(format, bits) } else { bits })
+                };
+                let ordering = value(a).partial_cmp(&value(b));
+                match (order, ordering) {
+                    (Order::Number, ordering) => ordering.is_some(),
+                    (Order::NotANumber, ordering) => ordering.is_none(),
+                    (order, Some(ordering)) => Comparison::integers(order, ordering),
+                    (_, None) => unordered,
+                }
+            }
+        }
+    }
+
+    /// Whether an ordering satisfies the relation.
+    pub fn integers(order: Order, ordering: Ordering) -> bool {
+        match order {
+            Order::Equal => ordering.is_eq(),
+            Order::NotEqual => ordering.is_ne(),
+            Order::Less => ordering.is_lt(),
+            Order::LessEqual => ordering.is_le(),
+            Order::Greater => ordering.is_gt(),
+            Order::GreaterEqual => ordering.is_ge(),
+            Order::Number => true,
+            Order::NotANumber => false,
+        }
+    }
+
+    /// The relation spelled so, and whether unordered operands satisfy it.
+    pub fn parse(word: &str) -> Option<(Order, bool)> {
+        Some(match word {
+            "eq" => (Order::Equal, false),
+            "ne" => (Order::NotEqual, false),
+            "lt" | "lo" => (Order::Less, false),
+            "le" | "ls" => (Order::LessEqual, false),
+            "gt" | "hi" => (Order::Greater, false),
+            "ge" | "hs" => (Order::GreaterEqual, false),
+            "equ" => (Order::Equal, true),
+            "neu" => (Order::NotEqual, true),
+            "ltu" => (Order::Less, true),
+            "leu" => (Order::LessEqual, true),
+            "gtu" => (Order::Greater, true),
+            "geu" => (Order::GreaterEqual, true),
+            "num" => (Order::Number, false),
+            "nan" => (Order::NotANumber, true),
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,149 @@
+//! `cvt` in all its combinations.
+
+use rustc_apfloat::Round;
+
+use super::float::{self, Mode};
+use super::integer::Kind;
+use super::soft::{self, Eighth, Format};
+
+/// A conversion.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[allow(missing_docs)]
+pub enum Conversion {
+    /// Between integers; the flag: saturate.
+    Integers { from: Kind, to: Kind, saturate: bool },
+    /// An integer becomes a float.
+    ToFloat { from: Kind, to: Format, mode: Mode },
+    /// A float becomes an integer.
+    ToInteger { from: Format, to: Kind, round: Round, flush: bool },
+    /// Between floats; `integral`: the value is first rounded to an integer.
+    Floats { from: Format, to: Format, integral: bool, mode: Mode, finite: bool },
+    /// Two `f32` (the first into the upper half) become packed halves.
+    PackHalves { to: Format, mode: Mode, finite: bool },
+    /// Two `f32` become packed eighths.
+    PackEighths { to: Eighth, relu: bool },
+    /// Packed halves become packed eighths.
+    HalvesToEighths { to: Eighth, relu: bool },
+    /// Packed eighths become packed halves.
+    EighthsToHalves { from: Eighth, relu: bool },
+    /// `f32` becomes `tf32`: `f32` with a fraction of ten bits.
+    Tf32 { round: Round, relu: bool, finite: bool },
+    /// `cvt.pack`: a and b, saturated to this width, below the low bits of c.
+    Pack { to: Kind },
+}
+
+/// Computes the conversion.
+#[inline]
+pub fn evaluate(conversion: &Conversion, a: u64, b: u64, c: u64) -> u64 {
+    match *conversion {
+        Conversion::Integers { from, to, saturate } => {
+            let value = from.extend(a);
+            (if saturate { to.clamp(value) } else { to.extend(value as u64) }) as u64
+        }
+        Conversion::ToFloat { from, to, mode } => {
+            let value = from.extend(a);
+            let result = match (to, mode.round) {
+                (Format::F32, Round::NearestTiesToEven) => u64::from((value as f32).to_bits()),
+                (Format::F64, Round::NearestTiesToEven) => (value as f64).to_bits(),
+                _ => soft::from_integer(to, value, mode.round),
+            };
+            float::finish(to, mode, result)
+        }
+        Conversion::ToInteger { from, to, round, flush } => {
+            let value = a & from.mask();
+            let value = if flush { soft::flush(from, value) } else { value };
+            if from.is_nan(value) {
+                // A 64-bit integer from NaN is the value with the top bit alone; so are 32 bits from a double.
+                // Every other NaN becomes zero.
+                return nan_as_integer(from, to);
+            }
+            let integer = match round {
+                Round::TowardZero => soft::to_f64(from, value) as i128,
+                _ => soft::to_integer(from, value, round),
+            };
+            to.clamp(integer) as u64
+        }
+        Conversion::Floats { from, to, integral, mode, finite } => {
+            let value = a & from.mask();
+            // `.ftz` speaks of `f32` alone, on whichever side it stands.
+            let value = if mode.flush && from == Format::F32 { soft::flush(from, value) } else { value };
+            let mode = Mode { flush: mode.flush && to == Format::F32, ..mode };
+            if from == to && !from.is_nan(value) {
+                let value = if integral { soft::round_to_integral(from, value, mode.round) } else { value };
+                return float::finish(to, mode, value);
+            }
+            narrow(to, soft::to_f64(from, value), mode, finite)
+        }
+        Conversion::PackHalves { to, mode, finite } => {
+            let half = |value: u64| {
+                let value = value & 0xffff_ffff;
+                narrow(to, soft::to_f64(Format::F32, value), mode, finite)
+            };
+            half(a) << 16 | half(b)
+        }
+        Conversion::PackEighths { to, relu } => {
+            let eighth = |value: u64| narrow_eighth(to, f64::from(f32::from_bits(value as u32)), relu);
+            eighth(a) << 8 | eighth(b)
+        }
+        Conversion::HalvesToEighths { to, relu } => {
+            let eighth = |value: u64| narrow_eighth(to, soft::to_f64(Format::F16, value & 0xffff), relu);
+            eighth(a >> 16) << 8 | eighth(a)
+        }
+        Conversion::EighthsToHalves { from, relu } => {
+            let mode = Mode { relu, ..Mode::default() };
+            let half = |value: u64| narrow(Format::F16, soft::from_eighth(from, value), mode, false);
+            half(a >> 8) << 16 | half(a)
+        }
+        Conversion::Tf32 { round, relu, finite } => tf32(a & 0xffff_ffff, round, relu, finite),
+        Conversion::Pack { to } => {
+            let part = |value: u64| {
+                let value = Kind { bits: 32, signed: true }.extend(value);
+                to.clamp(value) as u64 & to.mask()
+            };
+            let pair = part(a) << to.bits | part(b);
+            (c << (2 * to.bits) | pair) & 0xffff_ffff
+        }
+    }
+}
+
+fn nan_as_integer(from: Format, to: Kind) -> u64 {
+    if to.bits == 64 || (from == Format::F64 && to.bits == 32) {
+        return 1 << (to.bits - 1);
+    }
+    0
+}
+
+/// To a narrower or wider float.
+fn narrow(to: Format, value: f64, mode: Mode, finite: bool) -> u64 {
+    let result = soft::from_f64(to, value, mode.round);
+    // `satfinite` holds what is too large, infinities included, at the largest number.
+    let result = if finite && to.is_infinite(result) { result - 1 } else { result };
+    float::finish(to, mode, result)
+}
+
+fn narrow_eighth(to: Eighth, value: f64, relu: bool) -> u64 {
+    let result = soft::to_eighth(to, value, Round::NearestTiesToEven);
+    if relu && result & 0x80 != 0 { 0 } else { result }
+}
+
+fn tf32(value: u64, round: Round, relu: bool, finite: bool) -> u64 {
+    const DROPPED: u64 = (1 << 13) - 1;
+    let format = Format::F32;
+    if format.is_nan(value) {
+        return format.canonical_nan();
+    }
+    if relu && value & format.sign() != 0 {
+        return 0;
+    }
+    let result = match round {
+        _ if format.is_infinite(value) => value,
+        Round::TowardZero => value & !DROPPED,
+        Round::NearestTiesToAway => (value + (1 << 12)) & !DROPPED,
+        // Just below half, plus the last kept bit: a tie goes to the even neighbour.
+        _ => (value + (DROPPED >> 1) + (value >> 13 & 1)) & !DROPPED,
+    };
+    if finite && format.is_infinite(result) {
+        return result - (1 << 13);
+    }
+    result
+}

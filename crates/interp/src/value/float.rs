@@ -1,0 +1,230 @@
+//! Floating arithmetic with PTX's rounding, flushing, saturation and NaN rules.
+
+use rustc_apfloat::Round;
+
+use super::soft::{self, Format};
+
+/// A floating operation that has one right result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum FloatOperation {
+    Add,
+    Subtract,
+    Multiply,
+    MultiplyAdd,
+    Divide,
+    Reciprocal,
+    SquareRoot,
+    Minimum,
+    Maximum,
+    Absolute,
+    Negate,
+    /// The magnitude of b with the sign of a.
+    CopySign,
+}
+
+/// Modifiers of a floating operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mode {
+    /// Rounding direction.
+    pub round: Round,
+    /// Subnormal operands and results count as zero.
+    pub flush: bool,
+    /// The result is held in 0 to 1.
+    pub saturate: bool,
+    /// Negative results become zero.
+    pub relu: bool,
+    /// Minimum and maximum give NaN if an operand is NaN.
+    pub propagate_nan: bool,
+    /// Minimum and maximum of magnitudes, with the product of the signs.
+    pub xorsign: bool,
+}
+
+impl Default for Mode {
+    fn default() -> Mode {
+        Mode {
+            round: Round::NearestTiesToEven,
+            flush: false,
+            saturate: false,
+            relu: false,
+            propagate_nan: false,
+            xorsign: false,
+        }
+    }
+}
+
+/// Computes the operation on bits of the format.
+#[inline]
+pub fn evaluate(operation: FloatOperation, format: Format, mode: Mode, a: u64, b: u64, c: u64) -> u64 {
+    let mask = format.mask();
+    let prepare = |value: u64| if mode.flush { soft::flush(format, value & mask) } else { value & mask };
+    let (a, b, c) = (prepare(a), prepare(b), prepare(c));
+    let result = match operation {
+        // Sign operations are moves of bits: they neither round nor make a NaN canonical.
+        FloatOperation::Absolute => return a & !format.sign(),
+        FloatOperation::Negate => return a ^ format.sign(),
+        FloatOperation::CopySign => return b & !format.sign() | a & format.sign(),
+        FloatOperation::Minimum | FloatOperation::Maximum => {
+            extreme(operation == FloatOperation::Maximum, format, mode, a, b)
+        }
+        _ => arithmetic(operation, format, mode.round, a, b, c),
+    };
+    finish(format, mode, result)
+}
+
+/// Flushes, saturates and clamps a result.
+pub fn finish(format: Format, mode: Mode, result: u64) -> u64 {
+    if format.is_nan(result) {
+        return if mode.saturate {
+            0
+        } else if format == Format::F64 {
+            result
+        } else {
+            format.canonical_nan()
+        };
+    }
+    let result = if mode.flush { soft::flush(format, result) } else { result };
+    let negative = result & format.sign() != 0;
+    if (mode.saturate || mode.relu) && negative {
+        return 0;
+    }
+    // Magnitudes compare as their bits do.
+    if mode.saturate { result.min(format.one()) } else { result }
+}
+
+#[inline]
+fn arithmetic(operation: FloatOperation, format: Format, round: Round, a: u64, b: u64, c: u64) -> u64 {
+    if round == Round::NearestTiesToEven {
+        match format {
+            Format::F32 => return native_f32(operation, a, b, c),
+            Format::F64 => return native_f64(operation, a, b, c),
+            _ => {}
+        }
+    }
+    if let Some(nan) = first_nan(format, operation, a, b, c) {
+        return nan;
+    }
+    match operation {
+        FloatOperation::Add => soft::add(format, a, b, round),
+        FloatOperation::Subtract => soft::add(format, a, b ^ format.sign(), round),
+        FloatOperation::Multiply => soft::multiply(format, a, b, round),
+        FloatOperation::MultiplyAdd => soft::multiply_add(format, a, b, c, round),
+        FloatOperation::Divide => soft::divide(format, a, b, round),
+        FloatOperation::Reciprocal => soft::divide(format, format.one(), a, round),
+        FloatOperation::SquareRoot if !format.is_zero(a) && a & format.sign() != 0 => format.canonical_nan(),
+        FloatOperation::SquareRoot => soft::square_root(format, a, round),
+        _ => unreachable!("{operation:?} does not round"),
+    }
+}
+
+/// The NaN that an operation with a NaN operand gives: the first one, made quiet.
+fn first_nan(format: Format, operation: FloatOperation, a: u64, b: u64, c: u64) -> Option<u64> {
+    let operands = [a, b, c];
+    let count = match operation {
+        FloatOperation::MultiplyAdd => 3,
+        FloatOperation::Reciprocal | FloatOperation::SquareRoot => 1,
+        _ => 2,
+    };
+    let quiet = 1 << (format.fraction_bits() - 1);
+    operands[..count].iter().copied().find(|&value| format.is_nan(value)).map(|value| value | quiet)
+}
+
+#[inline]
+fn native_f32(operation: FloatOperation, a: u64, b: u64, c: u64) -> u64 {
+    let [x, y, z] = [a, b, c].map(|value| f32::from_bits(value as u32));
+    let result = match operation {
+        FloatOperation::Add => x + y,
+        FloatOperation::Subtract => x - y,
+        FloatOperation::Multiply => x * y,
+        FloatOperation::MultiplyAdd => x.mul_add(y, z),
+        FloatOperation::Divide => x / y,
+        FloatOperation::Reciprocal => 1.0 / x,
+        FloatOperation::SquareRoot => x.sqrt(),
+        _ => unreachable!("{operation:?} does not round"),
+    };
+    u64::from(result.to_bits())
+}
+
+#[inline]
+fn native_f64(operation: FloatOperation, a: u64, b: u64, c: u64) -> u64 {
+    let [x, y, z] = [a, b, c].map(f64::from_bits);
+    let result = match operation {
+        FloatOperation::Add => x + y,
+        FloatOperation::Subtract => x - y,
+        FloatOperation::Multiply => x * y,
+        FloatOperation::MultiplyAdd => x.mul_add(y, z),
+        FloatOperation::Divide => x / y,
+        FloatOperation::Reciprocal => 1.0 / x,
+        FloatOperation::SquareRoot => x.sqrt(),
+        _ => unreachable!("{operation:?} does not round"),
+    };
+    if result.is_nan() {
+        // Hosts differ in which NaN they give; the rule here does not.
+        return first_nan(Format::F64, operation, a, b, c).unwrap_or(Format::F64.canonical_nan());
+    }
+    result.to_bits()
+}
+
+fn extreme(maximum: bool, format: Format, mode: Mode, a: u64, b: u64) -> u64 {
+    let (nan_a, nan_b) = (format.is_nan(a), format.is_nan(b));
+    if (nan_a && nan_b) || (mode.propagate_nan && (nan_a || nan_b)) {
+        return format.canonical_nan();
+    }
+    let sign = (a ^ b) & format.sign();
+    let (a, b) = if mode.xorsign { (a & !format.sign(), b & !format.sign()) } else { (a, b) };
+    let picked = if nan_a {
+        b
+    } else if nan_b {
+        a
+    } else {
+        // As ordered integers, so that -0 lies below +0.
+        let order = |value: u64| {
+            let magnitude = (value & !format.sign()) as i64;
+            if value & format.sign() != 0 { -1 - magnitude } else { magnitude }
+        };
+        if (order(a) >= order(b)) == maximum { a } else { b }
+    };
+    if mode.xorsign { picked | sign } else { picked }
+}
+
+/// What `testp` asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Property {
+    Finite,
+    Infinite,
+    Number,
+    NotANumber,
+    Normal,
+    Subnormal,
+}
+
+impl Property {
+    /// The property spelled so.
+    pub fn parse(word: &str) -> Option<Property> {
+        Some(match word {
+            "finite" => Property::Finite,
+            "infinite" => Property::Infinite,
+            "number" => Property::Number,
+            "notanumber" => Property::NotANumber,
+            "normal" => Property::Normal,
+            "subnormal" => Property::Subnormal,
+            _ => return None,
+        })
+    }
+
+    /// Whether the value has it.
+    pub fn holds(self, format: Format, value: u64) -> bool {
+        let value = value & format.mask();
+        let nan = format.is_nan(value);
+        let infinite = format.is_infinite(value);
+        match self {
+            Property::Finite => !nan && !infinite,
+            Property::Infinite => infinite,
+            Property::Number => !nan,
+            Property::NotANumber => nan,
+            Property::Normal => !nan && !infinite && !format.is_zero(value) && !format.is_subnormal(value),
+            Property::Subnormal => format.is_subnormal(value),
+        }
+    }
+}

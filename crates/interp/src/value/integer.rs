@@ -1,0 +1,360 @@
+//! Integer arithmetic, bit fields, shifts, permutations and dot products.
+
+/// Width and signedness of an integer operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Kind {
+    /// Bits of the operands: 8, 16, 32 or 64.
+    pub bits: u32,
+    /// Signed operands.
+    pub signed: bool,
+}
+
+impl Kind {
+    /// The operand, extended to a mathematical integer.
+    #[inline]
+    pub fn extend(self, value: u64) -> i128 {
+        let unused = 64 - self.bits;
+        if self.signed {
+            i128::from((value << unused) as i64 >> unused)
+        } else {
+            i128::from(value << unused >> unused)
+        }
+    }
+
+    /// All ones in the width.
+    #[inline]
+    pub fn mask(self) -> u64 {
+        u64::MAX >> (64 - self.bits)
+    }
+
+    /// Smallest value.
+    pub fn minimum(self) -> i128 {
+        if self.signed { -(1 << (self.bits - 1)) } else { 0 }
+    }
+
+    /// Largest value.
+    pub fn maximum(self) -> i128 {
+        if self.signed { (1 << (self.bits - 1)) - 1 } else { (1 << self.bits) - 1 }
+    }
+
+    /// The nearest value that the width holds.
+    pub fn clamp(self, value: i128) -> i128 {
+        value.clamp(self.minimum(), self.maximum())
+    }
+}
+
+/// Which part of a product an instruction keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// The low half.
+    Low,
+    /// The high half.
+    High,
+    /// All of it, in twice the width.
+    Wide,
+}
+
+/// How `prmt` reads its selector.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum PermuteMode {
+    Index,
+    ForwardFour,
+    BackwardFour,
+    ReplicateByte,
+    EdgeClampLeft,
+    EdgeClampRight,
+    ReplicateHalf,
+}
+
+/// An integer operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum IntegerOperation {
+    Add,
+    Subtract,
+    AddSaturate,
+    SubtractSaturate,
+    Multiply(Part),
+    /// `mad`
+    MultiplyAdd(Part),
+    /// `mad.hi.sat`
+    MultiplyAddSaturate,
+    Multiply24(Part),
+    MultiplyAdd24(Part),
+    MultiplyAdd24Saturate,
+    Divide,
+    Remainder,
+    Absolute,
+    Negate,
+    Minimum,
+    Maximum,
+    MinimumRelu,
+    MaximumRelu,
+    /// `sad`
+    AbsoluteDifferenceAdd,
+    And,
+    Or,
+    Xor,
+    Not,
+    /// `cnot`
+    IsZero,
+    ShiftLeft,
+    ShiftRight,
+    ExtractField,
+    InsertField,
+    FindLeading,
+    /// `bfind.shiftamt`
+    FindLeadingShift,
+    /// `bmsk`; `true`: clamp
+    Mask(bool),
+    Reverse,
+    CountLeadingZeros,
+    CountOnes,
+    /// `fns`
+    FindNthSet,
+    /// `szext`; `true`: clamp
+    ExtendFrom(bool),
+    /// `shf.l`; `true`: clamp
+    FunnelLeft(bool),
+    /// `shf.r`; `true`: clamp
+    FunnelRight(bool),
+    Permute(PermuteMode),
+    /// `lop3` with this truth table.
+    Logic3(u8),
+    /// `dp4a` with the signedness of a and b.
+    Dot4(bool, bool),
+    /// `dp2a` with the signedness of a and b; `true`: the high bytes of b.
+    Dot2(bool, bool, bool),
+}
+
+/// Computes the operation on the low bits of its operands.
+#[inline]
+pub fn evaluate(operation: IntegerOperation, kind: Kind, [a, b, c, d]: [u64; 4]) -> u64 {
+    use IntegerOperation::*;
+    let x = || kind.extend(a);
+    let y = || kind.extend(b);
+    let mask = kind.mask();
+    match operation {
+        // The plain cases come first and without wide integers: they are most of what kernels execute.
+        Add => a.wrapping_add(b) & mask,
+        Subtract => a.wrapping_sub(b) & mask,
+        And => a & b & mask,
+        Or => (a | b) & mask,
+        Xor => (a ^ b) & mask,
+        Not => !a & mask,
+        Multiply(Part::Low) => a.wrapping_mul(b) & mask,
+        MultiplyAdd(Part::Low) => a.wrapping_mul(b).wrapping_add(c) & mask,
+        ShiftLeft => {
+            let amount = b as u32;
+            if amount >= kind.bits { 0 } else { a << amount & mask }
+        }
+        ShiftRight => {
+            let amount = (b as u32).min(kind.bits);
+            (kind.extend(a) >> amount) as u64 & mask
+        }
+        AddSaturate => kind.clamp(x() + y()) as u64 & mask,
+        SubtractSaturate => kind.clamp(x() - y()) as u64 & mask,
+        Multiply(Part::High) => high(kind, x(), y()) & mask,
+        Multiply(Part::Wide) => (x() * y()) as u64 & (mask << kind.bits | mask),
+        MultiplyAdd(Part::High) => high(kind, x(), y()).wrapping_add(c) & mask,
+        MultiplyAdd(Part::Wide) => (x() * y()).wrapping_add(c as i128) as u64 & (mask << kind.bits | mask),
+        MultiplyAddSaturate => {
+            let product = kind.extend(high(kind, x(), y()));
+            kind.clamp(product + kind.extend(c)) as u64 & mask
+        }
+        Multiply24(part) => product24(kind, a, b, part),
+        MultiplyAdd24(part) => product24(kind, a, b, part).wrapping_add(c) & mask,
+        MultiplyAdd24Saturate => {
+            kind.clamp(kind.extend(product24(kind, a, b, Part::High)) + kind.extend(c)) as u64 & mask
+        }
+        // Division by zero has no defined result; all ones, and the dividend as the remainder, is what the
+        // usual reciprocal sequence gives.
+        Divide => {
+            if y() == 0 {
+                mask
+            } else {
+                (x() / y()) as u64 & mask
+            }
+        }
+        Remainder => {
+            if y() == 0 {
+                a & mask
+            } else {
+                (x() % y()) as u64 & mask
+            }
+        }
+        Absolute => x().unsigned_abs() as u64 & mask,
+        Negate => (-x()) as u64 & mask,
+        Minimum => x().min(y()) as u64 & mask,
+        Maximum => x().max(y()) as u64 & mask,
+        MinimumRelu => x().min(y()).max(0) as u64 & mask,
+        MaximumRelu => x().max(y()).max(0) as u64 & mask,
+        AbsoluteDifferenceAdd => c.wrapping_add((x() - y()).unsigned_abs() as u64) & mask,
+        IsZero => u64::from(a & mask == 0),
+        ExtractField => extract(kind, a & mask, b, c),
+        InsertField => insert(kind, a, b & mask, c, d),
+        FindLeading | FindLeadingShift => {
+            let value = x();
+            let value = if value < 0 { !value } else { value } as u64 & mask;
+            if value == 0 {
+                return 0xffff_ffff;
+            }
+            let top = 63 - value.leading_zeros();
+            u64::from(if operation == FindLeading { top } else { kind.bits - 1 - top })
+        }
+        Mask(clamp) => {
+            let (start, size) = (a as u32, b as u32);
+            let (start, size) = if clamp { (start.min(32), size.min(32)) } else { (start & 31, size & 31) };
+            ((1u64 << size) - 1) << start & 0xffff_ffff
+        }
+        Reverse => (a & mask).reverse_bits() >> (64 - kind.bits),
+        CountLeadingZeros => u64::from((a & mask).leading_zeros() - (64 - kind.bits)),
+        CountOnes => u64::from((a & mask).count_ones()),
+        FindNthSet => nth_set(a as u32, b as u32, c as u32 as i32),
+        ExtendFrom(clamp) => {
+            let width = if clamp { (b as u32).min(32) } else { b as u32 & 31 };
+            if width == 0 {
+                return 0;
+            }
+            Kind { bits: width, signed: kind.signed }.extend(a) as u64 & mask
+        }
+        FunnelLeft(clamp) => {
+            let amount = if clamp { (c as u32).min(32) } else { c as u32 & 31 };
+            ((b & 0xffff_ffff) << 32 | a & 0xffff_ffff) << amount >> 32
+        }
+        FunnelRight(clamp) => {
+            let amount = if clamp { (c as u32).min(32) } else { c as u32 & 31 };
+            ((b & 0xffff_ffff) << 32 | a & 0xffff_ffff) >> amount & 0xffff_ffff
+        }
+        Permute(mode) => permute(mode, a as u32, b as u32, c as u32),
+        Logic3(table) => {
+            let mut result = 0;
+            for row in 0..8 {
+                if table >> row & 1 != 0 {
+                    let pick = |bit: u8, value: u64| if row & bit != 0 { value } else { !value };
+                    result |= pick(4, a) & pick(2, b) & pick(1, c);
+                }
+            }
+            result & mask
+        }
+        Dot4(signed_a, signed_b) => {
+            let (ka, kb) = (Kind { bits: 8, signed: signed_a }, Kind { bits: 8, signed: signed_b });
+            let sum: i128 = (0..4).map(|i| ka.extend(a >> (8 * i)) * kb.extend(b >> (8 * i))).sum();
+            c.wrapping_add(sum as u64) & 0xffff_ffff
+        }
+        Dot2(signed_a, signed_b, upper) => {
+            let (ka, kb) = (Kind { bits: 16, signed: signed_a }, Kind { bits: 8, signed: signed_b });
+            let b = if upper { b >> 16 } else { b };
+            let sum: i128 = (0..2).map(|i| ka.extend(a >> (16 * i)) * kb.extend(b >> (8 * i))).sum();
+            c.wrapping_add(sum as u64) & 0xffff_ffff
+        }
+    }
+}
+
+/// The upper half of the product of two extended operands.
+fn high(kind: Kind, x: i128, y: i128) -> u64 {
+    if kind.bits == 64 && !kind.signed {
+        // The product of two unsigned 64-bit values needs all 128 bits and no sign.
+        return ((x as u128 * y as u128) >> 64) as u64;
+    }
+    (x * y >> kind.bits) as u64
+}
+
+/// The product of two 24-bit operands: its low 32 bits, or bits 16 to 47.
+fn product24(kind: Kind, a: u64, b: u64, part: Part) -> u64 {
+    let narrow = Kind { bits: 24, signed: kind.signed };
+    let product = narrow.extend(a) * narrow.extend(b);
+    (if part == Part::High { product >> 16 } else { product }) as u64 & 0xffff_ffff
+}
+
+fn extract(kind: Kind, a: u64, position: u64, length: u64) -> u64 {
+    let top = kind.bits - 1;
+    let (position, length) = ((position & 0xff) as u32, (length & 0xff) as u32);
+    let sign = kind.signed && length > 0 && a >> (position + length - 1).min(top) & 1 != 0;
+    let field = if position > top { 0 } else { a >> position };
+    let held = length.min(kind.bits.saturating_sub(position));
+    let keep = if held >= 64 { u64::MAX } else { (1 << held) - 1 };
+    (field & keep | if sign { !keep } else { 0 }) & kind.mask()
+}
+
+fn insert(kind: Kind, a: u64, b: u64, position: u64, length: u64) -> u64 {
+    let (position, length) = ((position & 0xff) as u32, (length & 0xff) as u32);
+    if position >= kind.bits {
+        return b;
+    }
+    let keep = if length >= 64 { u64::MAX } else { (1 << length) - 1 };
+    let field = keep << position & kind.mask();
+    b & !field | a << position & field
+}
+
+fn nth_set(mask: u32, base: u32, offset: i32) -> u64 {
+    let is_set = |position: i64| (0..32).contains(&position) && mask >> position & 1 != 0;
+    if offset == 0 {
+        return if is_set(i64::from(base)) { u64::from(base) } else { 0xffff_ffff };
+    }
+    let step = if offset > 0 { 1 } else { -1 };
+    let mut left = offset.unsigned_abs() - 1;
+    let mut position = i64::from(base);
+    while (0..32).contains(&position) {
+        if is_set(position) {
+            if left == 0 {
+                return position as u64;
+            }
+            left -= 1;
+        }
+        position += step;
+    }
+    0xffff_ffff
+}
+
+fn permute(mode: PermuteMode, a: u32, b: u32, selector: u32) -> u64 {
+    let bytes = u64::from(a) | u64::from(b) << 32;
+    let byte = |index: u32| (bytes >> (8 * (index & 7)) & 0xff) as u32;
+    let n = selector & 3;
+    let mut result = 0;
+    for place in 0..4 {
+        let value = match mode {
+            PermuteMode::Index => {
+                let nibble = selector >> (4 * place) & 15;
+                let value = byte(nibble);
+                // Bit 3 of a nibble asks for the sign of the byte instead of the byte.
+                if nibble & 8 == 0 {
+                    value
+                } else if value & 0x80 != 0 {
+                    0xff
+                } else {
+                    0
+                }
+            }
+            PermuteMode::ForwardFour => byte(n + place),
+            PermuteMode::BackwardFour => byte(n.wrapping_sub(place)),
+            PermuteMode::ReplicateByte => byte(n),
+            PermuteMode::EdgeClampLeft => byte(place.max(n)),
+            PermuteMode::EdgeClampRight => byte(place.min(n)),
+            PermuteMode::ReplicateHalf => byte((n & 1) * 2 + (place & 1)),
+        };
+        result |= value << (8 * place);
+    }
+    u64::from(result)
+}
+
+/// Sum, difference or product with the carry flag: result and new flag. `carry` is the flag that enters (0 or 1).
+/// A difference is a sum with the complement, so that the flag of a subtraction means "no borrow" inside this
+/// function; [`subtract_carry`] turns it.
+pub fn add_carry(kind: Kind, a: u64, b: u64, carry: bool) -> (u64, bool) {
+    let mask = kind.mask();
+    let sum = u128::from(a & mask) + u128::from(b & mask) + u128::from(carry);
+    (sum as u64 & mask, sum >> kind.bits != 0)
+}
+
+/// `a - b - borrow` and the new borrow.
+pub fn subtract_carry(kind: Kind, a: u64, b: u64, borrow: bool) -> (u64, bool) {
+    let (result, carry) = add_carry(kind, a, !b, !borrow);
+    (result, !carry)
+}
+
+/// The part of the product that `mad.lo.cc` and `mad.hi.cc` add to.
+pub fn product_part(kind: Kind, a: u64, b: u64, part: Part) -> u64 {
+    evaluate(IntegerOperation::Multiply(part), kind, [a, b, 0, 0])
+}

@@ -1,0 +1,141 @@
+//! What single instructions compute: pure functions from operand bits to result bits.
+//!
+//! It is here so that the meaning of an instruction can be read, and tested, without a machine around it. No lane,
+//! no memory and no operand decoding may enter: an operation is data, its operands are 64-bit patterns.
+
+pub mod approximate;
+pub mod compare;
+pub mod convert;
+pub mod float;
+pub mod integer;
+pub mod soft;
+pub mod video;
+
+use approximate::Function;
+use compare::{Combine, Comparison};
+use convert::Conversion;
+use float::{FloatOperation, Mode};
+use integer::{IntegerOperation, Kind};
+use soft::Format;
+use video::VideoOperation;
+
+/// An operation with up to four operands and one result.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Operation {
+    /// The first operand as it is.
+    Copy,
+    /// Integer arithmetic and bit manipulation on one value.
+    Integer(IntegerOperation, Kind),
+    /// The same on each 16-bit half.
+    IntegerHalves(IntegerOperation, Kind),
+    /// Floating arithmetic; `true`: on each 16-bit half.
+    Float(FloatOperation, Format, Mode, bool),
+    /// An approximated function; `true`: on each 16-bit half.
+    Approximate(Function, Format, bool, bool),
+    /// `cvt`
+    Convert(Conversion),
+    /// `set`: the comparison of a and b, combined with predicate c, as a value.
+    Set {
+        /// What is compared.
+        comparison: Comparison,
+        /// How the third operand enters.
+        combine: Combine,
+        /// What stands for true.
+        truth: u64,
+    },
+    /// `set` on packed halves; `truth` per half.
+    SetHalves {
+        /// What is compared.
+        comparison: Comparison,
+        /// How the third operand enters.
+        combine: Combine,
+        /// What stands for true in one half.
+        truth: u64,
+    },
+    /// `selp`, and `slct` once its condition is known: a if c, else b.
+    Select,
+    /// `slct` with an `.s32` selector.
+    SelectSign,
+    /// `slct` with an `.f32` selector; `true`: subnormal selectors count as zero.
+    SelectFloat(bool),
+    /// `testp`
+    Test(float::Property, Format),
+    /// A video instruction.
+    Video(VideoOperation),
+    /// Packs operands of this many bits each, the first lowest.
+    Pack(u32),
+}
+
+impl Operation {
+    /// The result's bits. A signed result narrower than 64 bits is sign-extended where the instruction may write a
+    /// wider register, so that a writer only has to cut.
+    #[inline]
+    pub fn evaluate(&self, operands: [u64; 4]) -> u64 {
+        let [a, b, c, d] = operands;
+        match self {
+            Operation::Copy => a,
+            Operation::Integer(operation, kind) => integer::evaluate(*operation, *kind, operands),
+            Operation::IntegerHalves(operation, kind) => halves(|shift| {
+                integer::evaluate(*operation, *kind, [a >> shift, b >> shift, c >> shift, d]) & 0xffff
+            }),
+            Operation::Float(operation, format, mode, false) => {
+                float::evaluate(*operation, *format, *mode, a, b, c)
+            }
+            Operation::Float(operation, format, mode, true) => halves(|shift| {
+                float::evaluate(
+                    *operation,
+                    *format,
+                    *mode,
+                    a >> shift & 0xffff,
+                    b >> shift & 0xffff,
+                    c >> shift & 0xffff,
+                )
+            }),
+            Operation::Approximate(function, format, flush, false) => {
+                approximate::evaluate(*function, *format, *flush, a)
+            }
+            Operation::Approximate(function, format, flush, true) => {
+                halves(|shift| approximate::evaluate(*function, *format, *flush, a >> shift & 0xffff))
+            }
+            Operation::Convert(conversion) => convert::evaluate(conversion, a, b, c),
+            Operation::Set { comparison, combine, truth } => {
+                if combine.apply(comparison.holds(a, b), c & 1 != 0) { *truth } else { 0 }
+            }
+            Operation::SetHalves { comparison, combine, truth } => halves(|shift| {
+                if combine.apply(comparison.holds(a >> shift & 0xffff, b >> shift & 0xffff), c & 1 != 0) {
+                    *truth
+                } else {
+                    0
+                }
+            }),
+            Operation::Select => {
+                if c & 1 != 0 {
+                    a
+                } else {
+                    b
+                }
+            }
+            Operation::SelectSign => {
+                if (c as u32 as i32) >= 0 {
+                    a
+                } else {
+                    b
+                }
+            }
+            Operation::SelectFloat(flush) => {
+                let selector = if *flush { soft::flush(Format::F32, c & 0xffff_ffff) } else { c };
+                if f32::from_bits(selector as u32) >= 0.0 { a } else { b }
+            }
+            Operation::Test(property, format) => u64::from(property.holds(*format, a)),
+            Operation::Video(operation) => operation.evaluate(a, b, c),
+            Operation::Pack(bits) => operands.iter().rev().fold(0, |all, part| {
+                if *bits >= 64 { *part } else { all << bits | part & ((1 << bits) - 1) }
+            }),
+        }
+    }
+}
+
+/// Both 16-bit halves of a result.
+fn halves(half: impl Fn(u32) -> u64) -> u64 {
+    half(0) & 0xffff | (half(16) & 0xffff) << 16
+}

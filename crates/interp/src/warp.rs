@@ -1,0 +1,298 @@
+//! A warp: which lanes run next, and the execution of their steps.
+//!
+//! Every lane has its own place in the program. The lanes that are deepest in calls, and among them those at the
+//! lowest step, run together until they meet others or a control instruction: so lanes that parted come together
+//! again where their paths do. A lane that others keep waiting for too long gets a turn of its own, because a lane may
+//! spin on what another one has yet to do.
+
+use crate::execute;
+use crate::lane::{Lane, State, Surroundings};
+use crate::launch::{Fault, FaultKind};
+use crate::machine::{BlockState, Machine};
+use crate::step::{Action, Source};
+
+/// Steps of a warp after which a lane that could run and did not is favoured.
+const PATIENCE: u64 = 20_000;
+/// Steps for which it is favoured.
+const FAVOUR: u64 = 2_000;
+/// No step: nothing ahead to stop at.
+const NOWHERE: u32 = u32::MAX;
+
+/// A warp.
+pub struct Warp {
+    /// The lanes; fewer than 32 in the last warp of some blocks.
+    pub lanes: Vec<Lane>,
+    /// Number in the block.
+    pub index: u32,
+    steps: u64,
+    favoured: Option<(usize, u64)>,
+}
+
+/// The lanes of a mask, lowest first.
+pub fn members(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        if mask == 0 {
+            return None;
+        }
+        let lane = mask.trailing_zeros();
+        mask &= mask - 1;
+        Some(lane as usize)
+    })
+}
+
+impl Warp {
+    /// A warp of these lanes.
+    pub fn new(index: u32, lanes: Vec<Lane>) -> Warp {
+        Warp { lanes, index, steps: 0, favoured: None }
+    }
+
+    /// Lanes in a state that satisfies the predicate.
+    pub fn lanes_where(&self, predicate: impl Fn(&Lane) -> bool) -> u32 {
+        self.lanes
+            .iter()
+            .enumerate()
+            .fold(0, |mask, (index, lane)| mask | u32::from(predicate(lane)) << index)
+    }
+
+    /// True if some lane can execute a step.
+    pub fn is_ready(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.state == State::Ready)
+    }
+
+    /// Lanes that have not ended.
+    pub fn live(&self) -> u32 {
+        self.lanes_where(|lane| lane.state != State::Exited)
+    }
+
+    /// Makes a lane ready to execute the step behind its present one.
+    pub fn release(&mut self, lane: usize) {
+        let steps = self.steps;
+        let lane = &mut self.lanes[lane];
+        lane.state = State::Ready;
+        lane.last = steps;
+        lane.pc += 1;
+    }
+
+    /// Runs until no lane can, or for this many steps.
+    pub fn run(&mut self, machine: &mut Machine, block: &mut BlockState, quantum: u64) -> Result<(), Fault> {
+        let end = self.steps + quantum;
+        while self.steps < end {
+            let Some(leader) = self.leader() else { return Ok(()) };
+            let (pc, depth) = (self.lanes[leader].pc, self.lanes[leader].calls.len());
+            let group = self
+                .lanes_where(|lane| lane.state == State::Ready && lane.pc == pc && lane.calls.len() == depth);
+            let stop = if self.favoured.is_some() {
+                NOWHERE
+            } else {
+                self.lanes
+                    .iter()
+                    .filter(|lane| lane.state == State::Ready && lane.calls.len() == depth && lane.pc > pc)
+                    .map(|lane| lane.pc)
+                    .min()
+                    .unwrap_or(NOWHERE)
+            };
+            self.advance(machine, block, group, pc, stop, end)?;
+        }
+        Ok(())
+    }
+
+    /// The lane whose group runs next.
+    fn leader(&mut self) -> Option<usize> {
+        if let Some((lane, until)) = self.favoured {
+            if self.steps < until && self.lanes[lane].state == State::Ready {
+                return Some(lane);
+            }
+            self.favoured = None;
+        }
+        let ready = || self.lanes.iter().enumerate().filter(|(_, lane)| lane.state == State::Ready);
+        let (starved, last) =
+            ready().map(|(index, lane)| (index, lane.last)).min_by_key(|(_, last)| *last)?;
+        if self.steps - last > PATIENCE {
+            self.favoured = Some((starved, self.steps + FAVOUR));
+            return Some(starved);
+        }
+        ready().min_by_key(|(_, lane)| (std::cmp::Reverse(lane.calls.len()), lane.pc)).map(|(index, _)| index)
+    }
+
+    /// Executes steps of a group from `pc` until it reaches `stop`, a control instruction, or `end` steps.
+    fn advance(
+        &mut self,
+        machine: &mut Machine,
+        block: &mut BlockState,
+        group: u32,
+        mut pc: u32,
+        stop: u32,
+        end: u64,
+    ) -> Result<(), Fault> {
+        let code = machine.code;
+        loop {
+            let step = &code.steps[pc as usize];
+            self.steps += 1;
+            machine.clock += 1;
+            let active = match step.guard {
+                None => group,
+                Some((slot, negated)) => members(group)
+                    .filter(|&lane| (self.lanes[lane].register(slot) & 1 != 0) != negated)
+                    .fold(0, |mask, lane| mask | 1 << lane),
+            };
+            machine.instructions += u64::from(active.count_ones());
+            if machine.instructions > machine.budget || machine.clock > machine.budget {
+                return Err(Fault::new(FaultKind::Budget, "the budget of instructions is used up"));
+            }
+            let around = machine.surroundings(block, self.index);
+            if is_control(&step.action) {
+                for lane in members(group) {
+                    self.lanes[lane].pc = if active >> lane & 1 != 0 { pc } else { pc + 1 };
+                    self.lanes[lane].last = self.steps;
+                }
+                return self.control(machine, block, active, pc, &around);
+            }
+            for lane in members(active) {
+                execute::sequential(
+                    &mut self.lanes[lane],
+                    lane as u32,
+                    &step.action,
+                    machine,
+                    block,
+                    &around,
+                )
+                .map_err(|fault| machine.locate(fault, pc, block, &self.lanes[lane]))?;
+            }
+            pc += 1;
+            if pc == stop || self.steps >= end {
+                for lane in members(group) {
+                    self.lanes[lane].pc = pc;
+                    self.lanes[lane].last = self.steps;
+                }
+                return Ok(());
+            }
+        }
+    }
+
+    /// Executes a control instruction for the active lanes, whose `pc` is still at it.
+    fn control(
+        &mut self,
+        machine: &mut Machine,
+        block: &mut BlockState,
+        active: u32,
+        pc: u32,
+        around: &Surroundings,
+    ) -> Result<(), Fault> {
+        let code = machine.code;
+        let step = &code.steps[pc as usize];
+        match &step.action {
+            Action::Branch(target) => {
+                for lane in members(active) {
+                    self.lanes[lane].pc = *target;
+                }
+            }
+            Action::ActiveMask(destination) => {
+                for lane in members(active) {
+                    self.lanes[lane].write(*destination, u64::from(active));
+                    self.lanes[lane].pc += 1;
+                }
+            }
+            Action::Collective { key, members: mask, .. } => {
+                for lane in members(active) {
+                    let mask = self.lanes[lane].read(*mask, lane as u32, around) as u32;
+                    if mask >> lane & 1 == 0 {
+                        let fault = Fault::new(
+                            FaultKind::Illegal,
+                            format!("lane {lane} is not in its own member mask {mask:#x}"),
+                        );
+                        return Err(machine.locate(fault, pc, block, &self.lanes[lane]));
+                    }
+                    self.lanes[lane].state = State::Collective(*key, mask);
+                }
+                self.meet(machine, around);
+            }
+            Action::Barrier { .. } => {
+                for lane in members(active) {
+                    let arrived = execute::arrive(&mut self.lanes[lane], lane, &step.action, block, around);
+                    let blocked =
+                        arrived.map_err(|fault| machine.locate(fault, pc, block, &self.lanes[lane]))?;
+                    if !blocked {
+                        self.lanes[lane].pc += 1;
+                    }
+                }
+            }
+            _ => {
+                let mut ended = false;
+                for lane in members(active) {
+                    execute::transfer(
+                        &mut self.lanes[lane],
+                        lane as u32,
+                        &step.action,
+                        machine,
+                        block,
+                        around,
+                    )
+                    .map_err(|fault| machine.locate(fault, pc, block, &self.lanes[lane]))?;
+                    ended |= self.lanes[lane].state == State::Exited;
+                }
+                if ended {
+                    // Collective instructions do not wait for lanes that have ended.
+                    self.meet(machine, around);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Executes every collective instruction whose members have all arrived.
+    fn meet(&mut self, machine: &Machine, around: &Surroundings) {
+        let live = self.live();
+        let mut waiting = self.lanes_where(|lane| matches!(lane.state, State::Collective(..)));
+        while waiting != 0 {
+            let first = waiting.trailing_zeros() as usize;
+            let state = self.lanes[first].state;
+            let State::Collective(_, mask) = state else { unreachable!("the lane waits for others") };
+            let together = self.lanes_where(|lane| lane.state == state);
+            waiting &= !together;
+            if mask & live == together & mask {
+                self.collective(machine, mask & live, around);
+                for lane in members(mask & live) {
+                    self.release(lane);
+                }
+            }
+        }
+    }
+
+    fn collective(&mut self, machine: &Machine, mask: u32, around: &Surroundings) {
+        let mut operands = [[0u64; 3]; 32];
+        for lane in members(mask) {
+            let Action::Collective { sources, .. } = &machine.code.steps[self.lanes[lane].pc as usize].action
+            else {
+                unreachable!("a lane that waits for others stands at a collective instruction")
+            };
+            operands[lane] = sources.map(|source: Source| self.lanes[lane].read(source, lane as u32, around));
+        }
+        for lane in members(mask) {
+            let Action::Collective { operation, destinations, .. } =
+                &machine.code.steps[self.lanes[lane].pc as usize].action
+            else {
+                unreachable!("a lane that waits for others stands at a collective instruction")
+            };
+            let results = crate::collective::evaluate(*operation, lane as u32, mask, &operands);
+            for (destination, result) in destinations.iter().zip(results) {
+                self.lanes[lane].write(*destination, result);
+            }
+        }
+    }
+}
+
+/// True for what changes the flow or the state of lanes.
+fn is_control(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Collective { .. }
+            | Action::ActiveMask(_)
+            | Action::Barrier { .. }
+            | Action::Branch(_)
+            | Action::BranchTable { .. }
+            | Action::Call { .. }
+            | Action::Return
+            | Action::Exit
+            | Action::Trap
+    )
+}
