@@ -202,17 +202,15 @@ pub(crate) fn fits(slot: &Slot, operand: &Operand) -> bool {
         | (S::Target, O::Target(_))
         | (S::Symbol, O::Symbol(_))
         | (S::ScoreboardSet, O::ScoreboardSet(_)) => true,
+        // An index that the text may leave out.
+        (S::ConstIndexed, O::Const { .. }) | (S::ConstBindlessIndexed, O::ConstBindless { .. }) => true,
         (S::FixedSymbol(wanted), O::Symbol(symbol)) => wanted == symbol,
         (
             S::Memory { descriptor, base, uniform, offset },
             O::Memory { descriptor: has_descriptor, base: has_base, uniform: has_uniform, offset: value },
         ) => {
-            let mut fields = slot.fields.iter();
+            let mut fields = slot.fields.iter().skip(descriptor as usize);
             descriptor == has_descriptor.is_some()
-                && {
-                    descriptor.then(|| fields.next());
-                    true
-                }
                 && part(has_base.is_some(), base, if base { fields.next() } else { None })
                 && part(has_uniform.is_some(), uniform, if uniform { fields.next() } else { None })
                 && (offset || value == 0)
@@ -367,7 +365,7 @@ fn best_row(set: &Set, wanted: &Wanted) -> Option<&'static form::Row> {
 }
 
 /// The raw bits of an operand's fields, in the order of the slot's fields; `None` if a number does not fit.
-fn operand_bits(slot: &Slot, operand: &Operand) -> Option<SmallVec<[u64; 4]>> {
+pub(crate) fn operand_bits(slot: &Slot, operand: &Operand) -> Option<SmallVec<[u64; 4]>> {
     let fields = slot.fields;
     let mut bits = SmallVec::new();
     let offset = |field: &Field, value: i32| {
@@ -399,19 +397,20 @@ fn operand_bits(slot: &Slot, operand: &Operand) -> Option<SmallVec<[u64; 4]>> {
             }
             bits.push(value as u64);
         }
-        OperandKind::Const { bank, offset: value } => {
-            bits.push(fields.first()?.register_bits(bank)?);
-            bits.push(offset(fields.get(1)?, value)?);
+        OperandKind::Const { bank: first, offset: value }
+        | OperandKind::ConstBindless { handle: first, offset: value } => {
+            bits.push(fields.first()?.register_bits(first)?);
+            if let [_, index, _] = fields {
+                // The slot has an index register; the operand without one names `RZ`.
+                bits.push(index.register_bits(255)?);
+            }
+            bits.push(offset(fields.last()?, value)?);
         }
         OperandKind::ConstIndexed { bank, index, offset: value }
         | OperandKind::ConstUniformIndexed { bank, index, offset: value } => {
             bits.push(fields.first()?.register_bits(bank)?);
             bits.push(fields.get(1)?.register_bits(index)?);
             bits.push(offset(fields.get(2)?, value)?);
-        }
-        OperandKind::ConstBindless { handle, offset: value } => {
-            bits.push(fields.first()?.register_bits(handle)?);
-            bits.push(offset(fields.get(1)?, value)?);
         }
         OperandKind::ConstBindlessIndexed { handle, index, offset: value } => {
             bits.push(fields.first()?.register_bits(handle)?);

@@ -6,11 +6,14 @@
 
 pub mod decode;
 pub mod encode;
+mod float;
 pub mod form;
 pub mod instruction;
 pub mod modifier;
 pub mod mods;
 pub mod op;
+pub mod parse;
+pub mod print;
 pub mod roles;
 pub mod symbol;
 
@@ -20,5 +23,7 @@ pub use instruction::{Control, Guard, Instruction, Operand, OperandKind};
 pub use modifier::Mod;
 pub use mods::Mods;
 pub use op::Op;
+pub use parse::{ParseError, parse};
+pub use print::{Style, text};
 pub use roles::{Resource, Role, RolesError, legal, reads, roles, roles_of, writes};
 pub use symbol::Symbol;

@@ -1,0 +1,421 @@
+//! From text to an instruction: the inverse of the printer, in both its styles. What the text does not say (which
+//! kind of number an immediate is, which of two places a type name fills) is settled by the form table: the reading
+//! that has a form, and that prints as it was written, is the one meant.
+
+use crate::encode::{EncodeError, choose};
+use crate::form::{self, FloatKind, SlotKind, Table};
+use crate::{Control, Guard, Instruction, Mod, Mods, Op, Operand, OperandKind, Symbol, float, print};
+use oriole_chip::Chip;
+use smallvec::SmallVec;
+use std::fmt;
+
+/// Why a text is no instruction. The number is the byte where the trouble starts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ParseError {
+    /// The mnemonic is unknown.
+    Opcode(usize),
+    /// A modifier is unknown.
+    Modifier(usize),
+    /// An operand cannot be read.
+    Operand(usize),
+    /// The guard cannot be read.
+    Guard(usize),
+    /// The scheduling control behind the semicolon cannot be read.
+    Control(usize),
+    /// No form takes the instruction.
+    Encode(EncodeError),
+    /// The modifiers have a form, but are written in another order or under another name: this one.
+    Spelling(String),
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParseError::Opcode(at) => write!(f, "column {at}: unknown opcode"),
+            ParseError::Modifier(at) => write!(f, "column {at}: unknown modifier"),
+            ParseError::Operand(at) => write!(f, "column {at}: cannot read this operand"),
+            ParseError::Guard(at) => write!(f, "column {at}: cannot read the guard"),
+            ParseError::Control(at) => write!(f, "column {at}: cannot read the scheduling control"),
+            ParseError::Encode(error) => error.fmt(f),
+            ParseError::Spelling(right) => write!(f, "this is written `{right}`"),
+        }
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// The instruction of a text. `address` is where it stands, as in the printer; a text without control gets the
+/// neutral one.
+pub fn parse(chip: Chip, text: &str, address: Option<u64>) -> Result<Instruction, ParseError> {
+    let table = form::table(chip).ok_or(ParseError::Encode(EncodeError::UnsupportedChip(chip)))?;
+    let (body, control) = match text.split_once(';') {
+        Some((body, rest)) => (body, parse_control(rest, body.len() + 1)?),
+        None => (text, Control::NEUTRAL),
+    };
+    let mut rest = body.trim();
+    let at = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
+    let mut guard = Guard::ALWAYS;
+    if let Some(after) = rest.strip_prefix('@') {
+        let (word, following) = after.split_once(char::is_whitespace).ok_or(ParseError::Guard(at(rest)))?;
+        guard = parse_guard(word).ok_or(ParseError::Guard(at(rest)))?;
+        rest = following.trim_start();
+    }
+    let (head, operands) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let mut names = head.split('.');
+    let op_name = names.next().unwrap_or("");
+    let op = Op::from_name(op_name).ok_or(ParseError::Opcode(at(head)))?;
+    let readings = modifier_readings(table, op, names).map_err(|name| ParseError::Modifier(at(name)))?;
+    let mut parts: SmallVec<[Part; 6]> = SmallVec::new();
+    for word in split_operands(operands) {
+        parts.push(parse_operand(word.trim()).ok_or(ParseError::Operand(at(word)))?);
+    }
+    let mut error = None;
+    for mods in readings {
+        for numbers in NUMBERS {
+            let Some(operands) = settle(&parts, numbers, address) else { continue };
+            let instruction = Instruction { guard, op, mods: mods.clone(), operands, control };
+            match choose(table, &instruction) {
+                Ok((resolved, _)) => {
+                    if !agrees(&parts, numbers, &resolved, &instruction) {
+                        continue;
+                    }
+                    let right = print::head(table, &instruction, &resolved);
+                    if right == head {
+                        return Ok(instruction);
+                    }
+                    error = Some(ParseError::Spelling(right));
+                }
+                Err(found) => {
+                    if !matches!(error, Some(ParseError::Spelling(_))) {
+                        error = Some(ParseError::Encode(found));
+                    }
+                }
+            }
+        }
+    }
+    Err(error.unwrap_or(ParseError::Encode(EncodeError::Operands(op))))
+}
+
+/// How numbers without a kind of their own are read: whole numbers as targets or immediates, others as this float.
+#[derive(Clone, Copy)]
+struct Numbers {
+    target: bool,
+    float: FloatKind,
+}
+
+const NUMBERS: [Numbers; 5] = [
+    Numbers { target: false, float: FloatKind::F32 },
+    Numbers { target: true, float: FloatKind::F32 },
+    Numbers { target: false, float: FloatKind::F64High },
+    Numbers { target: false, float: FloatKind::F16 },
+    Numbers { target: false, float: FloatKind::Bf16 },
+];
+
+/// An operand as far as its text tells.
+struct Part<'a> {
+    operand: Operand,
+    float: Option<&'a str>,
+    absolute_target: Option<i64>,
+}
+
+/// The operands under one reading of the numbers; `None` if a number has no such reading.
+fn settle(parts: &[Part], numbers: Numbers, address: Option<u64>) -> Option<SmallVec<[Operand; 6]>> {
+    let last = parts.len().wrapping_sub(1);
+    parts
+        .iter()
+        .enumerate()
+        .map(|(index, part)| {
+            let mut operand = part.operand.clone();
+            if let Some(text) = part.float {
+                operand.kind = OperandKind::Float(float::parse(numbers.float, text)?);
+            }
+            if let (true, Some(target)) = (numbers.target && index == last, part.absolute_target) {
+                operand.kind = OperandKind::Target(target.wrapping_sub(address? as i64).wrapping_sub(16));
+            }
+            Some(operand)
+        })
+        .collect()
+}
+
+/// True if the form reads its floats as they were read here.
+fn agrees(
+    parts: &[Part],
+    numbers: Numbers,
+    resolved: &crate::encode::Resolved,
+    instruction: &Instruction,
+) -> bool {
+    parts.iter().zip(&resolved.slots).all(|(part, &slot)| match resolved.form.slots[slot as usize].kind {
+        SlotKind::Float(kind) => {
+            part.float.is_none() || float::kind_under(kind, &instruction.mods) == numbers.float
+        }
+        _ => true,
+    })
+}
+
+/// The sets of modifiers that the names may mean: a name may stand in its first or second place. On failure the name
+/// that means nothing.
+fn modifier_readings<'a>(
+    table: &'static Table,
+    op: Op,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<Vec<Mods>, &'a str> {
+    let order = table.order(op);
+    let mut readings = vec![Mods::none()];
+    for (index, name) in names.enumerate() {
+        if op == Op::IMAD && index == 0 && matches!(name, "MOV" | "SHL" | "IADD") {
+            continue;
+        }
+        let first = Mod::from_name(name);
+        let second = Mod::from_name(&format!("{name}_2")).filter(|second| order.contains(second));
+        let choices: SmallVec<[Mod; 2]> = first.into_iter().chain(second).collect();
+        if choices.is_empty() {
+            return Err(name);
+        }
+        readings = choices
+            .iter()
+            .flat_map(|&choice| {
+                readings
+                    .iter()
+                    .filter(move |mods| !mods.has(choice))
+                    .map(move |mods| mods.clone().with(choice))
+            })
+            .collect();
+    }
+    Ok(readings)
+}
+
+fn parse_guard(word: &str) -> Option<Guard> {
+    let (word, negated) = word.strip_prefix('!').map_or((word, false), |word| (word, true));
+    let (number, uniform) = match word.strip_prefix("UP") {
+        Some(number) => (number, true),
+        None => (word.strip_prefix('P')?, false),
+    };
+    let register = if number == "T" { 7 } else { number.parse().ok().filter(|&number: &u8| number < 7)? };
+    Some(Guard { uniform: uniform && register != 7 || uniform && negated, register, negated })
+}
+
+/// The operands between commas that are not inside brackets.
+fn split_operands(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut depth, mut start) = (0, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '[' | '{' => depth += 1,
+            ']' | '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if !text[start..].trim().is_empty() {
+        parts.push(&text[start..]);
+    }
+    parts
+}
+
+fn parse_operand(text: &str) -> Option<Part<'_>> {
+    let mut part = Part { operand: Operand::plain(OperandKind::Imm(0)), float: None, absolute_target: None };
+    if let Some(symbol) = Symbol::from_name(text) {
+        part.operand.kind = OperandKind::Symbol(symbol);
+        return Some(part);
+    }
+    if let Some(value) = parse_integer(text) {
+        part.operand.kind = OperandKind::Imm(value);
+        part.absolute_target = Some(value);
+        return Some(part);
+    }
+    if let Some(distance) =
+        text.strip_prefix(".+").or_else(|| text.strip_prefix('.').filter(|_| text.starts_with(".-")))
+    {
+        part.operand.kind = OperandKind::Target(parse_integer(distance)?);
+        return Some(part);
+    }
+    if FLOATS.iter().any(|&kind| float::parse(kind, text).is_some()) {
+        part.float = Some(text);
+        return Some(part);
+    }
+    let mut rest = text;
+    if let Some(after) = rest.strip_prefix('-') {
+        part.operand.negate = true;
+        rest = after;
+    }
+    if let Some(after) = rest.strip_prefix(['!', '~']) {
+        part.operand.invert = true;
+        rest = after;
+    }
+    let mut tail = "";
+    if let Some(after) = rest.strip_prefix('|') {
+        part.operand.absolute = true;
+        (rest, tail) = after.split_once('|')?;
+    }
+    core(rest, &mut part.operand)?;
+    suffixes(tail, &mut part.operand)?;
+    Some(part)
+}
+
+const FLOATS: [FloatKind; 4] = [FloatKind::F32, FloatKind::F64High, FloatKind::F16, FloatKind::Bf16];
+
+/// What the operand names, with the suffixes behind it.
+fn core(text: &str, operand: &mut Operand) -> Option<()> {
+    if let Some(members) = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')) {
+        let mut set = 0u8;
+        for member in members.split(',') {
+            set |= 1 << member.trim().parse::<u8>().ok().filter(|&n| n < 6)?;
+        }
+        operand.kind = OperandKind::ScoreboardSet(set);
+        return Some(());
+    }
+    if let Some(open) = text.find('[') {
+        let (name, rest) = text.split_at(open);
+        let (first, rest) = bracket(rest)?;
+        let rest = rest.trim_start();
+        let (second, rest) = if rest.starts_with('[') {
+            let (second, rest) = bracket(rest)?;
+            (Some(second), rest)
+        } else {
+            (None, rest)
+        };
+        operand.kind = match (name, second) {
+            ("c", Some(inner)) => {
+                let bank = u8::try_from(parse_integer(first)?).ok()?;
+                let Address { base, uniform, offset } = address(inner, operand)?;
+                match (base, uniform) {
+                    (None, None) => OperandKind::Const { bank, offset },
+                    (Some(index), None) => OperandKind::ConstIndexed { bank, index, offset },
+                    (None, Some(index)) => OperandKind::ConstUniformIndexed { bank, index, offset },
+                    _ => return None,
+                }
+            }
+            ("cx", Some(inner)) => {
+                let handle = number_of(first, "UR", 63)?;
+                let Address { base, uniform: None, offset } = address(inner, operand)? else { return None };
+                match base {
+                    None => OperandKind::ConstBindless { handle, offset },
+                    Some(index) => OperandKind::ConstBindlessIndexed { handle, index, offset },
+                }
+            }
+            ("gdesc", None) => OperandKind::MatrixDescriptor(number_of(first, "UR", 63)?),
+            ("desc", inner) => {
+                let descriptor = Some(number_of(first, "UR", 63)?);
+                let Address { base, uniform, offset } = match inner {
+                    Some(inner) => address(inner, operand)?,
+                    None => Address::default(),
+                };
+                OperandKind::Memory { descriptor, base, uniform, offset }
+            }
+            ("", None) => {
+                let Address { base, uniform, offset } = address(first, operand)?;
+                OperandKind::Memory { descriptor: None, base, uniform, offset }
+            }
+            ("a", None) => {
+                let Address { base, uniform, offset } = address(first, operand)?;
+                OperandKind::Attribute { base, uniform, offset }
+            }
+            _ => return None,
+        };
+        return suffixes(rest, operand);
+    }
+    let end = text.find('.').unwrap_or(text.len());
+    operand.kind = register(&text[..end])?;
+    suffixes(&text[end..], operand)
+}
+
+/// The inside of the first bracket, and what follows it.
+fn bracket(text: &str) -> Option<(&str, &str)> {
+    text.strip_prefix('[')?.split_once(']')
+}
+
+#[derive(Default)]
+struct Address {
+    base: Option<u8>,
+    uniform: Option<u8>,
+    offset: i32,
+}
+
+fn address(text: &str, operand: &mut Operand) -> Option<Address> {
+    let mut found = Address::default();
+    for word in text.split('+') {
+        if let Some(value) = parse_integer(word) {
+            found.offset = i32::try_from(value).ok()?;
+            continue;
+        }
+        let end = word.find('.').unwrap_or(word.len());
+        match register(&word[..end])? {
+            OperandKind::Reg(n) => found.base = Some(n),
+            OperandKind::UReg(n) => found.uniform = Some(n),
+            _ => return None,
+        }
+        suffixes(&word[end..], operand)?;
+    }
+    Some(found)
+}
+
+fn suffixes(text: &str, operand: &mut Operand) -> Option<()> {
+    if text.is_empty() {
+        return Some(());
+    }
+    for name in text.strip_prefix('.')?.split('.') {
+        if name == "reuse" {
+            operand.reuse = true;
+        } else {
+            operand.suffixes.insert(Mod::from_name(name)?);
+        }
+    }
+    Some(())
+}
+
+fn register(name: &str) -> Option<OperandKind> {
+    number_of(name, "UR", 63)
+        .map(OperandKind::UReg)
+        .or_else(|| number_of(name, "UP", 7).map(OperandKind::UPred))
+        .or_else(|| number_of(name, "SB", 255).map(OperandKind::Scoreboard))
+        .or_else(|| number_of(name, "R", 255).map(OperandKind::Reg))
+        .or_else(|| number_of(name, "P", 7).map(OperandKind::Pred))
+        .or_else(|| number_of(name, "B", 255).map(OperandKind::Barrier))
+}
+
+/// The number of a register of this file; `Z` and `T` stand for the last one.
+fn number_of(name: &str, file: &str, last: u8) -> Option<u8> {
+    let number = name.strip_prefix(file)?;
+    match number {
+        "Z" if file.ends_with('R') => Some(last),
+        "T" if file.ends_with('P') => Some(last),
+        _ => number.parse().ok(),
+    }
+}
+
+fn parse_integer(text: &str) -> Option<i64> {
+    let (digits, negative) = text.strip_prefix('-').map_or((text, false), |digits| (digits, true));
+    let magnitude = u64::from_str_radix(digits.strip_prefix("0x")?, 16).ok()?;
+    Some(if negative { (magnitude as i64).wrapping_neg() } else { magnitude as i64 })
+}
+
+fn parse_control(text: &str, start: usize) -> Result<Control, ParseError> {
+    if text.trim().is_empty() {
+        return Ok(Control::NEUTRAL);
+    }
+    let mut control =
+        Control { stall: 0, yields: false, write_barrier: None, read_barrier: None, wait_mask: 0 };
+    for word in text.split_whitespace() {
+        let at = start + (word.as_ptr() as usize - text.as_ptr() as usize);
+        let bad = || ParseError::Control(at);
+        let (key, value) = word.split_once('=').unwrap_or((word, ""));
+        let number = || value.parse::<u8>().map_err(|_| bad());
+        match key {
+            "stall" => control.stall = number()?,
+            "yield" if value.is_empty() => control.yields = true,
+            "write" => control.write_barrier = Some(number()?),
+            "read" => control.read_barrier = Some(number()?),
+            "wait" => {
+                for member in value.split(',') {
+                    let member = member.parse::<u8>().ok().filter(|&n| n < 6).ok_or_else(bad)?;
+                    control.wait_mask |= 1 << member;
+                }
+            }
+            _ => return Err(bad()),
+        }
+    }
+    Ok(control)
+}

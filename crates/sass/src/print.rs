@@ -1,0 +1,322 @@
+//! The text of an instruction, in the spelling of NVIDIA's disassembler: what it leaves out is left out, what it
+//! calls by another name (`IMAD.MOV`) gets that name. The exact style adds what that spelling loses: payloads of
+//! not-a-numbers, and the scheduling control behind a semicolon.
+
+use crate::encode::{EncodeError, Resolved, can_be_left_out, choose, operand_bits};
+use crate::form::{self, Form, Place, SELF, Slot, SlotKind, Table, Token};
+use crate::{Control, Instruction, Mod, Op, Operand, OperandKind, float};
+use oriole_chip::Chip;
+use std::fmt::Write as _;
+
+/// Which text is wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Style {
+    /// As NVIDIA's disassembler prints it.
+    #[default]
+    Plain,
+    /// The same, with everything that is needed to get the same word back.
+    Exact,
+}
+
+/// The text of an instruction that stands at `address` (bytes from the start of its section; branch targets are
+/// absolute in the text). Without an address targets are written relative, `.+0x40`.
+pub fn text(
+    chip: Chip,
+    instruction: &Instruction,
+    address: Option<u64>,
+    style: Style,
+) -> Result<String, EncodeError> {
+    let table = form::table(chip).ok_or(EncodeError::UnsupportedChip(chip))?;
+    let (resolved, _) = choose(table, instruction)?;
+    Ok(Printer { table, instruction, resolved: &resolved, address, style }.print())
+}
+
+/// The mnemonic with its modifiers.
+pub(crate) fn head(table: &'static Table, instruction: &Instruction, resolved: &Resolved) -> String {
+    let mut out = instruction.op.name().to_owned();
+    if let Some(name) = alias(instruction, resolved.form) {
+        let _ = write!(out, ".{name}");
+    }
+    let order = table.order(instruction.op);
+    let rank = |name: &Mod| order.iter().position(|each| each == name).unwrap_or(order.len());
+    let mut mods: Vec<Mod> = instruction.mods.iter().collect();
+    mods.sort_by_key(rank);
+    for name in mods {
+        let _ = write!(out, ".{}", name.spelling());
+    }
+    out
+}
+
+/// Another name for a multiplication that multiplies nothing.
+fn alias(instruction: &Instruction, form: &Form) -> Option<&'static str> {
+    if instruction.op != Op::IMAD || form.opcode() & 0x1ff != 0x024 || instruction.mods.has(Mod::X) {
+        return None;
+    }
+    let [_, a, b, c, ..] = instruction.operands.as_slice() else { return None };
+    let uniform =
+        |operand: &Operand| matches!(operand.kind, OperandKind::UReg(_) | OperandKind::ConstBindless { .. });
+    if uniform(b) || uniform(c) {
+        return None;
+    }
+    let zero = |operand: &Operand| operand.kind == OperandKind::Reg(255);
+    match b.kind {
+        _ if zero(a) || zero(b) => Some("MOV"),
+        OperandKind::Imm(0) => Some("MOV"),
+        OperandKind::Imm(1) => Some(if zero(c) { "MOV" } else { "IADD" }),
+        OperandKind::Imm(value) if value > 0 && value & (value - 1) == 0 && zero(c) => Some("SHL"),
+        _ => None,
+    }
+}
+
+struct Printer<'a> {
+    table: &'static Table,
+    instruction: &'a Instruction,
+    resolved: &'a Resolved,
+    address: Option<u64>,
+    style: Style,
+}
+
+impl Printer<'_> {
+    fn print(&self) -> String {
+        let mut out = String::new();
+        let guard = self.instruction.guard;
+        if guard.register != 7 || guard.negated {
+            let negated = if guard.negated { "!" } else { "" };
+            let uniform = guard.uniform || self.resolved.form.uniform_guard;
+            let _ = write!(out, "@{negated}{} ", predicate(if uniform { "UP" } else { "P" }, guard.register));
+        }
+        out.push_str(&head(self.table, self.instruction, self.resolved));
+        let mut separator = " ";
+        for (operand, &at) in self.instruction.operands.iter().zip(&self.resolved.slots) {
+            let slot = &self.resolved.form.slots[at as usize];
+            if self.is_left_out(slot, operand) {
+                continue;
+            }
+            out.push_str(separator);
+            separator = ", ";
+            self.operand(&mut out, operand, slot, at);
+        }
+        if self.style == Style::Exact {
+            out.push_str(" ;");
+            control(&mut out, self.instruction.control);
+        }
+        out
+    }
+
+    fn is_left_out(&self, slot: &Slot, operand: &Operand) -> bool {
+        let signed = operand.negate || operand.absolute || operand.invert;
+        if signed || !operand.suffixes.is_empty() || !can_be_left_out(slot) {
+            return false;
+        }
+        let Some(bits) = operand_bits(slot, operand) else { return false };
+        slot.fields.iter().zip(bits).all(|(field, bits)| field.elided_bits() == Some(bits))
+    }
+
+    fn operand(&self, out: &mut String, operand: &Operand, slot: &Slot, at: u8) {
+        if operand.negate {
+            out.push('-');
+        }
+        if operand.invert {
+            let predicate = matches!(slot.kind, SlotKind::Pred | SlotKind::UPred);
+            out.push(if predicate { '!' } else { '~' });
+        }
+        let bracketed = matches!(
+            operand.kind,
+            OperandKind::Const { .. }
+                | OperandKind::ConstIndexed { .. }
+                | OperandKind::ConstUniformIndexed { .. }
+                | OperandKind::ConstBindless { .. }
+                | OperandKind::ConstBindlessIndexed { .. }
+        );
+        if operand.absolute {
+            out.push('|');
+        }
+        self.core(out, operand, slot, at);
+        // The suffix of a constant stands within the bars, that of a register behind them.
+        if operand.absolute && !bracketed {
+            out.push('|');
+        }
+        if operand.reuse {
+            out.push_str(".reuse");
+        }
+        let inner = matches!(operand.kind, OperandKind::Memory { .. } | OperandKind::Attribute { .. });
+        for suffix in operand.suffixes.iter() {
+            if !inner || self.place(at, suffix) == Place::End {
+                let _ = write!(out, ".{}", suffix.spelling());
+            }
+        }
+        if operand.absolute && bracketed {
+            out.push('|');
+        }
+    }
+
+    /// Where the form writes a suffix of an operand.
+    fn place(&self, at: u8, suffix: Mod) -> Place {
+        let form = self.resolved.form;
+        let of = |own: u8, slot: u8| if own == SELF { slot } else { own };
+        let find = |tokens: &[Token], slot: u8| {
+            tokens.iter().find_map(|&token| match token {
+                Token::Suffix(own, place, name) if of(own, slot) == at && name == suffix => Some(place),
+                _ => None,
+            })
+        };
+        find(form.always, SELF)
+            .or_else(|| {
+                form.sets.iter().find_map(|set| set.rows.iter().find_map(|row| find(row.tokens, set.slot)))
+            })
+            .unwrap_or(Place::End)
+    }
+
+    /// The suffixes of the n-th register inside an address.
+    fn inner_suffixes(&self, out: &mut String, operand: &Operand, at: u8, part: u8) {
+        for suffix in operand.suffixes.iter() {
+            if self.place(at, suffix) == Place::Part(part) {
+                let _ = write!(out, ".{}", suffix.spelling());
+            }
+        }
+    }
+
+    fn core(&self, out: &mut String, operand: &Operand, slot: &Slot, at: u8) {
+        let width_of = |n: usize| slot.fields.get(n).map_or(8, |field| field.width());
+        let ureg = |number: u8, n: usize| register("UR", number, width_of(n));
+        let _ = match operand.kind {
+            OperandKind::Reg(n) => write!(out, "{}", register("R", n, 8)),
+            OperandKind::UReg(n) => write!(out, "{}", ureg(n, 0)),
+            OperandKind::Pred(n) => write!(out, "{}", predicate("P", n)),
+            OperandKind::UPred(n) => write!(out, "{}", predicate("UP", n)),
+            OperandKind::Barrier(n) => write!(out, "B{n}"),
+            OperandKind::Scoreboard(n) => write!(out, "SB{n}"),
+            OperandKind::Imm(value) => {
+                // The same 32 bits have one spelling, whichever way they came in.
+                let field = slot.fields.first();
+                let value = match (field, operand_bits(slot, operand)) {
+                    (Some(field), Some(bits)) => field.number(bits[0]),
+                    _ => value,
+                };
+                write!(out, "{}", hex(value))
+            }
+            OperandKind::Float(bits) => {
+                let kind = match slot.kind {
+                    SlotKind::Float(kind) => float::kind_under(kind, &self.instruction.mods),
+                    _ => form::FloatKind::F32,
+                };
+                write!(out, "{}", float::text(kind, bits, self.style == Style::Exact))
+            }
+            OperandKind::Const { bank, offset } => write!(out, "c[{bank:#x}][{}]", hex(wrap(offset))),
+            OperandKind::ConstIndexed { bank, index, offset } => {
+                let index = (index != 255).then(|| register("R", index, 8));
+                write!(out, "c[{bank:#x}][{}]", sum(&[index], offset))
+            }
+            OperandKind::ConstUniformIndexed { bank, index, offset } => {
+                write!(out, "c[{bank:#x}][{}]", sum(&[Some(ureg(index, 1))], offset))
+            }
+            OperandKind::ConstBindless { handle, offset } => {
+                write!(out, "cx[{}][{}]", ureg(handle, 0), hex(offset as i64))
+            }
+            OperandKind::ConstBindlessIndexed { handle, index, offset } => {
+                let index = (index != 255).then(|| register("R", index, 8));
+                write!(out, "cx[{}][{}]", ureg(handle, 0), sum(&[index], offset))
+            }
+            OperandKind::MatrixDescriptor(n) => write!(out, "gdesc[{}]", ureg(n, 0)),
+            OperandKind::Memory { descriptor, base, uniform, offset } => {
+                let first = descriptor.is_some() as usize;
+                if let Some(descriptor) = descriptor {
+                    let _ = write!(out, "desc[{}]", ureg(descriptor, 0));
+                }
+                if base.is_none()
+                    && uniform.is_none()
+                    && !matches!(slot.kind, SlotKind::Memory { offset: true, .. })
+                {
+                    return;
+                }
+                let with_base = matches!(slot.kind, SlotKind::Memory { base: true, .. });
+                let mut parts = [None, None];
+                let named = base.filter(|&base| base != 255 || !self.hides_zero_base(slot, uniform, offset));
+                if let Some(base) = named {
+                    let mut text = register("R", base, 8);
+                    self.inner_suffixes(&mut text, operand, at, first as u8);
+                    parts[0] = Some(text);
+                }
+                if let Some(uniform) = uniform {
+                    let n = first + with_base as usize;
+                    let mut text = ureg(uniform, n);
+                    self.inner_suffixes(&mut text, operand, at, n as u8);
+                    parts[1] = Some(text);
+                }
+                write!(out, "[{}]", sum(&parts, offset))
+            }
+            OperandKind::Attribute { base, uniform, offset } => {
+                let parts =
+                    [base.map(|base| register("R", base, 8)), uniform.map(|uniform| ureg(uniform, 0))];
+                write!(out, "a[{}]", sum(&parts, offset))
+            }
+            OperandKind::Target(distance) => match self.address {
+                Some(address) => {
+                    write!(out, "{}", hex((address as i64).wrapping_add(16).wrapping_add(distance)))
+                }
+                None => {
+                    write!(out, ".{}{:#x}", if distance < 0 { '-' } else { '+' }, distance.unsigned_abs())
+                }
+            },
+            OperandKind::Symbol(symbol) => write!(out, "{}", symbol.name()),
+            OperandKind::SymbolNumber(number) => write!(out, "SR{number}"),
+            OperandKind::ScoreboardSet(set) => {
+                let members: Vec<String> =
+                    (0..6).rev().filter(|n| set >> n & 1 == 1).map(|n: u8| n.to_string()).collect();
+                write!(out, "{{{}}}", members.join(","))
+            }
+        };
+    }
+
+    /// `RZ` as a base is not written where something else remains between the brackets.
+    fn hides_zero_base(&self, slot: &Slot, uniform: Option<u8>, offset: i32) -> bool {
+        let n = matches!(slot.kind, SlotKind::Memory { descriptor: true, .. }) as usize;
+        let may = slot.fields.get(n).is_some_and(|field| field.elided_bits().is_some());
+        may && (uniform.is_some() || offset != 0)
+    }
+}
+
+/// Constant offsets have sixteen bits and are written signed.
+fn wrap(offset: i32) -> i64 {
+    offset as i16 as i64
+}
+
+fn register(file: &str, number: u8, width: u32) -> String {
+    let zero = if width >= 8 { 255 } else { (1 << width) - 1 };
+    if number == zero { format!("{file}Z") } else { format!("{file}{number}") }
+}
+
+fn predicate(file: &str, number: u8) -> String {
+    if number == 7 { format!("{file}T") } else { format!("{file}{number}") }
+}
+
+fn hex(value: i64) -> String {
+    if value < 0 { format!("-{:#x}", value.unsigned_abs()) } else { format!("{value:#x}") }
+}
+
+/// The parts of an address; the offset is left out where it is zero, unless nothing else is there.
+fn sum(parts: &[Option<String>], offset: i32) -> String {
+    let mut words: Vec<String> = parts.iter().flatten().cloned().collect();
+    if offset != 0 || words.is_empty() {
+        words.push(hex(offset as i64));
+    }
+    words.join("+")
+}
+
+fn control(out: &mut String, control: Control) {
+    let _ = write!(out, " stall={}", control.stall);
+    if control.yields {
+        out.push_str(" yield");
+    }
+    if let Some(barrier) = control.write_barrier {
+        let _ = write!(out, " write={barrier}");
+    }
+    if let Some(barrier) = control.read_barrier {
+        let _ = write!(out, " read={barrier}");
+    }
+    if control.wait_mask != 0 {
+        let waits: Vec<String> =
+            (0..8).filter(|n| control.wait_mask >> n & 1 == 1).map(|n: u8| n.to_string()).collect();
+        let _ = write!(out, " wait={}", waits.join(","));
+    }
+}
