@@ -4,10 +4,15 @@
 use crate::form::FloatKind;
 use crate::{Mod, Mods};
 
-/// How the bits of a float slot are read under these modifiers: half slots hold brain floats if the instruction says so.
+/// How the bits of a float slot are read under these modifiers: a half slot holds a brain float, and a single slot the
+/// upper half of a double, if the instruction says so.
 pub(crate) fn kind_under(kind: FloatKind, mods: &Mods) -> FloatKind {
-    let brain = [Mod::BF16_V2, Mod::BF16_2, Mod::BF16].iter().any(|&name| mods.has(name));
-    if kind == FloatKind::F16 && brain { FloatKind::Bf16 } else { kind }
+    let any = |names: &[Mod]| names.iter().any(|&name| mods.has(name));
+    match kind {
+        FloatKind::F16 if any(&[Mod::BF16_V2, Mod::BF16_2, Mod::BF16]) => FloatKind::Bf16,
+        FloatKind::F32 if any(&[Mod::RCP64H, Mod::RSQ64H]) => FloatKind::F64High,
+        _ => kind,
+    }
 }
 
 /// Exponent bits and fraction bits of a kind, as stored.

@@ -66,7 +66,15 @@ pub fn parse(chip: Chip, text: &str, address: Option<u64>) -> Result<Instruction
     let op = Op::from_name(op_name).ok_or(ParseError::Opcode(at(head)))?;
     let readings = modifier_readings(table, op, names).map_err(|name| ParseError::Modifier(at(name)))?;
     let mut parts: SmallVec<[Part; 6]> = SmallVec::new();
-    for word in split_operands(operands) {
+    let mut words = split_operands(operands);
+    if print::is_indirect_jump(op)
+        && let Some((base, distance)) =
+            words.last().and_then(|last| last.trim().split_once(char::is_whitespace))
+    {
+        words.pop();
+        words.extend([base, distance]);
+    }
+    for word in words {
         parts.push(parse_operand(word.trim()).ok_or(ParseError::Operand(at(word)))?);
     }
     let mut error = None;
@@ -191,7 +199,7 @@ fn parse_guard(word: &str) -> Option<Guard> {
         None => (word.strip_prefix('P')?, false),
     };
     let register = if number == "T" { 7 } else { number.parse().ok().filter(|&number: &u8| number < 7)? };
-    Some(Guard { uniform: uniform && register != 7 || uniform && negated, register, negated })
+    Some(Guard { uniform: uniform && (register != 7 || negated), register, negated })
 }
 
 /// The operands between commas that are not inside brackets.

@@ -63,9 +63,16 @@ fn alias(instruction: &Instruction, form: &Form) -> Option<&'static str> {
         _ if zero(a) || zero(b) => Some("MOV"),
         OperandKind::Imm(0) => Some("MOV"),
         OperandKind::Imm(1) => Some(if zero(c) { "MOV" } else { "IADD" }),
+        // The disassembler keeps the plain name for a shift by sixteen.
+        OperandKind::Imm(0x10000) => None,
         OperandKind::Imm(value) if value > 0 && value & (value - 1) == 0 && zero(c) => Some("SHL"),
         _ => None,
     }
+}
+
+/// True for jumps that write their register and the distance from it without a comma.
+pub(crate) fn is_indirect_jump(op: Op) -> bool {
+    matches!(op, Op::BRX | Op::BRXU | Op::CALL | Op::JMX | Op::JMXU | Op::RET)
 }
 
 struct Printer<'a> {
@@ -93,7 +100,9 @@ impl Printer<'_> {
                 continue;
             }
             out.push_str(separator);
-            separator = ", ";
+            let jump_base = is_indirect_jump(self.instruction.op)
+                && matches!(operand.kind, OperandKind::Reg(_) | OperandKind::UReg(_));
+            separator = if jump_base { " " } else { ", " };
             self.operand(&mut out, operand, slot, at);
         }
         if self.style == Style::Exact {
@@ -204,7 +213,7 @@ impl Printer<'_> {
             }
             OperandKind::Const { bank, offset } => write!(out, "c[{bank:#x}][{}]", hex(wrap(offset))),
             OperandKind::ConstIndexed { bank, index, offset } => {
-                let index = (index != 255).then(|| register("R", index, 8));
+                let index = (index != 255 || offset == 0).then(|| register("R", index, 8));
                 write!(out, "c[{bank:#x}][{}]", sum(&[index], offset))
             }
             OperandKind::ConstUniformIndexed { bank, index, offset } => {
@@ -214,7 +223,7 @@ impl Printer<'_> {
                 write!(out, "cx[{}][{}]", ureg(handle, 0), hex(offset as i64))
             }
             OperandKind::ConstBindlessIndexed { handle, index, offset } => {
-                let index = (index != 255).then(|| register("R", index, 8));
+                let index = (index != 255 || offset == 0).then(|| register("R", index, 8));
                 write!(out, "cx[{}][{}]", ureg(handle, 0), sum(&[index], offset))
             }
             OperandKind::MatrixDescriptor(n) => write!(out, "gdesc[{}]", ureg(n, 0)),

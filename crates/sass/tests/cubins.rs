@@ -108,7 +108,7 @@ fn disassemble(words: &[u128]) -> Option<Vec<String>> {
 
 /// Differences that are only a matter of taste: blanks within an operand.
 fn normal(text: &str) -> String {
-    text.replace("] [", "][").split_whitespace().collect::<Vec<_>>().join(" ")
+    text.replace("] [", "][").replace(" ,", ",").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
