@@ -2,7 +2,9 @@
 
 use crate::Phase;
 use oriole_chip::Chip;
-use oriole_options::{AllocateOptions, LegalizeOptions, LowerOptions, OptimizeOptions, Options, ScheduleOptions};
+use oriole_options::{
+    AllocateOptions, LegalizeOptions, LowerOptions, OptimizeOptions, Options, ScheduleOptions,
+};
 use oriole_ori::Function;
 
 /// Chip and options. A caller that tracks what was read fills in only what the group at hand may read.

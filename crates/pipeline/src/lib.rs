@@ -7,9 +7,7 @@ pub mod context;
 pub mod failure;
 pub mod image;
 pub mod phases;
-pub mod run;
 
 pub use context::{Context, Observer, Settings, Unobserved};
 pub use failure::Failure;
 pub use phases::{Group, PHASES, Phase, State};
-pub use run::{Allocated, ORI_GROUPS, run, run_until};

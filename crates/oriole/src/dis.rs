@@ -1,0 +1,157 @@
+//! `oriole dis` and `oriole asm`: cubins as text with control words, and that text back to words.
+
+use crate::arguments::{Asm, Dis};
+use crate::outcome::{Outcome, failed, write_atomically};
+use oriole_chip::Chip;
+use oriole_cubin::Cubin;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Reads a cubin, with the chip its code is for.
+pub fn read_cubin(path: &Path) -> Result<(Cubin, Chip), String> {
+    let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let cubin = oriole_cubin::read(&bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+    let name = format!("sm_{}{}", cubin.sm, if cubin.accelerated { "a" } else { "" });
+    let chip = name.parse::<Chip>().map_err(|error| format!("{}: {error}", path.display()))?;
+    if !chip.is_supported() {
+        return Err(format!("{}: code for {chip} cannot be read yet", path.display()));
+    }
+    Ok((cubin, chip))
+}
+
+/// Runs `oriole dis`.
+pub fn dis(arguments: &Dis) -> Outcome {
+    let (cubin, chip) = match read_cubin(&arguments.cubin) {
+        Ok(read) => read,
+        Err(message) => return failed(&message),
+    };
+    let mut text = String::new();
+    for kernel in &cubin.kernels {
+        let result = if arguments.summary {
+            summary(chip, kernel, &mut text)
+        } else if arguments.json {
+            json(chip, kernel, &mut text)
+        } else {
+            listing(chip, kernel, &mut text)
+        };
+        if let Err(message) = result {
+            return failed(&format!("{}: {message}", arguments.cubin.display()));
+        }
+    }
+    crate::outcome::print(&text)
+}
+
+/// Instructions before the closing self branch and the padding.
+fn code_words(words: &[u128]) -> usize {
+    let mut end = words.len();
+    while end > 0 && words[end - 1] == oriole_cubin::layout::PADDING_NOP {
+        end -= 1;
+    }
+    if end > 0 && words[end - 1] == oriole_cubin::layout::SELF_BRANCH {
+        end -= 1;
+    }
+    end
+}
+
+fn summary(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String) -> Result<(), String> {
+    let count = code_words(&kernel.code);
+    let mut cycles = 0u64;
+    let mut spills = 0u64;
+    for &word in &kernel.code[..count] {
+        let instruction =
+            oriole_sass::decode(chip, word).map_err(|error| format!("{}: {error}", kernel.name))?;
+        cycles += u64::from(instruction.control.stall.max(1));
+        spills += u64::from(matches!(instruction.op, oriole_sass::Op::STL | oriole_sass::Op::LDL));
+    }
+    let _ = writeln!(
+        text,
+        "{} instructions {count} registers {} frame {} cycles {cycles} local {spills}",
+        kernel.name, kernel.registers, kernel.frame_size
+    );
+    Ok(())
+}
+
+fn listing(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String) -> Result<(), String> {
+    let _ = writeln!(text, "// {} registers {} frame {}", kernel.name, kernel.registers, kernel.frame_size);
+    for (index, &word) in kernel.code.iter().enumerate() {
+        let address = 16 * index as u64;
+        let instruction = oriole_sass::decode(chip, word)
+            .map_err(|error| format!("{} at {address:#x}: {error}", kernel.name))?;
+        let line = oriole_sass::text(chip, &instruction, Some(address), oriole_sass::Style::Exact)
+            .map_err(|error| format!("{} at {address:#x}: {error}", kernel.name))?;
+        let _ = writeln!(text, "/*{address:04x}*/ {line}");
+    }
+    Ok(())
+}
+
+fn json(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String) -> Result<(), String> {
+    for (index, &word) in kernel.code.iter().enumerate() {
+        let address = 16 * index as u64;
+        let instruction = oriole_sass::decode(chip, word)
+            .map_err(|error| format!("{} at {address:#x}: {error}", kernel.name))?;
+        let line = oriole_sass::text(chip, &instruction, Some(address), oriole_sass::Style::Plain)
+            .map_err(|error| format!("{} at {address:#x}: {error}", kernel.name))?;
+        let control = instruction.control;
+        let value = serde_json::json!({
+            "kernel": kernel.name, "address": address, "word": format!("{word:032x}"), "text": line,
+            "opcode": instruction.op.name(), "stall": control.stall, "yield": control.yields,
+            "write_barrier": control.write_barrier, "read_barrier": control.read_barrier, "wait": control.wait_mask,
+        });
+        let _ = writeln!(text, "{value}");
+    }
+    Ok(())
+}
+
+/// Runs `oriole asm`.
+pub fn asm(arguments: &Asm) -> Outcome {
+    let text = match std::fs::read_to_string(&arguments.input) {
+        Ok(text) => text,
+        Err(error) => return failed(&format!("{}: {error}", arguments.input.display())),
+    };
+    let chip = match arguments.arch.parse::<Chip>() {
+        Ok(chip) => chip,
+        Err(error) => return crate::outcome::misused(&error.to_string()),
+    };
+    let mut words = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with("//") {
+            continue;
+        }
+        let (address, line) = address(line);
+        let word = oriole_sass::parse(chip, line, address).map_err(|error| error.to_string()).and_then(
+            |instruction| oriole_sass::encode(chip, &instruction).map_err(|error| error.to_string()),
+        );
+        match word {
+            Ok(word) => words.push(word),
+            Err(message) => {
+                return failed(&format!("{}:{}: {message}", arguments.input.display(), number + 1));
+            }
+        }
+    }
+    match &arguments.output {
+        Some(path) => {
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            match write_atomically(path, &bytes) {
+                Ok(()) => Outcome::Right,
+                Err(message) => failed(&message),
+            }
+        }
+        None => {
+            let text: String = words.iter().map(|word| format!("{word:032x}\n")).collect();
+            crate::outcome::print(&text)
+        }
+    }
+}
+
+/// The address comment before an instruction, if there is one.
+fn address(line: &str) -> (Option<u64>, &str) {
+    let parsed = line.strip_prefix("/*").and_then(|rest| rest.split_once("*/"));
+    match parsed {
+        Some((digits, rest)) => match u64::from_str_radix(digits.trim(), 16) {
+            Ok(address) => (Some(address), rest.trim()),
+            Err(_) => (None, line),
+        },
+        None => (None, line),
+    }
+}
