@@ -46,6 +46,8 @@ pub struct Body {
     pub statements: Vec<Statement>,
     /// Performance directives.
     pub directives: Directives,
+    /// For each parameter or result that is declared `.reg`: its variable and the register that holds it.
+    pub parameter_registers: Vec<(VariableId, RegisterId)>,
 }
 
 /// A register.

@@ -4,5 +4,29 @@
 //! or place leaves it equal. No syntax node, no text offset and no machine opcode may enter a [`Body`].
 
 pub mod body;
+mod call;
+mod compatible;
+mod constant;
+mod function;
+mod header;
+mod instruction;
+pub mod module;
+mod names;
+mod operand;
+mod resolved;
+mod signature;
+mod statement;
+mod support;
+mod surroundings;
+mod variable;
 
 pub use body::*;
+pub use constant::{Constant, evaluate};
+pub use function::{resolve, resolve_function};
+pub use header::{Header, read_header};
+pub use module::resolve_module;
+pub use resolved::{Inlined, LineEntry, Resolved, SourceMap, Uses};
+pub use signature::{FunctionHead, Linkage, function_head};
+pub use support::unsupported;
+pub use surroundings::{GlobalInfo, SignatureInfo, Surroundings};
+pub use variable::{InitialValue, ModuleVariable, Relocation, module_variables};

@@ -1,0 +1,220 @@
+//! Calls: results, callee, arguments, and what an indirect call says about its target.
+//!
+//! It is here because a call's operands depend on the signature of what is called.
+
+use oriole_diagnostics::{Code, Diagnostic, Span};
+use oriole_ptx::{Space, Type};
+use oriole_syntax::ast::{self, AstNode};
+use oriole_syntax::token_span;
+use smallvec::SmallVec;
+
+use crate::compatible::{Width, immediate_fits, register_fits};
+use crate::function::Resolver;
+use crate::names::Meaning;
+use crate::operand::Named;
+use crate::{Operand, Parameter, Signature, Table, evaluate};
+
+impl Resolver<'_> {
+    /// The operands of a call in the order written: results, callee, arguments, target list or prototype.
+    pub fn call(&mut self, operands: &[ast::Operand], span: Span) -> Option<Vec<Operand>> {
+        let mut rest = operands;
+        let mut results = None;
+        if let [ast::Operand::ArgumentList(list), tail @ ..] = rest {
+            results = Some(list.clone());
+            rest = tail;
+        }
+        let [callee, tail @ ..] = rest else {
+            self.report(Code::OperandCount, span, "a call names a function");
+            return None;
+        };
+        rest = tail;
+        let mut arguments = None;
+        if let [ast::Operand::ArgumentList(list), tail @ ..] = rest {
+            arguments = Some(list.clone());
+            rest = tail;
+        }
+        let target = rest.first();
+        if let Some(surplus) = rest.get(1) {
+            self.report(Code::OperandCount, surplus.span(), "a call has nothing behind its prototype");
+            return None;
+        }
+        let (callee, target, signature) = self.callee(callee, target)?;
+        let list =
+            |resolver: &mut Self, list: Option<&ast::ArgumentList>, wanted: &[Parameter], what: &str| {
+                let given: SmallVec<[ast::Operand; 8]> =
+                    list.into_iter().flat_map(|list| list.arguments()).collect();
+                resolver.check_count(given.len(), wanted.len(), what, list.map_or(span, AstNode::span))?;
+                let resolved: Vec<Option<Operand>> = given
+                    .iter()
+                    .zip(wanted)
+                    .map(|(given, wanted)| resolver.argument(given, wanted, what == "result"))
+                    .collect();
+                resolved.into_iter().collect::<Option<Vec<_>>>()
+            };
+        let returned = list(self, results.as_ref(), &signature.results, "result");
+        let passed = list(self, arguments.as_ref(), &signature.parameters, "argument");
+        let (returned, passed) = (returned?, passed?);
+        let mut all = Vec::new();
+        if results.is_some() {
+            all.push(Operand::List(returned));
+        }
+        all.push(callee);
+        if arguments.is_some() {
+            all.push(Operand::List(passed));
+        }
+        all.extend(target);
+        Some(all)
+    }
+
+    fn check_count(&mut self, given: usize, wanted: usize, what: &str, span: Span) -> Option<()> {
+        if given == wanted {
+            return Some(());
+        }
+        let plural = if wanted == 1 { "" } else { "s" };
+        self.report(Code::CallMismatch, span, format!("expected {wanted} {what}{plural}, found {given}"));
+        None
+    }
+
+    /// Who is called, what the call says about the target, and with which signature.
+    fn callee(
+        &mut self,
+        callee: &ast::Operand,
+        target: Option<&ast::Operand>,
+    ) -> Option<(Operand, Option<Operand>, Signature)> {
+        let span = callee.span();
+        let ast::Operand::Name(name) = callee else {
+            self.report(Code::InvalidOperand, span, "a call names a function or a register");
+            return None;
+        };
+        let token = name.token()?;
+        let text = token.text();
+        let local = self.names.look_up(text);
+        if local.is_none() {
+            if let Some(id) = self.function(text, span, true) {
+                if self.surroundings.signature(text).is_some_and(|info| info.is_entry) {
+                    self.report(
+                        Code::WrongKindOfName,
+                        span,
+                        format!("`{text}` is a kernel and cannot be called"),
+                    );
+                    return None;
+                }
+                let signature = self.body.functions[id.0 as usize].signature.clone();
+                return Some((Operand::Function(id), None, signature));
+            }
+            if !text.starts_with('%') && self.surroundings.global(text).is_none() {
+                self.push(
+                    Diagnostic::new(Code::UnknownName, span, format!("no function is called `{text}`"))
+                        .with_help("declare it above the call, with `.func` or `.extern .func`"),
+                );
+                return None;
+            }
+        }
+        let register = match self.named(text, token_span(&token))? {
+            Named::Register(id, ty) if ty.bits() == 64 && !ty.is_float() => id,
+            _ => {
+                self.report(
+                    Code::InvalidOperand,
+                    span,
+                    "an indirect call takes the address from a register of 64 bits",
+                );
+                return None;
+            }
+        };
+        let Some(target) = target else {
+            self.push(
+                Diagnostic::new(Code::CallMismatch, span, "an indirect call needs a prototype")
+                    .with_help("name a `.callprototype` or `.calltargets` label behind the arguments"),
+            );
+            return None;
+        };
+        let known = match target {
+            ast::Operand::Name(name) => name.token().and_then(|token| self.names.look_up(token.text())),
+            _ => None,
+        };
+        match known {
+            Some(Meaning::Prototype(id)) => {
+                let signature = self.body.prototypes[id.0 as usize].clone();
+                Some((Operand::Register(register), Some(Operand::Prototype(id)), signature))
+            }
+            Some(Meaning::Table(id, _)) => {
+                if let Table::Functions(functions) = &self.body.tables[id.0 as usize]
+                    && let Some(first) = functions.first()
+                {
+                    let signature = self.body.functions[first.0 as usize].signature.clone();
+                    return Some((Operand::Register(register), Some(Operand::Table(id)), signature));
+                }
+                self.report(Code::WrongKindOfName, target.span(), "a list of functions is needed here");
+                None
+            }
+            _ => {
+                self.report(
+                    Code::UnknownName,
+                    target.span(),
+                    "a `.callprototype` or `.calltargets` label is needed here",
+                );
+                None
+            }
+        }
+    }
+
+    fn argument(&mut self, node: &ast::Operand, wanted: &Parameter, result: bool) -> Option<Operand> {
+        let span = node.span();
+        let mismatch = |resolver: &mut Self, found: String| {
+            let bytes = wanted.size();
+            resolver.report(
+                Code::CallMismatch,
+                span,
+                format!("the callee wants `{}` of {bytes} bytes here, this is {found}", wanted.ty),
+            );
+            None
+        };
+        match node {
+            ast::Operand::Sink(_) if result => Some(Operand::Sink),
+            ast::Operand::Name(name) => {
+                let token = name.token()?;
+                match self.named(token.text(), token_span(&token))? {
+                    Named::Register(id, ty) => {
+                        let scalar = wanted.length.is_none();
+                        if scalar && register_fits(ty, wanted.ty, Width::AtLeast) {
+                            return Some(Operand::Register(id));
+                        }
+                        mismatch(self, format!("a `{ty}` register"))
+                    }
+                    Named::Variable(id) => {
+                        let variable = &self.body.variables[id.0 as usize];
+                        if !matches!(variable.space, Space::FunctionParameter | Space::KernelParameter) {
+                            let name = variable.name.clone();
+                            self.report(
+                                Code::StateSpaceMismatch,
+                                span,
+                                format!("`{name}` is no `.param` variable and cannot be passed"),
+                            );
+                            return None;
+                        }
+                        if variable.size != wanted.size() {
+                            let found = format!("a variable of {} bytes", variable.size);
+                            return mismatch(self, found);
+                        }
+                        Some(Operand::Variable(id))
+                    }
+                    Named::WarpSize if !result && wanted.ty != Type::Pred => {
+                        Some(Operand::Immediate(crate::Immediate::Integer(32)))
+                    }
+                    _ => mismatch(self, "something else".to_string()),
+                }
+            }
+            _ if !result => match evaluate(node) {
+                Ok(constant) => match immediate_fits(constant, wanted.ty) {
+                    Some(immediate) if wanted.length.is_none() => Some(Operand::Immediate(immediate)),
+                    _ => mismatch(self, "a constant of another kind".to_string()),
+                },
+                Err(error) => {
+                    self.push(error);
+                    None
+                }
+            },
+            _ => mismatch(self, "no place for a result".to_string()),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Which registers and which constants fit an operand's type.
+//!
+//! It is here as one small set of rules, measured against an existing PTX compiler, so that no instruction has
+//! rules of its own. No names and no syntax may enter.
+
+use oriole_ptx::Type;
+
+use crate::{Constant, Immediate};
+
+/// How strictly widths are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Width {
+    /// The register has the width of the type.
+    Same,
+    /// The register may be wider.
+    AtLeast,
+    /// The same inside a vector: integers may also hold floating-point elements.
+    AtLeastInVector,
+}
+
+/// Whether a register behaves as bits or an integer. Pairs of halves count: they are 32 loose bits.
+fn is_loose(register: Type) -> bool {
+    register.is_bits() || register.is_integer() || register == Type::F16x2
+}
+
+/// Whether a register fits an operand of type `wanted`.
+pub(crate) fn register_fits(register: Type, wanted: Type, width: Width) -> bool {
+    if wanted == Type::Pred || register == Type::Pred {
+        return wanted == register;
+    }
+    let sized = match width {
+        Width::Same => register.bits() == wanted.bits(),
+        Width::AtLeast | Width::AtLeastInVector => register.bits() >= wanted.bits(),
+    };
+    if wanted.is_bits() {
+        sized
+    } else if wanted.is_integer() {
+        sized && is_loose(register)
+    } else {
+        let integers = width == Width::AtLeastInVector && register.is_integer();
+        register == wanted || (sized && (register.is_bits() || integers))
+    }
+}
+
+/// Whether a register is a 32-bit integer or bits.
+pub(crate) fn is_word(register: Type) -> bool {
+    register.bits() == 32 && (is_loose(register))
+}
+
+/// Whether a register can hold an address.
+pub(crate) fn is_address(register: Type) -> bool {
+    matches!(register.bits(), 32 | 64) && (register.is_bits() || register.is_integer())
+}
+
+/// A constant in the form of an operand of type `wanted`, if it fits: integers go where integers or bits are
+/// wanted, floating-point constants where a number is wanted, and `0f`/`0d` bits also where bits of their width are.
+pub(crate) fn immediate_fits(constant: Constant, wanted: Type) -> Option<Immediate> {
+    match constant {
+        Constant::Integer { bits, .. } => {
+            let fits = wanted == Type::Pred
+                || (wanted.is_bits() && wanted != Type::B128)
+                || (wanted.is_integer() && !matches!(wanted, Type::U16x2 | Type::S16x2));
+            fits.then_some(Immediate::Integer(bits as i64))
+        }
+        Constant::F32(bits) => match wanted {
+            Type::F32 | Type::B32 => Some(Immediate::F32(bits)),
+            Type::F64 => Some(Immediate::F64(f64::from(f32::from_bits(bits)).to_bits())),
+            _ => None,
+        },
+        Constant::F64(bits) => match wanted {
+            // Rounding to nearest even, which is also what the conversion of the host language does.
+            Type::F32 => Some(Immediate::F32((f64::from_bits(bits) as f32).to_bits())),
+            Type::F64 | Type::B64 => Some(Immediate::F64(bits)),
+            _ => None,
+        },
+    }
+}
+
+/// What fits a type, for messages.
+pub(crate) fn wanted_registers(wanted: Type, width: Width) -> String {
+    if wanted == Type::Pred {
+        return "a `.pred` register".to_string();
+    }
+    let wider = if width == Width::Same { "" } else { " or wider" };
+    match wanted {
+        _ if wanted.is_bits() => format!("a register of {} bits{wider}", wanted.bits()),
+        _ if wanted.is_integer() => format!("an integer or bits register of {} bits{wider}", wanted.bits()),
+        Type::F32 | Type::F64 | Type::F16 | Type::F16x2 => {
+            format!("a `{wanted}` or `.b{}` register{wider}", wanted.bits())
+        }
+        _ => format!("a `.b{}` register{wider}", wanted.bits()),
+    }
+}

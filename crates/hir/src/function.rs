@@ -1,0 +1,250 @@
+//! Resolving one function: the state that statements, instructions and operands share.
+//!
+//! It is here so that a function is resolved in one walk, in text order, with one hash per name. Rules about
+//! instructions are in the instruction table and not here.
+
+use std::rc::Rc;
+
+use oriole_diagnostics::{Code, Diagnostic, Span};
+use oriole_ptx::{Space, Type};
+use oriole_syntax::ast::{Function, Unit};
+use oriole_syntax::{SyntaxKind, SyntaxNode};
+use rustc_hash::FxHashMap;
+
+use crate::instruction::KnownForm;
+use crate::names::{Meaning, Names};
+use crate::signature::{FunctionHead, function_head};
+use crate::{
+    Body, FunctionId, FunctionRef, Header, Register, RegisterId, Resolved, SignatureInfo, SourceMap,
+    Surroundings, Uses, Variable, VariableHome, VariableId,
+};
+
+/// What is kept while a function is resolved.
+pub(crate) struct Resolver<'a> {
+    pub surroundings: &'a dyn Surroundings,
+    pub header: Header,
+    pub names: Names,
+    pub body: Body,
+    pub map: SourceMap,
+    pub diagnostics: Vec<Diagnostic>,
+    pub uses: Uses,
+    /// First uses, as three lists like those of [`Uses`].
+    pub use_spans: [Vec<Span>; 3],
+    /// Module variables and functions by name, once they have been asked for.
+    pub globals: FxHashMap<Box<str>, Option<VariableId>>,
+    pub functions: FxHashMap<Box<str>, Option<FunctionId>>,
+    /// Bytes of one element of a variable, for indexed addresses.
+    pub element_bytes: Vec<u64>,
+    /// Forms by spelling and number of operands.
+    pub forms: FxHashMap<Box<str>, Rc<KnownForm>>,
+    /// Scratch space for spellings.
+    pub spelling: String,
+    /// Set while an instruction is resolved whose text the parser could not make sense of.
+    pub instruction: Option<SyntaxNode>,
+    pub depth: usize,
+}
+
+/// Resolves the function of a unit; `None` if the unit holds none.
+pub fn resolve(unit: &Unit, surroundings: &dyn Surroundings) -> Option<Resolved> {
+    resolve_function(&unit.function()?, surroundings)
+}
+
+/// Resolves a function, or reads the head of a declaration. `None` where it has no name.
+pub fn resolve_function(function: &Function, surroundings: &dyn Surroundings) -> Option<Resolved> {
+    let header = surroundings.header();
+    let FunctionHead { name, name_span, info, directives, parameter_names, diagnostics, has_body, .. } =
+        function_head(function, &header)?;
+    let mut resolver = Resolver {
+        surroundings,
+        header,
+        names: Names::default(),
+        body: Body {
+            is_entry: info.is_entry,
+            parameters: info.signature.parameters.clone(),
+            results: info.signature.results.clone(),
+            directives,
+            ..Body::default()
+        },
+        map: SourceMap { name: name_span, ..SourceMap::default() },
+        diagnostics,
+        uses: Uses::default(),
+        use_spans: Default::default(),
+        globals: FxHashMap::default(),
+        functions: FxHashMap::default(),
+        element_bytes: Vec::new(),
+        forms: FxHashMap::default(),
+        spelling: String::new(),
+        instruction: None,
+        depth: 0,
+    };
+    resolver.names.enter();
+    resolver.declare_parameters(&info, &parameter_names);
+    if let Some(block) = function.body() {
+        resolver.block(&block);
+    }
+    let Resolver { body, mut map, mut diagnostics, uses, use_spans, names, .. } = resolver;
+    let registers = &names.registers;
+    for register in registers {
+        if let Some(RegisterId(id)) = register.id {
+            map.registers[id as usize].1 = register.declaration;
+        }
+    }
+    map.uses = use_spans.concat();
+    diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
+    Some(Resolved { name, body, has_body, source_map: map, diagnostics, uses, signature: Some(info) })
+}
+
+impl Resolver<'_> {
+    /// Reports a finding, unless the parser has already reported the statement that it is in.
+    pub fn report(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        self.push(Diagnostic::new(code, span, message.into()));
+    }
+
+    /// As [`Resolver::report`], for a finding with notes.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        if let Some(instruction) = &self.instruction {
+            let broken = instruction.descendants().any(|node| node.kind() == SyntaxKind::ERROR)
+                || instruction.last_token().is_none_or(|token| token.kind() != SyntaxKind::SEMICOLON);
+            if broken {
+                return;
+            }
+        }
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn declare_parameters(&mut self, info: &SignatureInfo, names: &[(String, Span)]) {
+        let results = info.signature.results.len();
+        let space = if info.is_entry { Space::KernelParameter } else { Space::FunctionParameter };
+        let all = info.signature.results.iter().chain(&info.signature.parameters);
+        for (index, (parameter, (name, span))) in all.zip(names).enumerate() {
+            let home = if index < results {
+                VariableHome::Result(index as u32)
+            } else {
+                VariableHome::Parameter((index - results) as u32)
+            };
+            let variable = Variable {
+                name: name.clone(),
+                space: if parameter.in_register { Space::Register } else { space },
+                ty: parameter.ty,
+                size: parameter.size(),
+                align: parameter.align,
+                home,
+            };
+            let id = self.add_variable(variable, Some(*span), u64::from(parameter.ty.bytes()));
+            if name.is_empty() || name == "_" {
+                continue;
+            }
+            let declared = if parameter.in_register {
+                let declared = self.names.declare_register(name, parameter.ty, 1, *span);
+                if let Some(register) = self.register_of(name) {
+                    self.body.parameter_registers.push((id, register));
+                }
+                declared
+            } else {
+                self.names.declare(name, Meaning::Variable(id), *span)
+            };
+            self.check_new(name, *span, declared);
+        }
+    }
+
+    /// The register of a name that has just been declared.
+    fn register_of(&mut self, name: &str) -> Option<RegisterId> {
+        match self.names.look_up(name)? {
+            Meaning::Register(index) => Some(self.register(index, name).0),
+            _ => None,
+        }
+    }
+
+    /// Reports a name that is declared twice.
+    pub fn check_new(&mut self, name: &str, span: Span, declared: Result<(), Span>) {
+        if let Err(earlier) = declared {
+            self.push(
+                Diagnostic::new(
+                    Code::DuplicateName,
+                    span,
+                    format!("`{name}` is declared twice in this scope"),
+                )
+                .with_label(earlier, "first declared here"),
+            );
+        }
+    }
+
+    /// Adds a variable to the body.
+    pub fn add_variable(
+        &mut self,
+        variable: Variable,
+        declaration: Option<Span>,
+        element: u64,
+    ) -> VariableId {
+        let id = VariableId(self.body.variables.len() as u32);
+        self.body.variables.push(variable);
+        self.map.variables.push(declaration);
+        self.element_bytes.push(element);
+        id
+    }
+
+    /// The number of a declared register, given at its first use, and its type.
+    pub fn register(&mut self, index: u32, name: &str) -> (RegisterId, Type) {
+        let declared = &mut self.names.registers[index as usize];
+        let ty = declared.ty;
+        let id = *declared.id.get_or_insert_with(|| {
+            let id = RegisterId(self.body.registers.len() as u32);
+            self.body.registers.push(Register { ty });
+            self.map.registers.push((name.to_string(), Span::default()));
+            id
+        });
+        (id, ty)
+    }
+
+    /// The module's variable of this name, entered into the body at its first use.
+    pub fn global(&mut self, name: &str, span: Span) -> Option<VariableId> {
+        if let Some(&known) = self.globals.get(name) {
+            return known;
+        }
+        let id = self.surroundings.global(name).map(|info| {
+            self.uses.globals.push(name.to_string());
+            self.use_spans[0].push(span);
+            let variable = Variable {
+                name: name.to_string(),
+                space: info.space,
+                ty: info.ty,
+                size: info.size,
+                align: info.align,
+                home: VariableHome::Module,
+            };
+            self.add_variable(variable, None, u64::from(info.ty.bytes()) * u64::from(info.vector))
+        });
+        self.globals.insert(name.into(), id);
+        id
+    }
+
+    /// The function of this name, entered into the body at its first use.
+    pub fn function(&mut self, name: &str, span: Span, called: bool) -> Option<FunctionId> {
+        let id = match self.functions.get(name) {
+            Some(&known) => known,
+            None => {
+                let id = self.surroundings.signature(name).map(|info| {
+                    let id = FunctionId(self.body.functions.len() as u32);
+                    self.body.functions.push(FunctionRef {
+                        name: name.to_string(),
+                        signature: info.signature,
+                        external: info.external,
+                    });
+                    id
+                });
+                self.functions.insert(name.into(), id);
+                id
+            }
+        }?;
+        let (list, spans) = if called {
+            (&mut self.uses.called, &mut self.use_spans[1])
+        } else {
+            (&mut self.uses.addressed, &mut self.use_spans[2])
+        };
+        if !list.iter().any(|known| known == name) {
+            list.push(name.to_string());
+            spans.push(span);
+        }
+        Some(id)
+    }
+}

@@ -1,0 +1,180 @@
+//! The header of a module: version, targets, address size.
+//!
+//! It is here because every check of a target or version reads it. It says nothing about the order of header lines
+//! and other items; the module's own checks do.
+
+use oriole_chip::{Target, Variant};
+use oriole_diagnostics::{Code, Diagnostic, Span};
+use oriole_ptx::table::Chips;
+use oriole_syntax::ast::{AstNode, Item, Unit};
+use oriole_syntax::token_span;
+
+/// What the header directives say.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Header {
+    /// PTX version; 0.0 where it is missing.
+    pub version: (u8, u8),
+    /// Chips named by `.target`, in order.
+    pub targets: Vec<Target>,
+    /// `debug` among the options of `.target`.
+    pub debug: bool,
+    /// Other options of `.target`, such as `texmode_independent`.
+    pub options: Vec<String>,
+    /// Bits of an address; `None` where no directive says it.
+    pub address_size: Option<u8>,
+}
+
+/// Newest PTX version that is understood.
+pub const NEWEST_VERSION: (u8, u8) = (9, 0);
+
+/// First PTX version that may name a target.
+fn first_version(target: Target) -> (u8, u8) {
+    match (target.number(), target.variant()) {
+        (0..=11, _) => (1, 0),
+        (12 | 13, _) => (1, 2),
+        (20, _) => (2, 0),
+        (21 | 30 | 35, _) => (3, 1),
+        (32, _) => (4, 0),
+        (37 | 50, _) => (4, 1),
+        (52, _) => (4, 1),
+        (53, _) => (4, 2),
+        (60 | 61 | 62, _) => (5, 0),
+        (70, _) => (6, 0),
+        (72, _) => (6, 1),
+        (75, _) => (6, 3),
+        (80, _) => (7, 0),
+        (86, _) => (7, 1),
+        (87, _) => (7, 4),
+        (88, _) => (9, 0),
+        (89, _) => (7, 8),
+        (90, Variant::Base) => (7, 8),
+        (90, _) => (8, 0),
+        (100 | 101, Variant::Family) => (8, 8),
+        (100 | 101, _) => (8, 6),
+        (103 | 121, _) => (8, 8),
+        (120, Variant::Family) => (8, 8),
+        (120, _) => (8, 7),
+        _ => (9, 0),
+    }
+}
+
+impl Header {
+    /// Bits of an address: what is written, else 64.
+    pub fn address_bits(&self) -> u8 {
+        self.address_size.unwrap_or(64)
+    }
+
+    /// Whether the version is at least this one.
+    pub fn has_version(&self, version: (u8, u8)) -> bool {
+        self.version >= version
+    }
+
+    /// Whether some target of the module has the feature.
+    pub fn has_chips(&self, chips: Chips) -> bool {
+        self.targets.is_empty()
+            || self.targets.iter().any(|target| match chips {
+                Chips::From(number) => target.number() >= number,
+                Chips::Before(number) => target.number() < number,
+                Chips::Accelerated(numbers) => {
+                    target.variant() == Variant::Accelerated && numbers.contains(&target.number())
+                }
+                Chips::Family(numbers) => {
+                    target.variant() != Variant::Base
+                        && numbers.iter().any(|&number| {
+                            number == target.number()
+                                || (number / 10 == target.number() / 10 && number <= target.number())
+                        })
+                }
+            })
+    }
+
+    /// The targets as written, for messages.
+    pub fn target_names(&self) -> String {
+        self.targets.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Reads the header directives of one unit, adding to what earlier header units said.
+pub fn read_header(unit: &Unit, header: &mut Header, diagnostics: &mut Vec<Diagnostic>) {
+    for item in unit.items() {
+        match item {
+            Item::VersionDirective(directive) => {
+                let Some((major, minor)) = directive.version() else {
+                    diagnostics.push(Diagnostic::new(
+                        Code::MissingVersion,
+                        directive.span(),
+                        "`.version` needs a major and a minor number, as in `8.0`",
+                    ));
+                    continue;
+                };
+                let version = (major.min(255) as u8, minor.min(255) as u8);
+                if version > NEWEST_VERSION || major == 0 {
+                    diagnostics.push(Diagnostic::new(
+                        Code::UnsupportedVersion,
+                        directive.span(),
+                        format!(
+                            "PTX version {major}.{minor} is not known; the newest is {}.{}",
+                            NEWEST_VERSION.0, NEWEST_VERSION.1
+                        ),
+                    ));
+                }
+                header.version = version;
+            }
+            Item::TargetDirective(directive) => {
+                for name in directive.names() {
+                    let span = token_span(&name);
+                    match name.text() {
+                        "debug" => header.debug = true,
+                        "texmode_unified" | "texmode_independent" | "map_f64_to_f32" => {
+                            header.options.push(name.text().to_string());
+                        }
+                        text => match text.parse::<Target>() {
+                            Ok(target) => {
+                                let first = first_version(target);
+                                if header.version < first {
+                                    diagnostics.push(Diagnostic::new(
+                                        Code::NeedsVersion,
+                                        span,
+                                        format!(
+                                            "`{text}` needs `.version` {}.{} or later, the module has {}.{}",
+                                            first.0, first.1, header.version.0, header.version.1
+                                        ),
+                                    ));
+                                }
+                                header.targets.push(target);
+                            }
+                            Err(_) => diagnostics.push(Diagnostic::new(
+                                Code::UnknownTarget,
+                                span,
+                                format!("no target is called `{text}`"),
+                            )),
+                        },
+                    }
+                }
+            }
+            Item::AddressSizeDirective(directive) => {
+                let number = directive.number();
+                let span = number.as_ref().map_or_else(|| directive.span(), token_span);
+                match number.as_ref().map(|token| token.text()) {
+                    Some("64") => header.address_size = Some(64),
+                    Some("32") => {
+                        header.address_size = Some(32);
+                        if header.targets.iter().any(|target| target.number() >= 90) {
+                            diagnostics.push(Diagnostic::new(
+                                Code::InvalidHeader,
+                                span,
+                                "addresses of 32 bits do not exist from `sm_90` on",
+                            ));
+                        }
+                    }
+                    _ => diagnostics.push(invalid_address_size(span)),
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn invalid_address_size(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::InvalidHeader, span, "`.address_size` is 32 or 64")
+}

@@ -1,0 +1,89 @@
+//! What resolving a function gives, apart from its body: the way back to the text, and which names it uses.
+//!
+//! It is here so that positions and spellings stay out of the body: a moved comment changes the map only.
+
+use oriole_diagnostics::{Diagnostic, Span};
+
+use crate::{Body, SignatureInfo};
+
+/// A resolved function or kernel.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Resolved {
+    /// Name of the function.
+    pub name: String,
+    /// Its meaning; without statements for a declaration.
+    pub body: Body,
+    /// Whether it has a body in the text.
+    pub has_body: bool,
+    /// The way back to the text.
+    pub source_map: SourceMap,
+    /// Findings, in text order, with spans relative to the unit.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Names of the module that it uses.
+    pub uses: Uses,
+    /// Its own signature.
+    pub signature: Option<SignatureInfo>,
+}
+
+impl Resolved {
+    /// Whether a finding is an error: then the body must not be compiled.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+}
+
+/// From the indices of a body to spellings and places.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct SourceMap {
+    /// The function's name.
+    pub name: Span,
+    /// For each instruction, by ordinal: its text.
+    pub instructions: Vec<Span>,
+    /// For each statement of the body: its text.
+    pub statements: Vec<Span>,
+    /// For each register: name and declaration.
+    pub registers: Vec<(String, Span)>,
+    /// For each label: name and place.
+    pub labels: Vec<(String, Span)>,
+    /// For each variable: declaration, unless it is the module's.
+    pub variables: Vec<Option<Span>>,
+    /// First use of each name in [`Uses`]: globals, then called, then addressed functions.
+    pub uses: Vec<Span>,
+    /// `.loc` lines in order.
+    pub lines: Vec<LineEntry>,
+}
+
+/// One `.loc`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct LineEntry {
+    /// Ordinal of the first instruction that it stands before.
+    pub instruction: u32,
+    /// Number of the `.file`.
+    pub file: u32,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1; 0 for none.
+    pub column: u32,
+    /// Where the code was inlined at.
+    pub inlined: Option<Inlined>,
+}
+
+/// The inlining part of a `.loc`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Inlined {
+    /// Label of the inlined function's name in the string section, and an offset to add.
+    pub function_name: Option<(String, u32)>,
+    /// File, line and column of the call.
+    pub at: Option<(u32, u32, u32)>,
+}
+
+/// Names of the module that a function uses, each list in the order of first use and without repetitions.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Uses {
+    /// Variables.
+    pub globals: Vec<String>,
+    /// Functions that are called by name.
+    pub called: Vec<String>,
+    /// Functions whose address is taken, or that stand in a `.calltargets` list.
+    pub addressed: Vec<String>,
+}

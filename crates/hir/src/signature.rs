@@ -1,0 +1,298 @@
+//! Heads of functions: name, linkage, parameters, results, performance directives.
+//!
+//! It is here because callers need a head without its body. No statement of a body is read.
+
+use oriole_chip::Target;
+use oriole_diagnostics::{Code, Diagnostic, Span};
+use oriole_ptx::{Space, Type};
+use oriole_syntax::ast::{self, AstNode, DeclarationHead, Function, PerformanceDirective};
+use oriole_syntax::token_span;
+
+use crate::variable::{Shape, shape};
+use crate::{Directives, Header, Parameter, Signature, SignatureInfo, evaluate};
+
+/// Linkage of a function or variable.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Linkage {
+    /// `.extern`
+    Extern,
+    /// `.visible`
+    Visible,
+    /// `.weak`
+    Weak,
+    /// `.common`
+    Common,
+}
+
+/// The single linkage word of a declaration; more than one is a finding.
+pub(crate) fn single_linkage(
+    words: &[(ast::Linkage, oriole_syntax::SyntaxToken)],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Linkage> {
+    if let Some((_, second)) = words.get(1) {
+        diagnostics.push(Diagnostic::new(
+            Code::InvalidVariable,
+            token_span(second),
+            format!("`{}` and `{}` cannot stand together", words[0].1.text(), second.text()),
+        ));
+    }
+    words.first().map(|word| match word.0 {
+        ast::Linkage::Extern => Linkage::Extern,
+        ast::Linkage::Visible => Linkage::Visible,
+        ast::Linkage::Weak => Linkage::Weak,
+        ast::Linkage::Common => Linkage::Common,
+    })
+}
+
+/// A function's head, read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FunctionHead {
+    /// Name.
+    pub name: String,
+    /// Place of the name, relative to the unit.
+    pub name_span: Span,
+    /// Linkage word.
+    pub linkage: Option<Linkage>,
+    /// True for a definition.
+    pub has_body: bool,
+    /// Kind and signature.
+    pub info: SignatureInfo,
+    /// Performance directives.
+    pub directives: Directives,
+    /// Names of results, then of parameters, with their places.
+    pub parameter_names: Vec<(String, Span)>,
+    /// Findings, with spans relative to the unit.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads the head of a function. `None` where it has no name, which the parser has reported.
+pub fn function_head(function: &Function, header: &Header) -> Option<FunctionHead> {
+    let name = function.name()?;
+    let mut diagnostics = Vec::new();
+    let linkage = single_linkage(&function.linkage(), &mut diagnostics);
+    let is_entry = function.is_entry();
+    if is_entry && let Some(list) = function.return_list() {
+        diagnostics.push(Diagnostic::new(Code::InvalidParameter, list.span(), "a kernel returns nothing"));
+    }
+    let mut parameter_names = Vec::new();
+    let mut read = |list: Vec<ast::Parameter>, diagnostics: &mut Vec<Diagnostic>| {
+        parameters(&list, is_entry, Some(&mut parameter_names), diagnostics)
+    };
+    let results = read(function.results().collect(), &mut diagnostics);
+    let parameters = read(function.parameters().collect(), &mut diagnostics);
+    let mut directives = Directives::default();
+    for directive in function.performance_directives() {
+        performance(&directive, is_entry, &mut directives, &mut diagnostics);
+    }
+    for pragma in function.pragmas() {
+        directives.pragmas.extend(pragma.strings());
+    }
+    if is_entry {
+        check_limits(function, &name, header, &parameters, &directives, &mut diagnostics);
+    }
+    let signature = Signature { results, parameters, noreturn: directives.noreturn };
+    Some(FunctionHead {
+        name: name.text().to_string(),
+        name_span: token_span(&name),
+        linkage,
+        has_body: function.body().is_some(),
+        info: SignatureInfo { is_entry, signature, external: function.body().is_none() },
+        directives,
+        parameter_names,
+        diagnostics,
+    })
+}
+
+fn check_limits(
+    function: &Function,
+    name: &oriole_syntax::SyntaxToken,
+    header: &Header,
+    parameters: &[Parameter],
+    directives: &Directives,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let size = parameters.last().map_or(0, |last| u64::from(last.offset) + last.size());
+    let large =
+        header.has_version((8, 1)) && header.targets.iter().all(|target: &Target| target.number() >= 70);
+    let limit = if large { 32764 } else { 4352 };
+    if size > limit {
+        // Where the body ends is where other compilers report it.
+        let end = function.span().end();
+        diagnostics.push(
+            Diagnostic::new(
+                Code::TooMuchParameterSpace,
+                Span::new(end.saturating_sub(1), 1),
+                format!("`{}` has {size} bytes of parameters; {limit} are possible", name.text()),
+            )
+            .with_label(token_span(name), "this kernel"),
+        );
+    }
+    if directives.maxntid.is_some() && directives.reqntid.is_some() {
+        let end = function.span().end();
+        let span = Span::new(end.saturating_sub(1), 1);
+        diagnostics.push(Diagnostic::new(
+            Code::InvalidDirective,
+            span,
+            "`.maxntid` and `.reqntid` cannot both be given",
+        ));
+    }
+    if directives.minnctapersm.is_some() && directives.maxntid.is_none() && directives.reqntid.is_none() {
+        diagnostics.push(Diagnostic::new(
+            Code::Ignored,
+            token_span(name),
+            "`.minnctapersm` has no effect without `.maxntid` or `.reqntid`",
+        ));
+    }
+}
+
+/// Reads a list of parameters; their names and places go to `names`.
+pub(crate) fn parameters(
+    list: &[ast::Parameter],
+    is_entry: bool,
+    mut names: Option<&mut Vec<(String, Span)>>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Parameter> {
+    let mut parameters = Vec::new();
+    let mut offset: u64 = 0;
+    for parameter in list {
+        let in_register = parameter.space().is_some_and(|space| space.text() == ".reg");
+        let declarator = parameter.declarator();
+        let name = declarator.as_ref().and_then(ast::Declarator::name);
+        let span = name.as_ref().map_or_else(|| parameter.span(), token_span);
+        if is_entry && in_register {
+            diagnostics.push(Diagnostic::new(
+                Code::InvalidParameter,
+                span,
+                "the parameters of a kernel are in `.param` space",
+            ));
+        }
+        let Shape { ty, vector, length, size, align, .. } =
+            match shape(parameter, declarator.as_ref(), Space::FunctionParameter, None, diagnostics) {
+                Some(shape) => shape,
+                // Keeps the numbering of the parameters that follow.
+                None => Shape::of(Type::B32),
+            };
+        if let Some(names) = names.as_deref_mut() {
+            names.push((name.as_ref().map_or_else(String::new, |token| token.text().to_string()), span));
+        }
+        if ty == Type::Pred && !in_register {
+            diagnostics.push(Diagnostic::new(
+                Code::InvalidType,
+                span,
+                "a predicate cannot be in `.param` space",
+            ));
+        }
+        let pointer = parameter.ptr().map(|ptr| {
+            let space = ptr.space().and_then(|word| Space::from_name(word.text().trim_start_matches('.')));
+            (space, ptr.align().and_then(|align| alignment(&align, diagnostics)).unwrap_or(4))
+        });
+        offset = offset.next_multiple_of(u64::from(align.max(1)));
+        let elements = if vector > 1 { Some(u64::from(vector) * length.unwrap_or(1)) } else { length };
+        parameters.push(Parameter {
+            ty,
+            length: elements,
+            align,
+            offset: u32::try_from(offset).unwrap_or(u32::MAX),
+            pointer,
+            in_register,
+        });
+        offset = offset.saturating_add(size);
+    }
+    parameters
+}
+
+/// The value of an `.align` clause.
+pub(crate) fn alignment(clause: &ast::AlignClause, diagnostics: &mut Vec<Diagnostic>) -> Option<u32> {
+    let value = match evaluate(&clause.value()?) {
+        Ok(value) => value.integer(),
+        Err(error) => {
+            diagnostics.push(error);
+            return None;
+        }
+    };
+    match value.and_then(|value| u32::try_from(value).ok()) {
+        Some(value) if value.is_power_of_two() => Some(value),
+        _ => {
+            diagnostics.push(Diagnostic::new(
+                Code::InvalidVariable,
+                clause.span(),
+                "an alignment must be a power of two",
+            ));
+            None
+        }
+    }
+}
+
+fn performance(
+    directive: &PerformanceDirective,
+    is_entry: bool,
+    directives: &mut Directives,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let Some(word) = directive.word() else { return };
+    let span = directive.span();
+    let mut values = Vec::new();
+    for value in directive.values() {
+        match evaluate(&value).map(|value| value.integer()) {
+            Ok(Some(value)) if value > 0 && value <= i64::from(u32::MAX) => values.push(value as u32),
+            Ok(_) => {
+                diagnostics.push(Diagnostic::new(
+                    Code::InvalidDirective,
+                    value.span(),
+                    format!("`{}` takes positive numbers", word.text()),
+                ));
+                return;
+            }
+            Err(error) => {
+                diagnostics.push(error);
+                return;
+            }
+        }
+    }
+    let mut arity = |least: usize, most: usize| {
+        let fits = (least..=most).contains(&values.len());
+        if !fits {
+            let wanted = if least == most { format!("{least}") } else { format!("{least} to {most}") };
+            diagnostics.push(Diagnostic::new(
+                Code::InvalidDirective,
+                span,
+                format!("`{}` takes {wanted} numbers, found {}", word.text(), values.len()),
+            ));
+        }
+        fits
+    };
+    let three = |values: &[u32]| {
+        let mut all = [1; 3];
+        all[..values.len()].copy_from_slice(values);
+        all
+    };
+    let mut again = false;
+    match word.text() {
+        ".maxntid" if arity(1, 3) => again = directives.maxntid.replace(three(&values)).is_some(),
+        ".reqntid" if arity(1, 3) => again = directives.reqntid.replace(three(&values)).is_some(),
+        ".reqnctapercluster" if arity(1, 3) => {
+            again = directives.reqnctapercluster.replace(three(&values)).is_some();
+        }
+        ".minnctapersm" | ".maxnctapersm" if arity(1, 1) => directives.minnctapersm = Some(values[0]),
+        ".maxnreg" if arity(1, 1) => again = directives.maxnreg.replace(values[0]).is_some(),
+        ".maxclusterrank" if arity(1, 1) => again = directives.maxclusterrank.replace(values[0]).is_some(),
+        ".explicitcluster" => directives.explicitcluster = true,
+        ".blocksareclusters" => directives.blocksareclusters = true,
+        ".noreturn" if is_entry => {
+            diagnostics.push(Diagnostic::new(
+                Code::InvalidDirective,
+                span,
+                "`.noreturn` is for functions only",
+            ));
+        }
+        ".noreturn" => directives.noreturn = true,
+        _ => {}
+    }
+    if again {
+        diagnostics.push(Diagnostic::new(
+            Code::InvalidDirective,
+            span,
+            format!("`{}` stands twice", word.text()),
+        ));
+    }
+}

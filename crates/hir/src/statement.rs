@@ -1,0 +1,297 @@
+//! Statements: scopes, labels, declarations, target lists, prototypes, line marks.
+//!
+//! It is here to flatten the scopes of a function into one list. Instructions have a file of their own.
+
+use oriole_diagnostics::{Code, Diagnostic, Span};
+use oriole_ptx::{Space, Type};
+use oriole_syntax::ast::{self, AstNode};
+use oriole_syntax::token_span;
+
+use crate::function::Resolver;
+use crate::names::Meaning;
+use crate::resolved::{Inlined, LineEntry};
+use crate::signature::parameters;
+use crate::variable::shape;
+use crate::{LabelId, PrototypeId, RegisterId, Signature, Statement, Table, TableId, Variable, VariableHome};
+
+impl Resolver<'_> {
+    /// A scope with its statements. Labels are visible in the whole scope, so that they are declared first.
+    pub fn block(&mut self, block: &ast::Block) {
+        // The outermost scope of a body is also that of the parameters.
+        let inner = self.depth > 0;
+        self.depth += 1;
+        if inner {
+            self.names.enter();
+        }
+        let statements: Vec<ast::Statement> = block.statements().collect();
+        for statement in &statements {
+            self.declare_label(statement);
+        }
+        for statement in statements {
+            self.statement(statement);
+        }
+        if inner {
+            self.names.leave();
+        }
+        self.depth -= 1;
+    }
+
+    fn declare_label(&mut self, statement: &ast::Statement) {
+        let (label, table) = match statement {
+            ast::Statement::Label(label) => (Some(label.clone()), None),
+            ast::Statement::BranchTargets(list) => (list.label(), Some(Table::Labels(Vec::new()))),
+            ast::Statement::CallTargets(list) => (list.label(), Some(Table::Functions(Vec::new()))),
+            ast::Statement::CallPrototype(prototype) => {
+                if let Some(name) = prototype.label().and_then(|label| label.name()) {
+                    let id = PrototypeId(self.body.prototypes.len() as u32);
+                    self.body.prototypes.push(Signature::default());
+                    let declared = self.names.declare(name.text(), Meaning::Prototype(id), token_span(&name));
+                    self.check_new(name.text(), token_span(&name), declared);
+                }
+                return;
+            }
+            _ => return,
+        };
+        let Some(name) = label.and_then(|label| label.name()) else { return };
+        let span = token_span(&name);
+        let meaning = match table {
+            Some(table) => {
+                self.body.tables.push(table);
+                Meaning::Table(TableId(self.body.tables.len() as u32 - 1), false)
+            }
+            None => {
+                let id = LabelId(self.body.labels);
+                self.body.labels += 1;
+                self.map.labels.push((name.text().to_string(), span));
+                Meaning::Label(id)
+            }
+        };
+        let declared = self.names.declare(name.text(), meaning, span);
+        self.check_new(name.text(), span, declared);
+    }
+
+    fn statement(&mut self, statement: ast::Statement) {
+        match statement {
+            ast::Statement::Block(block) => self.block(&block),
+            ast::Statement::Label(label) => {
+                if let Some(name) = label.name()
+                    && let Some(Meaning::Label(id)) = self.names.look_up(name.text())
+                {
+                    self.push_statement(Statement::Label(id), label.span());
+                }
+            }
+            ast::Statement::Instruction(instruction) => {
+                self.instruction = Some(instruction.syntax().clone());
+                self.instruction(&instruction);
+                self.instruction = None;
+            }
+            ast::Statement::Variable(variable) => self.variable(&variable),
+            ast::Statement::LocDirective(line) => self.line(&line),
+            ast::Statement::Pragma(pragma) => {
+                for text in pragma.strings() {
+                    self.push_statement(Statement::Pragma(text), pragma.span());
+                }
+            }
+            ast::Statement::BranchTargets(list) => {
+                let Some(name) = list.label().and_then(|label| label.name()) else { return };
+                let Some(Meaning::Table(id, _)) = self.names.look_up(name.text()) else { return };
+                let targets = list.targets().filter_map(|target| self.label(&target)).collect();
+                self.body.tables[id.0 as usize] = Table::Labels(targets);
+                self.names.redefine(name.text(), Meaning::Table(id, true));
+            }
+            ast::Statement::CallTargets(list) => {
+                let Some(name) = list.label().and_then(|label| label.name()) else { return };
+                let Some(Meaning::Table(id, _)) = self.names.look_up(name.text()) else { return };
+                let mut targets = Vec::new();
+                for target in list.targets() {
+                    let Some(token) = target.token() else { continue };
+                    let span = token_span(&token);
+                    match self.function(token.text(), span, false) {
+                        Some(function) => targets.push(function),
+                        None => self.report(
+                            Code::UnknownName,
+                            span,
+                            format!("no function is called `{}`", token.text()),
+                        ),
+                    }
+                }
+                self.body.tables[id.0 as usize] = Table::Functions(targets);
+                self.names.redefine(name.text(), Meaning::Table(id, true));
+            }
+            ast::Statement::CallPrototype(prototype) => {
+                let Some(name) = prototype.label().and_then(|label| label.name()) else { return };
+                let Some(Meaning::Prototype(id)) = self.names.look_up(name.text()) else { return };
+                let results: Vec<_> = prototype.results().collect();
+                let list: Vec<_> = prototype.parameters().collect();
+                let signature = Signature {
+                    results: parameters(&results, false, None, &mut self.diagnostics),
+                    parameters: parameters(&list, false, None, &mut self.diagnostics),
+                    noreturn: prototype
+                        .directives()
+                        .any(|directive| directive.word().is_some_and(|word| word.text() == ".noreturn")),
+                };
+                self.body.prototypes[id.0 as usize] = signature;
+            }
+        }
+    }
+
+    /// Adds a statement with its place.
+    pub fn push_statement(&mut self, statement: Statement, span: Span) {
+        if matches!(statement, Statement::Instruction(_)) {
+            self.map.instructions.push(span);
+        }
+        self.body.statements.push(statement);
+        self.map.statements.push(span);
+    }
+
+    /// A label by name.
+    pub fn label(&mut self, name: &ast::Name) -> Option<LabelId> {
+        let token = name.token()?;
+        let span = token_span(&token);
+        match self.names.look_up(token.text()) {
+            Some(Meaning::Label(id)) => Some(id),
+            Some(_) => {
+                self.report(Code::WrongKindOfName, span, format!("`{}` is no label", token.text()));
+                None
+            }
+            None => {
+                self.report(
+                    Code::UnknownName,
+                    span,
+                    format!("no label `{}` is visible here; labels of inner scopes are not", token.text()),
+                );
+                None
+            }
+        }
+    }
+
+    fn variable(&mut self, variable: &ast::Variable) {
+        let linkage = variable.linkage();
+        if let Some((_, word)) = linkage.first()
+            && word.text() != ".extern"
+        {
+            self.report(
+                Code::InvalidVariable,
+                token_span(word),
+                format!("`{}` cannot stand inside a function", word.text()),
+            );
+        }
+        for declarator in variable.declarators() {
+            let Some(name) = declarator.name() else { continue };
+            let span = token_span(&name);
+            let initial = declarator.initializer();
+            let mut found = Vec::new();
+            let shaped = shape(variable, Some(&declarator), Space::FunctionParameter, None, &mut found);
+            for diagnostic in found {
+                self.push(diagnostic);
+            }
+            let Some(shape) = shaped else {
+                // The name is known all the same, so that its uses are not reported as well.
+                let meaning = self.names.declare_register(name.text(), Type::B32, 1, span);
+                self.check_new(name.text(), span, meaning);
+                continue;
+            };
+            if shape.space == Space::Register {
+                if !shape.dimensions.is_empty() || initial.is_some() {
+                    self.report(
+                        Code::InvalidVariable,
+                        declarator.span(),
+                        "a register has neither dimensions nor an initial value",
+                    );
+                }
+                let declared = match declarator.range() {
+                    Some(range) => match range.count() {
+                        Some(count) if count > 0 => {
+                            self.names.declare_range(name.text(), count, shape.ty, shape.vector, span)
+                        }
+                        _ => {
+                            self.report(
+                                Code::InvalidVariable,
+                                range.span(),
+                                "a range needs a positive number",
+                            );
+                            Ok(())
+                        }
+                    },
+                    None => self.names.declare_register(name.text(), shape.ty, shape.vector, span),
+                };
+                self.check_new(name.text(), span, declared);
+                continue;
+            }
+            if let Some(range) = declarator.range() {
+                self.report(Code::InvalidVariable, range.span(), "only registers can be declared as a range");
+            }
+            if shape.ty == Type::Pred {
+                self.report(Code::InvalidType, span, "a predicate can be a register only");
+            }
+            if initial.is_some() {
+                self.report(
+                    Code::NotSupported,
+                    declarator.span(),
+                    "initial values of variables inside functions cannot be compiled yet",
+                );
+            }
+            let external = linkage.first().is_some_and(|(_, word)| word.text() == ".extern");
+            if shape.open && !external {
+                self.report(Code::InvalidVariable, span, format!("the array `{}` has no size", name.text()));
+            }
+            let element = u64::from(shape.ty.bytes()) * u64::from(shape.vector);
+            let id = self.add_variable(
+                Variable {
+                    name: name.text().to_string(),
+                    space: shape.space,
+                    ty: shape.ty,
+                    size: shape.size,
+                    align: shape.align,
+                    home: VariableHome::Body,
+                },
+                Some(span),
+                element,
+            );
+            let declared = self.names.declare(name.text(), Meaning::Variable(id), span);
+            self.check_new(name.text(), span, declared);
+        }
+    }
+
+    fn line(&mut self, line: &ast::LocDirective) {
+        let Some((file, row, column)) = line.position() else { return };
+        let inlined = line.inlined_at().map(|inlined| Inlined {
+            function_name: inlined.function_name().map(|(label, offset)| (label.text().to_string(), offset)),
+            at: inlined.position(),
+        });
+        let instruction = self.map.instructions.len() as u32;
+        self.map.lines.push(LineEntry { instruction, file, line: row, column, inlined });
+    }
+
+    /// The guard of an instruction.
+    pub fn guard(&mut self, guard: &ast::Guard) -> Option<(RegisterId, bool)> {
+        let token = guard.register()?;
+        let span = token_span(&token);
+        match self.names.look_up(token.text()) {
+            Some(Meaning::Register(index)) => {
+                let (id, ty) = self.register(index, token.text());
+                if ty != Type::Pred {
+                    self.push(Diagnostic::new(
+                        Code::InvalidPredicate,
+                        span,
+                        format!("a guard is a `.pred` register; `{}` is `{ty}`", token.text()),
+                    ));
+                    return None;
+                }
+                Some((id, guard.negated()))
+            }
+            Some(_) => {
+                self.report(
+                    Code::InvalidPredicate,
+                    span,
+                    format!("`{}` is no predicate register", token.text()),
+                );
+                None
+            }
+            None => {
+                self.report(Code::UnknownName, span, format!("no register is called `{}`", token.text()));
+                None
+            }
+        }
+    }
+}
