@@ -432,7 +432,12 @@ pub(crate) fn operand_bits(slot: &Slot, operand: &Operand) -> Option<SmallVec<[u
                 });
             }
             if with_offset {
-                bits.push(rest.next()?.number_bits(offset as i64)?);
+                let field = rest.next()?;
+                // Without a register the offset is the address itself, which counts from zero up.
+                let alone = base.is_none_or(|base| base == 255) && uniform.is_none();
+                let unsigned =
+                    (offset >= 0 && (offset as u64) >> field.width() == 0).then_some(offset as u64);
+                bits.push(field.number_bits(offset as i64).or(unsigned.filter(|_| alone))?);
             }
         }
         OperandKind::Attribute { base, uniform, offset } => {

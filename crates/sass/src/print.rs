@@ -113,6 +113,11 @@ impl Printer<'_> {
     }
 
     fn is_left_out(&self, slot: &Slot, operand: &Operand) -> bool {
+        // A barrier that is only arrived at, or that scans, says how many threads it waits for.
+        let counted = self.instruction.mods.has(Mod::ARV) || self.instruction.mods.has(Mod::SCAN);
+        if self.instruction.op == Op::BAR && counted {
+            return false;
+        }
         let signed = operand.negate || operand.absolute || operand.invert;
         if signed || !operand.suffixes.is_empty() || !can_be_left_out(slot) {
             return false;
@@ -129,20 +134,14 @@ impl Printer<'_> {
             let predicate = matches!(slot.kind, SlotKind::Pred | SlotKind::UPred);
             out.push(if predicate { '!' } else { '~' });
         }
-        let bracketed = matches!(
-            operand.kind,
-            OperandKind::Const { .. }
-                | OperandKind::ConstIndexed { .. }
-                | OperandKind::ConstUniformIndexed { .. }
-                | OperandKind::ConstBindless { .. }
-                | OperandKind::ConstBindlessIndexed { .. }
-        );
         if operand.absolute {
             out.push('|');
         }
         self.core(out, operand, slot, at);
-        // The suffix of a constant stands within the bars, that of a register behind them.
-        if operand.absolute && !bracketed {
+        // Which half of a general register is read stands behind the bars, any other suffix within.
+        let half = |suffix: Mod| matches!(suffix, Mod::H0_H0 | Mod::H1_H1 | Mod::H0_NH1 | Mod::F32);
+        let bars_first = matches!(operand.kind, OperandKind::Reg(_)) && operand.suffixes.iter().all(half);
+        if operand.absolute && bars_first {
             out.push('|');
         }
         if operand.reuse {
@@ -154,7 +153,7 @@ impl Printer<'_> {
                 let _ = write!(out, ".{}", suffix.spelling());
             }
         }
-        if operand.absolute && bracketed {
+        if operand.absolute && !bars_first {
             out.push('|');
         }
     }
@@ -240,7 +239,17 @@ impl Printer<'_> {
                 }
                 let with_base = matches!(slot.kind, SlotKind::Memory { base: true, .. });
                 let mut parts = [None, None];
-                let named = base.filter(|&base| base != 255 || !self.hides_zero_base(slot, uniform, offset));
+                let uniform = uniform.filter(|&n| n != 63 || !hides_zero_uniform(slot));
+                let hidden = self.hides_zero_base(operand, slot, uniform, offset);
+                if hidden && base.is_none_or(|base| base == 255) && uniform.is_none() {
+                    // An address without a register counts from zero up; these opcodes take it as an offset still.
+                    let signed = matches!(self.instruction.op, Op::LDSM | Op::STSM | Op::LDGSTS);
+                    let width = slot.fields.last().map_or(32, |field| field.width()).min(32);
+                    let unsigned = (offset as u32 & (u32::MAX >> (32 - width))) as i64;
+                    let _ = write!(out, "[{}]", hex(if signed { offset as i64 } else { unsigned }));
+                    return;
+                }
+                let named = base.filter(|&base| base != 255 || !hidden);
                 if let Some(base) = named {
                     let mut text = register("R", base, 8);
                     self.inner_suffixes(&mut text, operand, at, first as u8);
@@ -278,10 +287,25 @@ impl Printer<'_> {
     }
 
     /// `RZ` as a base is not written where something else remains between the brackets.
-    fn hides_zero_base(&self, slot: &Slot, uniform: Option<u8>, offset: i32) -> bool {
-        let n = matches!(slot.kind, SlotKind::Memory { descriptor: true, .. }) as usize;
-        let may = slot.fields.get(n).is_some_and(|field| field.elided_bits().is_some());
-        may && (uniform.is_some() || offset != 0)
+    fn hides_zero_base(&self, operand: &Operand, slot: &Slot, uniform: Option<u8>, offset: i32) -> bool {
+        let SlotKind::Memory { descriptor, base: true, .. } = slot.kind else { return false };
+        let may = slot.fields.get(descriptor as usize).is_some_and(|field| field.elided_bits().is_some());
+        let plain = operand.suffixes.is_empty() || uniform.is_none() && self.style == Style::Plain;
+        may && plain && (uniform.is_some() || offset != 0)
+    }
+}
+
+/// True if `URZ` in this address is not written.
+fn hides_zero_uniform(slot: &Slot) -> bool {
+    match slot.kind {
+        SlotKind::Memory { descriptor, base, uniform: true, .. } => slot
+            .fields
+            .get(descriptor as usize + base as usize)
+            .is_some_and(|field| field.elided_bits().is_some()),
+        SlotKind::Attribute { base, uniform: true, .. } => {
+            slot.fields.get(base as usize).is_some_and(|field| field.elided_bits().is_some())
+        }
+        _ => false,
     }
 }
 
