@@ -222,7 +222,10 @@ impl Printer<'_> {
                 write!(out, "cx[{}][{}]", ureg(handle, 0), hex(offset as i64))
             }
             OperandKind::ConstBindlessIndexed { handle, index, offset } => {
-                let index = (index != 255 || offset == 0).then(|| register("R", index, 8));
+                // Without an index the offset is unsigned.
+                let alone = index == 255;
+                let offset = if alone { offset & 0xffff } else { offset };
+                let index = (!alone).then(|| register("R", index, 8));
                 write!(out, "cx[{}][{}]", ureg(handle, 0), sum(&[index], offset))
             }
             OperandKind::MatrixDescriptor(n) => write!(out, "gdesc[{}]", ureg(n, 0)),
@@ -239,7 +242,8 @@ impl Printer<'_> {
                 }
                 let with_base = matches!(slot.kind, SlotKind::Memory { base: true, .. });
                 let mut parts = [None, None];
-                let uniform = uniform.filter(|&n| n != 63 || !hides_zero_uniform(slot));
+                let wide = !matches!(self.instruction.op, Op::REDAS | Op::STAS) || operand.has(Mod::_64);
+                let uniform = uniform.filter(|&n| n != 63 || !(wide && hides_zero_uniform(slot)));
                 let hidden = self.hides_zero_base(operand, slot, uniform, offset);
                 if hidden && base.is_none_or(|base| base == 255) && uniform.is_none() {
                     // An address without a register counts from zero up; these opcodes take it as an offset still.
@@ -252,7 +256,12 @@ impl Printer<'_> {
                 let named = base.filter(|&base| base != 255 || !hidden);
                 if let Some(base) = named {
                     let mut text = register("R", base, 8);
-                    self.inner_suffixes(&mut text, operand, at, first as u8);
+                    // The scale of an index that is zero is not written.
+                    let idle = base == 255 && uniform.is_none() && self.style == Style::Plain;
+                    let scaled = matches!(self.instruction.op, Op::LDS | Op::STS | Op::ATOMS);
+                    if !(idle && scaled) {
+                        self.inner_suffixes(&mut text, operand, at, first as u8);
+                    }
                     parts[0] = Some(text);
                 }
                 if let Some(uniform) = uniform {
@@ -264,6 +273,7 @@ impl Printer<'_> {
                 write!(out, "[{}]", sum(&parts, offset))
             }
             OperandKind::Attribute { base, uniform, offset } => {
+                let uniform = uniform.filter(|&n| n != 63 || offset == 0 || !hides_zero_uniform(slot));
                 let parts =
                     [base.map(|base| register("R", base, 8)), uniform.map(|uniform| ureg(uniform, 0))];
                 write!(out, "a[{}]", sum(&parts, offset))
@@ -290,7 +300,8 @@ impl Printer<'_> {
     fn hides_zero_base(&self, operand: &Operand, slot: &Slot, uniform: Option<u8>, offset: i32) -> bool {
         let SlotKind::Memory { descriptor, base: true, .. } = slot.kind else { return false };
         let may = slot.fields.get(descriptor as usize).is_some_and(|field| field.elided_bits().is_some());
-        let plain = operand.suffixes.is_empty() || uniform.is_none() && self.style == Style::Plain;
+        let dropped = uniform.is_none() && self.style == Style::Plain && self.instruction.op != Op::LDGSTS;
+        let plain = operand.suffixes.is_empty() || dropped;
         may && plain && (uniform.is_some() || offset != 0)
     }
 }
