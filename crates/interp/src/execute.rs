@@ -56,7 +56,7 @@ pub fn sequential(
             let flag = *enters && lane.carry;
             let (value, flag) = match operation {
                 CarryOperation::Add => integer::add_carry(*kind, a, b, flag),
-                CarryOperation::Subtract => integer::subtract_carry(*kind, a, b, flag),
+                CarryOperation::Subtract => integer::subtract_carry(*kind, a, b, flag || !enters),
                 CarryOperation::MultiplyAdd(part) => {
                     integer::add_carry(*kind, integer::product_part(*kind, a, b, *part), c, flag)
                 }

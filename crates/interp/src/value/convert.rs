@@ -123,7 +123,11 @@ fn narrow(to: Format, value: f64, mode: Mode, finite: bool) -> u64 {
 
 fn narrow_eighth(to: Eighth, value: f64, relu: bool) -> u64 {
     let result = soft::to_eighth(to, value, Round::NearestTiesToEven);
-    if relu && result & 0x80 != 0 { 0 } else { result }
+    match (relu, value.is_nan()) {
+        (true, true) => result & 0x7f,
+        (true, false) if result & 0x80 != 0 => 0,
+        _ => result,
+    }
 }
 
 fn tf32(value: u64, round: Round, relu: bool, finite: bool) -> u64 {

@@ -223,7 +223,8 @@ impl Property {
             Property::Infinite => infinite,
             Property::Number => !nan,
             Property::NotANumber => nan,
-            Property::Normal => !nan && !infinite && !format.is_zero(value) && !format.is_subnormal(value),
+            // Zero counts as normal.
+            Property::Normal => !nan && !infinite && !format.is_subnormal(value),
             Property::Subnormal => format.is_subnormal(value),
         }
     }

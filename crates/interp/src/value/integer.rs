@@ -339,19 +339,17 @@ fn permute(mode: PermuteMode, a: u32, b: u32, selector: u32) -> u64 {
     u64::from(result)
 }
 
-/// Sum, difference or product with the carry flag: result and new flag. `carry` is the flag that enters (0 or 1).
-/// A difference is a sum with the complement, so that the flag of a subtraction means "no borrow" inside this
-/// function; [`subtract_carry`] turns it.
+/// Sum with the carry flag: result and new flag.
 pub fn add_carry(kind: Kind, a: u64, b: u64, carry: bool) -> (u64, bool) {
     let mask = kind.mask();
     let sum = u128::from(a & mask) + u128::from(b & mask) + u128::from(carry);
     (sum as u64 & mask, sum >> kind.bits != 0)
 }
 
-/// `a - b - borrow` and the new borrow.
-pub fn subtract_carry(kind: Kind, a: u64, b: u64, borrow: bool) -> (u64, bool) {
-    let (result, carry) = add_carry(kind, a, !b, !borrow);
-    (result, !carry)
+/// Difference with the carry flag: a sum with the complement of b, so that a set flag means that nothing was
+/// borrowed. An instruction that does not read the flag enters it as set.
+pub fn subtract_carry(kind: Kind, a: u64, b: u64, carry: bool) -> (u64, bool) {
+    add_carry(kind, a, !b, carry)
 }
 
 /// The part of the product that `mad.lo.cc` and `mad.hi.cc` add to.

@@ -242,12 +242,16 @@ pub fn to_integer(format: Format, value: u64, round: Round) -> i128 {
     with_format!(format, F => F::from_bits(value.into()).to_i128_r(70, round, &mut false).value)
 }
 
-/// To an eight-bit format with overflow and infinities held at the largest number; NaN stays NaN.
+/// To an eight-bit format with overflow and infinities held at the largest number; a NaN keeps its sign.
 pub fn to_eighth(eighth: Eighth, value: f64, round: Round) -> u64 {
     let wide = Double::from_bits(u128::from(value.to_bits()));
     let sign = u64::from(value.is_sign_negative()) << 7;
     if value.is_nan() {
-        return 0x7f;
+        return match eighth {
+            Eighth::E4M3 => sign | 0x7f,
+            // The upper bits of the payload survive, made quiet.
+            Eighth::E5M2 => sign | 0x7e | value.to_bits() >> 50 & 1,
+        };
     }
     match eighth {
         Eighth::E4M3 => {

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""Writes the launch records of test-data/kernels; run it after adding a case.
+
+The PTX beside them comes from the CUDA sources: `generate.py ptx` makes it with the nvcc that is in PATH
+(arguments behind it go to nvcc, such as -I for headers)."""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+import record
+
+
+def ptx(options):
+    for source in sorted(glob.glob(os.path.join(record.ROOT, '*.cu'))):
+        target = source[:-3] + '.ptx'
+        subprocess.run(['nvcc', '-ptx', '-arch=sm_90', *options, source, '-o', target], check=True)
+        # The comments name the compiler's build and the demoted variables only.
+        text = re.sub(r'^[ \t]*//.*\n', '', open(target).read(), flags=re.M)
+        open(target, 'w').write(re.sub(r'\n{3,}', '\n\n', text.lstrip('\n')))
+
+
+def main(arguments):
+    if arguments[:1] == ['ptx']:
+        ptx(arguments[1:])
+        return
+    import arrays, floats, flow, words
+    record.write()
+    print(len(record.CASES), 'records')
+
+
+main(sys.argv[1:])
