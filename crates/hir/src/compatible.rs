@@ -44,7 +44,7 @@ pub(crate) fn register_fits(register: Type, wanted: Type, width: Width) -> bool 
 
 /// Whether a register is a 32-bit integer or bits.
 pub(crate) fn is_word(register: Type) -> bool {
-    register.bits() == 32 && (is_loose(register))
+    register.bits() == 32 && (register.is_bits() || register.is_integer())
 }
 
 /// Whether a register can hold an address.

@@ -258,6 +258,17 @@ impl Resolver<'_> {
     /// Compares the space of an access with that of the variable it names, and says which kind of parameter
     /// `.param` means.
     fn check_spaces(&mut self, instruction: &mut Instruction, span: Span) -> bool {
+        if instruction.opcode == Opcode::Cvta
+            && instruction.types.first().is_some_and(|ty| ty.bits() != u32::from(self.header.address_bits()))
+        {
+            let bits = self.header.address_bits();
+            self.report(
+                Code::InvalidAddress,
+                span,
+                format!("generic addresses have {bits} bits in this module"),
+            );
+            return false;
+        }
         let Some(space) = instruction.space else { return true };
         let address = instruction.operands.iter().find_map(|operand| match operand {
             Operand::Address(address) => Some(address.base.clone()),
@@ -306,7 +317,21 @@ impl Resolver<'_> {
                     }
                 }
             }
-            AddressBase::Register(_) => {
+            AddressBase::Register(id) => {
+                let narrow =
+                    self.body.registers[id.0 as usize].ty.bits() < u32::from(self.header.address_bits());
+                if narrow && matches!(space, Space::Generic | Space::Global) {
+                    self.report(
+                        Code::InvalidAddress,
+                        span,
+                        format!(
+                            "{} addresses have {} bits, this register has fewer",
+                            if space == Space::Generic { "generic" } else { "`.global`" },
+                            self.header.address_bits()
+                        ),
+                    );
+                    return false;
+                }
                 if space == Space::KernelParameter && !self.body.is_entry {
                     instruction.space = Some(Space::FunctionParameter);
                 }

@@ -276,8 +276,9 @@ pub fn resolve_module(text: &str) -> Module {
     let units = split_file(text);
     let parses: Vec<_> = units.iter().map(|unit| parse_unit(unit.kind, unit.text(text))).collect();
     let mut header = Header::default();
+    // An empty file has no unit, and all the same something to say.
     let mut place = |at: usize, found: Diagnostic| {
-        diagnostics.push(found.shifted(units[at].start));
+        diagnostics.push(found.shifted(units.get(at).map_or(0, |unit| unit.start)));
     };
     for (at, parse) in parses.iter().enumerate() {
         for error in &parse.errors {
@@ -394,9 +395,6 @@ fn check_header(
             last,
             Diagnostic::new(Code::MissingTarget, Span::point(0), "the module has no `.target` directive"),
         ));
-    }
-    if units.is_empty() {
-        findings.clear();
     }
     findings
 }

@@ -638,6 +638,14 @@ impl Resolver<'_> {
                 self.report(Code::TypeMismatch, span, format!("an address does not fit the type `{ty}`"));
                 return None;
             }
+            if let (Operand::VariableAddress(id, _), Want::Typed(ty, _)) = (&operand, want)
+                && self.body.variables[id.0 as usize].space == Space::Global
+                && ty.bits() < u32::from(self.header.address_bits())
+            {
+                let bits = self.header.address_bits();
+                self.report(Code::InvalidAddress, span, format!("`.global` addresses have {bits} bits"));
+                return None;
+            }
             return Some(operand);
         }
         if let ast::Operand::Name(name) = node

@@ -23,6 +23,7 @@ const HALVES: Slot = Type(&[F16, F16x2, BF16, BF16x2]);
 const RESULT: OperandRow = any("d", Kind::DestinationOrSink, T);
 const VECTOR_RESULT: OperandRow = any("d", Kind::VectorDestination, T);
 const VECTOR_SOURCE: OperandRow = any("b", Kind::VectorSource, T);
+const HINTED: Slot = Must(&["L2::cache_hint"]);
 const FETCH: &[OperandRow] = &[RESULT, ADDRESS, B, POLICY];
 const REDUCE: &[OperandRow] = &[ADDRESS, B, POLICY];
 const TEXT: &str = "Reads, changes and writes memory in one step.";
@@ -44,48 +45,80 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
     (
         Atom,
         &[
-            row(Atom, &[ORDER, MAY_SCOPE, MEMORY_SPACES, ADD, HINT, SUMMANDS], FETCH, TEXT)
+            row(Atom, &[ORDER, MAY_SCOPE, MEMORY_SPACES, ADD, SUMMANDS], &[RESULT, ADDRESS, B], TEXT)
                 .since(11, 1, 1)
                 .needs(NEEDS),
-            row(Atom, &[ORDER, MAY_SCOPE, MEMORY_SPACES, BITWISE, HINT, Type(&[B32, B64])], FETCH, TEXT)
-                .since(11, 1, 1)
-                .needs(NEEDS),
-            row(Atom, &[ORDER, MAY_SCOPE, MEMORY_SPACES, COUNT, HINT, Type(&[U32])], FETCH, TEXT)
-                .since(11, 1, 1)
-                .needs(NEEDS),
-            row(Atom, &[ORDER, MAY_SCOPE, MEMORY_SPACES, EXTREME, HINT, LONG], FETCH, TEXT)
+            row(Atom, &[ORDER, MAY_SCOPE, GLOBAL, ADD, HINTED, SUMMANDS], FETCH, TEXT)
                 .since(11, 1, 1)
                 .needs(NEEDS),
             row(
                 Atom,
-                &[ORDER, MAY_SCOPE, MEMORY_SPACES, Must(&["exch"]), HINT, Type(&[B32, B64])],
-                FETCH,
+                &[ORDER, MAY_SCOPE, MEMORY_SPACES, BITWISE, Type(&[B32, B64])],
+                &[RESULT, ADDRESS, B],
                 TEXT,
             )
             .since(11, 1, 1)
             .needs(NEEDS),
+            row(Atom, &[ORDER, MAY_SCOPE, GLOBAL, BITWISE, HINTED, Type(&[B32, B64])], FETCH, TEXT)
+                .since(11, 1, 1)
+                .needs(NEEDS),
+            row(Atom, &[ORDER, MAY_SCOPE, MEMORY_SPACES, COUNT, Type(&[U32])], &[RESULT, ADDRESS, B], TEXT)
+                .since(11, 1, 1)
+                .needs(NEEDS),
+            row(Atom, &[ORDER, MAY_SCOPE, GLOBAL, COUNT, HINTED, Type(&[U32])], FETCH, TEXT)
+                .since(11, 1, 1)
+                .needs(NEEDS),
+            row(Atom, &[ORDER, MAY_SCOPE, MEMORY_SPACES, EXTREME, LONG], &[RESULT, ADDRESS, B], TEXT)
+                .since(11, 1, 1)
+                .needs(NEEDS),
+            row(Atom, &[ORDER, MAY_SCOPE, GLOBAL, EXTREME, HINTED, LONG], FETCH, TEXT)
+                .since(11, 1, 1)
+                .needs(NEEDS),
             row(
                 Atom,
-                &[ORDER, MAY_SCOPE, MEMORY_SPACES, Must(&["cas"]), HINT, Type(&[B16, B32, B64])],
-                &[RESULT, ADDRESS, B, C, POLICY],
+                &[ORDER, MAY_SCOPE, MEMORY_SPACES, Must(&["exch"]), Type(&[B32, B64])],
+                &[RESULT, ADDRESS, B],
+                TEXT,
+            )
+            .since(11, 1, 1)
+            .needs(NEEDS),
+            row(Atom, &[ORDER, MAY_SCOPE, GLOBAL, Must(&["exch"]), HINTED, Type(&[B32, B64])], FETCH, TEXT)
+                .since(11, 1, 1)
+                .needs(NEEDS),
+            row(
+                Atom,
+                &[ORDER, MAY_SCOPE, MEMORY_SPACES, Must(&["cas"]), Type(&[B16, B32, B64])],
+                &[RESULT, ADDRESS, B, C],
                 "Writes `c` where memory holds `b`, in one step.",
             )
             .since(11, 1, 1)
             .needs(NEEDS),
-            row(Atom, &[ORDER, MAY_SCOPE, MEMORY_SPACES, Must(&["exch"]), HINT, Type(&[B128])], FETCH, TEXT)
+            row(
+                Atom,
+                &[ORDER, MAY_SCOPE, MEMORY_SPACES, Must(&["exch"]), Type(&[B128])],
+                &[RESULT, ADDRESS, B],
+                TEXT,
+            )
+            .since(90, 8, 3)
+            .needs(NEEDS)
+            .later(),
+            row(Atom, &[ORDER, MAY_SCOPE, GLOBAL, Must(&["exch"]), HINTED, Type(&[B128])], FETCH, TEXT)
                 .since(90, 8, 3)
                 .needs(NEEDS)
                 .later(),
             row(
                 Atom,
-                &[ORDER, MAY_SCOPE, MEMORY_SPACES, Must(&["cas"]), HINT, Type(&[B128])],
-                &[RESULT, ADDRESS, B, C, POLICY],
+                &[ORDER, MAY_SCOPE, MEMORY_SPACES, Must(&["cas"]), Type(&[B128])],
+                &[RESULT, ADDRESS, B, C],
                 "Writes `c` where memory holds `b`, in one step.",
             )
             .since(90, 8, 3)
             .needs(NEEDS)
             .later(),
-            row(Atom, &[ORDER, MAY_SCOPE, MEMORY_SPACES, ADD, NOFTZ, HINT, HALVES], FETCH, TEXT)
+            row(Atom, &[ORDER, MAY_SCOPE, MEMORY_SPACES, ADD, NOFTZ, HALVES], &[RESULT, ADDRESS, B], TEXT)
+                .since(70, 6, 3)
+                .needs(NEEDS),
+            row(Atom, &[ORDER, MAY_SCOPE, GLOBAL, ADD, NOFTZ, HINTED, HALVES], FETCH, TEXT)
                 .since(70, 6, 3)
                 .needs(NEEDS),
             row(
@@ -119,24 +152,39 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
     (
         Red,
         &[
-            row(Red, &[RED_ORDER, MAY_SCOPE, MEMORY_SPACES, ADD, HINT, SUMMANDS], REDUCE, RED_TEXT)
+            row(Red, &[RED_ORDER, MAY_SCOPE, MEMORY_SPACES, ADD, SUMMANDS], &[ADDRESS, B], RED_TEXT)
+                .since(11, 1, 2)
+                .needs(NEEDS),
+            row(Red, &[RED_ORDER, MAY_SCOPE, GLOBAL, ADD, HINTED, SUMMANDS], REDUCE, RED_TEXT)
                 .since(11, 1, 2)
                 .needs(NEEDS),
             row(
                 Red,
-                &[RED_ORDER, MAY_SCOPE, MEMORY_SPACES, BITWISE, HINT, Type(&[B32, B64])],
-                REDUCE,
+                &[RED_ORDER, MAY_SCOPE, MEMORY_SPACES, BITWISE, Type(&[B32, B64])],
+                &[ADDRESS, B],
                 RED_TEXT,
             )
             .since(11, 1, 2)
             .needs(NEEDS),
-            row(Red, &[RED_ORDER, MAY_SCOPE, MEMORY_SPACES, COUNT, HINT, Type(&[U32])], REDUCE, RED_TEXT)
+            row(Red, &[RED_ORDER, MAY_SCOPE, GLOBAL, BITWISE, HINTED, Type(&[B32, B64])], REDUCE, RED_TEXT)
                 .since(11, 1, 2)
                 .needs(NEEDS),
-            row(Red, &[RED_ORDER, MAY_SCOPE, MEMORY_SPACES, EXTREME, HINT, LONG], REDUCE, RED_TEXT)
+            row(Red, &[RED_ORDER, MAY_SCOPE, MEMORY_SPACES, COUNT, Type(&[U32])], &[ADDRESS, B], RED_TEXT)
                 .since(11, 1, 2)
                 .needs(NEEDS),
-            row(Red, &[RED_ORDER, MAY_SCOPE, MEMORY_SPACES, ADD, NOFTZ, HINT, HALVES], REDUCE, RED_TEXT)
+            row(Red, &[RED_ORDER, MAY_SCOPE, GLOBAL, COUNT, HINTED, Type(&[U32])], REDUCE, RED_TEXT)
+                .since(11, 1, 2)
+                .needs(NEEDS),
+            row(Red, &[RED_ORDER, MAY_SCOPE, MEMORY_SPACES, EXTREME, LONG], &[ADDRESS, B], RED_TEXT)
+                .since(11, 1, 2)
+                .needs(NEEDS),
+            row(Red, &[RED_ORDER, MAY_SCOPE, GLOBAL, EXTREME, HINTED, LONG], REDUCE, RED_TEXT)
+                .since(11, 1, 2)
+                .needs(NEEDS),
+            row(Red, &[RED_ORDER, MAY_SCOPE, MEMORY_SPACES, ADD, NOFTZ, HALVES], &[ADDRESS, B], RED_TEXT)
+                .since(70, 6, 3)
+                .needs(NEEDS),
+            row(Red, &[RED_ORDER, MAY_SCOPE, GLOBAL, ADD, NOFTZ, HINTED, HALVES], REDUCE, RED_TEXT)
                 .since(70, 6, 3)
                 .needs(NEEDS),
             row(

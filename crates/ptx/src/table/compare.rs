@@ -67,11 +67,13 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
             row(Set, &[ORDER, SET_RESULT, SIGNED], SET, SET_TEXT),
             row(Set, &[UNSIGNED_ORDER, SET_RESULT, UNSIGNED], SET, SET_TEXT),
             row(Set, &[EQUALITY, SET_RESULT, BIT], SET, SET_TEXT),
-            row(Set, &[FLOAT_ORDER, FTZ, SET_RESULT, Type(&[F32, F64])], SET, SET_TEXT),
+            row(Set, &[FLOAT_ORDER, FTZ, SET_RESULT, Type(&[F32])], SET, SET_TEXT),
+            row(Set, &[FLOAT_ORDER, SET_RESULT, Type(&[F64])], SET, SET_TEXT),
             row(Set, &[ORDER, HALF_RESULT, SIGNED], SET, SET_TEXT).since(53, 4, 2),
             row(Set, &[UNSIGNED_ORDER, HALF_RESULT, UNSIGNED], SET, SET_TEXT).since(53, 4, 2),
             row(Set, &[EQUALITY, HALF_RESULT, BIT], SET, SET_TEXT).since(53, 4, 2),
-            row(Set, &[FLOAT_ORDER, FTZ, Type(&[F16]), Type(&[F32, F64])], SET, SET_TEXT).since(53, 4, 2),
+            row(Set, &[FLOAT_ORDER, FTZ, Type(&[F16]), Type(&[F32])], SET, SET_TEXT).since(53, 4, 2),
+            row(Set, &[FLOAT_ORDER, Type(&[F16]), Type(&[F64])], SET, SET_TEXT).since(53, 4, 2),
             row(Set, &[FLOAT_ORDER, Type(&[BF16]), Type(&[F32, F64])], SET, SET_TEXT).since(90, 7, 8),
             row(Set, &[FLOAT_ORDER, FTZ, Type(&[U16, S16, U32, S32, F16]), Type(&[F16])], SET, SET_TEXT)
                 .since(53, 4, 2),
@@ -85,23 +87,21 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
             row(Set, &[ORDER, COMBINE, SET_RESULT, SIGNED], SET_COMBINED, SET_TEXT_COMBINED),
             row(Set, &[UNSIGNED_ORDER, COMBINE, SET_RESULT, UNSIGNED], SET_COMBINED, SET_TEXT_COMBINED),
             row(Set, &[EQUALITY, COMBINE, SET_RESULT, BIT], SET_COMBINED, SET_TEXT_COMBINED),
-            row(
-                Set,
-                &[FLOAT_ORDER, COMBINE, FTZ, SET_RESULT, Type(&[F32, F64])],
-                SET_COMBINED,
-                SET_TEXT_COMBINED,
-            ),
+            row(Set, &[FLOAT_ORDER, COMBINE, FTZ, SET_RESULT, Type(&[F32])], SET_COMBINED, SET_TEXT_COMBINED),
+            row(Set, &[FLOAT_ORDER, COMBINE, SET_RESULT, Type(&[F64])], SET_COMBINED, SET_TEXT_COMBINED),
             row(Set, &[ORDER, COMBINE, HALF_RESULT, SIGNED], SET_COMBINED, SET_TEXT_COMBINED).since(53, 4, 2),
             row(Set, &[UNSIGNED_ORDER, COMBINE, HALF_RESULT, UNSIGNED], SET_COMBINED, SET_TEXT_COMBINED)
                 .since(53, 4, 2),
             row(Set, &[EQUALITY, COMBINE, HALF_RESULT, BIT], SET_COMBINED, SET_TEXT_COMBINED).since(53, 4, 2),
             row(
                 Set,
-                &[FLOAT_ORDER, COMBINE, FTZ, Type(&[F16]), Type(&[F32, F64])],
+                &[FLOAT_ORDER, COMBINE, FTZ, Type(&[F16]), Type(&[F32])],
                 SET_COMBINED,
                 SET_TEXT_COMBINED,
             )
             .since(53, 4, 2),
+            row(Set, &[FLOAT_ORDER, COMBINE, Type(&[F16]), Type(&[F64])], SET_COMBINED, SET_TEXT_COMBINED)
+                .since(53, 4, 2),
             row(
                 Set,
                 &[FLOAT_ORDER, COMBINE, Type(&[BF16]), Type(&[F32, F64])],

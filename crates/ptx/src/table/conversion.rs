@@ -12,6 +12,8 @@ const TO: OperandRow = any("d", Kind::Destination, OperandType::Widening(0));
 const FROM: OperandRow = any("a", Kind::Source, OperandType::Widening(1));
 const FROM_B: OperandRow = any("b", Kind::Source, OperandType::Widening(1));
 const ONE: &[OperandRow] = &[TO, FROM];
+/// Half precision of the `bf16` kind takes registers of exactly the width of each type.
+const EXACT: &[OperandRow] = &[any("d", Kind::Destination, T), any("a", Kind::Source, T1)];
 const TWO: &[OperandRow] = &[TO, FROM, FROM_B];
 const WHOLE: Slot = Must(&["rni", "rzi", "rmi", "rpi"]);
 const MAY_WHOLE: Slot = May(&["rni", "rzi", "rmi", "rpi"]);
@@ -39,27 +41,29 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[(
         row(Cvt, &[WHOLE, FTZ, SAT, I, Type(&[F32])], ONE, "Rounds to an integer."),
         row(Cvt, &[WHOLE, SAT, I, Type(&[F64])], ONE, "Rounds to an integer.").since(13, 1, 0),
         row(Cvt, &[WHOLE, SAT, I, Type(&[F16])], ONE, "Rounds to an integer.").since(53, 4, 2),
-        row(Cvt, &[WHOLE, I, Type(&[BF16])], ONE, "Rounds to an integer.").since(90, 7, 8),
+        row(Cvt, &[WHOLE, I, Type(&[BF16])], EXACT, "Rounds to an integer.").since(90, 7, 8),
         row(Cvt, &[ROUNDED, FTZ, SAT, Type(&[F32]), I], ONE, "Converts an integer to floating point."),
         row(Cvt, &[ROUNDED, SAT, Type(&[F64]), I], ONE, "Converts an integer to floating point.")
             .since(13, 1, 0),
         row(Cvt, &[ROUNDED, SAT, Type(&[F16]), I], ONE, "Converts an integer to half precision.")
             .since(53, 4, 2),
-        row(Cvt, &[ROUNDED, Type(&[BF16]), I], ONE, "Converts an integer to half precision.").since(90, 7, 8),
+        row(Cvt, &[ROUNDED, Type(&[BF16]), I], EXACT, "Converts an integer to half precision.")
+            .since(90, 7, 8),
         row(Cvt, &[ROUNDED, FTZ, SAT, Type(&[F32]), Type(&[F64])], ONE, "Rounds to a narrower type.")
             .since(13, 1, 0),
         row(Cvt, &[ROUNDED, SAT, Type(&[F16]), Type(&[F64])], ONE, "Rounds to a narrower type.")
             .since(53, 4, 2),
-        row(Cvt, &[ROUNDED, Type(&[BF16]), Type(&[F64])], ONE, "Rounds to a narrower type.").since(90, 7, 8),
+        row(Cvt, &[ROUNDED, Type(&[BF16]), Type(&[F64])], EXACT, "Rounds to a narrower type.")
+            .since(90, 7, 8),
         row(Cvt, &[FTZ, SAT, Type(&[F64]), Type(&[F32])], ONE, "Extends to a wider type.").since(13, 1, 0),
         row(Cvt, &[FTZ, SAT, Type(&[F32]), Type(&[F16])], ONE, "Extends to a wider type.").since(53, 4, 2),
         row(Cvt, &[SAT, Type(&[F64]), Type(&[F16])], ONE, "Extends to a wider type.").since(53, 4, 2),
-        row(Cvt, &[FTZ, Type(&[F32]), Type(&[BF16])], ONE, "Extends to a wider type.").since(80, 7, 1),
-        row(Cvt, &[ROUNDED, FTZ, Type(&[F32]), Type(&[BF16])], ONE, "Extends to a wider type.")
+        row(Cvt, &[FTZ, Type(&[F32]), Type(&[BF16])], EXACT, "Extends to a wider type.").since(80, 7, 1),
+        row(Cvt, &[ROUNDED, FTZ, Type(&[F32]), Type(&[BF16])], EXACT, "Extends to a wider type.")
             .since(90, 7, 8),
-        row(Cvt, &[ROUND, Type(&[F64]), Type(&[BF16])], ONE, "Extends to a wider type.").since(90, 7, 8),
-        row(Cvt, &[ROUND, Type(&[F16]), Type(&[BF16])], ONE, "Between the two half types.").since(90, 7, 8),
-        row(Cvt, &[ROUND, Type(&[BF16]), Type(&[F16])], ONE, "Between the two half types.").since(90, 7, 8),
+        row(Cvt, &[ROUND, Type(&[F64]), Type(&[BF16])], EXACT, "Extends to a wider type.").since(90, 7, 8),
+        row(Cvt, &[ROUND, Type(&[F16]), Type(&[BF16])], EXACT, "Between the two half types.").since(90, 7, 8),
+        row(Cvt, &[ROUND, Type(&[BF16]), Type(&[F16])], EXACT, "Between the two half types.").since(90, 7, 8),
         row(
             Cvt,
             &[MAY_WHOLE, FTZ, SAT, Type(&[F32]), Type(&[F32])],
@@ -70,18 +74,18 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[(
             .since(13, 1, 0),
         row(Cvt, &[MAY_WHOLE, SAT, Type(&[F16]), Type(&[F16])], ONE, "Rounds to a whole number, or copies.")
             .since(53, 4, 2),
-        row(Cvt, &[MAY_WHOLE, Type(&[BF16]), Type(&[BF16])], ONE, "Rounds to a whole number, or copies.")
+        row(Cvt, &[MAY_WHOLE, Type(&[BF16]), Type(&[BF16])], EXACT, "Rounds to a whole number, or copies.")
             .since(90, 7, 8),
         row(Cvt, &[ROUNDED, FTZ, SAT, Type(&[F16]), Type(&[F32])], ONE, "Rounds to half precision.")
             .since(53, 4, 2),
         row(Cvt, &[NEAR, RELU, FINITE, Type(&[F16]), Type(&[F32])], ONE, "Rounds to half precision.")
             .since(80, 7, 0)
             .needs(FINITE_NEEDS),
-        row(Cvt, &[Must(&["rn"]), Type(&[BF16]), Type(&[F32])], ONE, "Rounds to half precision.")
+        row(Cvt, &[Must(&["rn"]), Type(&[BF16]), Type(&[F32])], EXACT, "Rounds to half precision.")
             .since(80, 7, 0),
-        row(Cvt, &[ROUNDED, FTZ, Type(&[BF16]), Type(&[F32])], ONE, "Rounds to half precision.")
+        row(Cvt, &[ROUNDED, FTZ, Type(&[BF16]), Type(&[F32])], EXACT, "Rounds to half precision.")
             .since(80, 7, 0),
-        row(Cvt, &[NEAR, RELU, FINITE, Type(&[BF16]), Type(&[F32])], ONE, "Rounds to half precision.")
+        row(Cvt, &[NEAR, RELU, FINITE, Type(&[BF16]), Type(&[F32])], EXACT, "Rounds to half precision.")
             .since(80, 7, 0)
             .needs(FINITE_NEEDS),
         row(

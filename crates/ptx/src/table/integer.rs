@@ -212,7 +212,7 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
         &[row(
             Fns,
             &[Type(&[B32])],
-            &[DW, src("mask", W), src("base", W), src("offset", W)],
+            &[DW, src("mask", T), src("base", W), src("offset", W)],
             "Place of the n-th set bit, counted from a base.",
         )
         .since(30, 6, 0)],

@@ -581,7 +581,7 @@ mod tests {
             "atom.acq_rel.gpu.global.cas.b32",
             4,
             expect![[
-                r#"["acq_rel", "gpu", "cas"] [B32] Some(Global) v1: atom[.{relaxed,acquire,release,acq_rel}][.{cta,cluster,gpu,sys}][.{global,shared,shared::cluster}].cas[.L2::cache_hint].{b16,b32,b64} d, [a], b, c, [cache_policy]"#
+                r#"["acq_rel", "gpu", "cas"] [B32] Some(Global) v1: atom[.{relaxed,acquire,release,acq_rel}][.{cta,cluster,gpu,sys}][.{global,shared,shared::cluster}].cas.{b16,b32,b64} d, [a], b, c"#
             ]],
         );
     }

@@ -12,6 +12,7 @@ use Slot::{May, MaySpace, Must, Space as SpaceSlot, Type};
 const LOADED: OperandRow = any("d", Kind::VectorDestination, OperandType::Widening(0));
 const STORED: OperandRow = any("b", Kind::VectorSource, OperandType::Widening(0));
 const M: Slot = Type(MEMORY_TYPES);
+const GLOBAL: Slot = MaySpace(&[Space::Global]);
 const L1: Slot =
     May(&["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"]);
 const L2: Slot = May(&["L2::evict_normal", "L2::evict_first", "L2::evict_last"]);
@@ -53,9 +54,23 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
         &[
             row(
                 Ld,
-                &[May(&["weak"]), LOAD_SPACES, LOAD_CACHE, L1, L2, HINT, FETCH, VECTOR, M],
-                LOAD,
+                &[May(&["weak"]), LOAD_SPACES, LOAD_CACHE, VECTOR, M],
+                &[LOADED, ADDRESS],
                 "Loads from memory.",
+            )
+            .needs(NEEDS),
+            row(
+                Ld,
+                &[May(&["weak"]), GLOBAL, LOAD_CACHE, HINT, FETCH, VECTOR, M],
+                LOAD,
+                "Loads from memory, with a cache policy.",
+            )
+            .needs(NEEDS),
+            row(
+                Ld,
+                &[May(&["weak"]), GLOBAL, L1, L2, HINT, FETCH, VECTOR, M],
+                LOAD,
+                "Loads from memory, with eviction priorities.",
             )
             .needs(NEEDS),
             row(
@@ -64,8 +79,6 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
                     SpaceSlot(&[Space::Global]),
                     May(&["ca", "cg", "cs"]),
                     Must(&["nc"]),
-                    L1,
-                    L2,
                     HINT,
                     FETCH,
                     VECTOR,
@@ -78,16 +91,32 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
             .needs(NEEDS),
             row(
                 Ld,
-                &[Must(&["volatile"]), LOAD_SPACES, FETCH, VECTOR, M],
+                &[SpaceSlot(&[Space::Global]), Must(&["nc"]), L1, L2, HINT, FETCH, VECTOR, M],
+                LOAD,
+                "Loads from memory that nobody writes, with eviction priorities.",
+            )
+            .since(32, 3, 1)
+            .needs(NEEDS),
+            row(
+                Ld,
+                &[Must(&["volatile"]), MEMORY_SPACES, VECTOR, M],
                 &[LOADED, ADDRESS],
                 "Loads; the access is neither removed nor merged.",
             )
             .needs(NEEDS),
             row(
                 Ld,
-                &[Must(&["relaxed", "acquire"]), SCOPE, LOAD_SPACES, L1, L2, HINT, FETCH, VECTOR, M],
-                LOAD,
+                &[Must(&["relaxed", "acquire"]), SCOPE, MEMORY_SPACES, VECTOR, M],
+                &[LOADED, ADDRESS],
                 "Loads with a memory order and a scope.",
+            )
+            .since(70, 6, 0)
+            .needs(NEEDS),
+            row(
+                Ld,
+                &[Must(&["relaxed", "acquire"]), SCOPE, GLOBAL, L1, L2, HINT, FETCH, VECTOR, M],
+                LOAD,
+                "Loads with a memory order, a scope and eviction priorities.",
             )
             .since(70, 6, 0)
             .needs(NEEDS),
@@ -117,22 +146,44 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
         &[
             row(
                 St,
-                &[May(&["weak"]), STORE_SPACES, STORE_CACHE, L1, L2, HINT, VECTOR, M],
-                STORE,
+                &[May(&["weak"]), STORE_SPACES, STORE_CACHE, VECTOR, M],
+                &[ADDRESS, STORED],
                 "Stores to memory.",
             )
             .needs(NEEDS),
             row(
                 St,
-                &[Must(&["volatile"]), STORE_SPACES, VECTOR, M],
+                &[May(&["weak"]), GLOBAL, STORE_CACHE, HINT, VECTOR, M],
+                STORE,
+                "Stores to memory, with a cache policy.",
+            )
+            .needs(NEEDS),
+            row(
+                St,
+                &[May(&["weak"]), GLOBAL, L1, L2, HINT, VECTOR, M],
+                STORE,
+                "Stores to memory, with eviction priorities.",
+            )
+            .needs(NEEDS),
+            row(
+                St,
+                &[Must(&["volatile"]), MEMORY_SPACES, VECTOR, M],
                 &[ADDRESS, STORED],
                 "Stores; the access is neither removed nor merged.",
             ),
             row(
                 St,
-                &[Must(&["relaxed", "release"]), SCOPE, STORE_SPACES, L1, L2, HINT, VECTOR, M],
-                STORE,
+                &[Must(&["relaxed", "release"]), SCOPE, MEMORY_SPACES, VECTOR, M],
+                &[ADDRESS, STORED],
                 "Stores with a memory order and a scope.",
+            )
+            .since(70, 6, 0)
+            .needs(NEEDS),
+            row(
+                St,
+                &[Must(&["relaxed", "release"]), SCOPE, GLOBAL, L1, L2, HINT, VECTOR, M],
+                STORE,
+                "Stores with a memory order, a scope and eviction priorities.",
             )
             .since(70, 6, 0)
             .needs(NEEDS),

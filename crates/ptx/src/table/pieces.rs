@@ -103,7 +103,7 @@ pub(super) const C: OperandRow = src("c", T);
 /// `[a]`
 pub(super) const ADDRESS: OperandRow = operand("a", Kind::Address, OperandType::AnyInteger);
 /// The policy operand that `.L2::cache_hint` asks for.
-pub(super) const POLICY: OperandRow = src("cache_policy", OperandType::Fixed(B64)).with("L2::cache_hint");
+pub(super) const POLICY: OperandRow = src("cache_policy", OperandType::Fixed(U64)).with("L2::cache_hint");
 /// A predicate that is read.
 pub(super) const PREDICATE: OperandRow = operand("c", Kind::Predicate, P);
 /// The lanes that take part.

@@ -3,7 +3,7 @@
 //! Rows only. Forms that select or merge bytes of a register are not in the table.
 
 use super::pieces::*;
-use super::{OperandRow, Row, Slot};
+use super::{Kind, OperandRow, Row, Slot};
 use crate::Opcode::{self, *};
 use crate::Type::{self as Ty, *};
 use Slot::{May, Must, Type};
@@ -22,6 +22,12 @@ const TEXT_SECOND: &str = "Word arithmetic followed by a second operation with `
 const TEXT_PACKED: &str = "Arithmetic on each half or byte of a word, merged with or added to `c`.";
 const SIMPLE: &[Slot] = &[R, R, R, SAT];
 const SIMPLE_SECOND: &[Slot] = &[R, R, R, SAT, SECOND];
+const PACKED_OPERANDS: &[OperandRow] = &[
+    D,
+    any("a", Kind::RegisterSource, T1),
+    any("b", Kind::RegisterSource, T2),
+    any("c", Kind::RegisterSource, T),
+];
 const PACKED: &[Slot] = &[R, R, R, SAT];
 const PACKED_ADD: &[Slot] = &[R, R, R, Must(&["add"])];
 const SHIFT: &[Slot] = &[R, R, Type(&[U32]), SAT, CLAMP];
@@ -46,8 +52,8 @@ const fn shift(opcode: Opcode) -> [Row; 2] {
 
 const fn packed(opcode: Opcode) -> [Row; 2] {
     [
-        row(opcode, PACKED, THREE, TEXT_PACKED).since(30, 3, 0),
-        row(opcode, PACKED_ADD, THREE, TEXT_PACKED).since(30, 3, 0),
+        row(opcode, PACKED, PACKED_OPERANDS, TEXT_PACKED).since(30, 3, 0),
+        row(opcode, PACKED_ADD, PACKED_OPERANDS, TEXT_PACKED).since(30, 3, 0),
     ]
 }
 
