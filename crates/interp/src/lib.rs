@@ -17,6 +17,7 @@ mod step;
 pub mod value;
 mod warp;
 
+pub use decode::unsupported;
 pub use launch::{Arg, Fault, FaultKind, Launch, Outcome};
 pub use machine::run;
 pub use program::{Function, InitialAddress, ModuleVariable, Program};

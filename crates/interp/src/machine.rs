@@ -225,11 +225,19 @@ pub fn run(program: &Program, launch: &Launch) -> Outcome {
     if blocks == 0 || blocks > u128::from(u32::MAX) {
         return failed(Fault::new(FaultKind::BadLaunch, format!("a grid cannot have {blocks} blocks")));
     }
-    let mut decoded = match decode::decode(program, launch) {
+    let mut decoded = match decode::decode(program, &launch.entry, launch.shared_bytes) {
         Ok(decoded) => decoded,
         Err(fault) => return failed(fault),
     };
-    let memory = std::mem::take(&mut decoded.memory);
+    let mut memory = std::mem::take(&mut decoded.memory);
+    let addresses = match program.function(&launch.entry) {
+        Some(kernel) => decode::arguments(&kernel.body, launch, &mut memory),
+        None => Ok(Vec::new()),
+    };
+    let addresses = match addresses {
+        Ok(addresses) => addresses,
+        Err(message) => return failed(Fault::new(FaultKind::BadLaunch, message)),
+    };
     let mut machine = Machine {
         code: &decoded.code,
         memory,
@@ -243,8 +251,7 @@ pub fn run(program: &Program, launch: &Launch) -> Outcome {
         dynamic_shared: decoded.dynamic_shared,
     };
     let error = run_blocks(&decoded, launch, blocks as u64, &mut machine).err();
-    let buffers = decoded
-        .buffers
+    let buffers = addresses
         .iter()
         .map(|address| address.and_then(|address| machine.memory.take_region(address)))
         .collect();

@@ -15,12 +15,12 @@ use std::collections::BTreeMap;
 use oriole_hir::{Body, Instruction, Statement};
 use oriole_ptx::{Opcode, Type};
 
-use crate::launch::{Fault, FaultKind, Launch};
+use crate::launch::{Fault, FaultKind};
 use crate::memory::Memory;
 use crate::program::Program;
 use crate::step::{Action, Code, Formal, FunctionCode, Source, Step};
 
-pub use layout::SHARED_START;
+pub use layout::{SHARED_START, arguments};
 use layout::{Frame, Layout};
 
 /// A kernel with all that it reaches, and the memory it starts with.
@@ -35,21 +35,18 @@ pub struct Decoded {
     pub dynamic_shared: u32,
     /// Index of the kernel in `code.functions`.
     pub entry: u32,
-    /// For each argument that is a buffer, its address.
-    pub buffers: Vec<Option<u64>>,
 }
 
-/// Decodes the kernel of a launch.
-pub fn decode(program: &Program, launch: &Launch) -> Result<Decoded, Fault> {
+/// Decodes a kernel.
+pub fn decode(program: &Program, kernel: &str, dynamic_shared: u32) -> Result<Decoded, Fault> {
     let bad = |message: String| Fault::new(FaultKind::BadLaunch, message);
     let entry = program
-        .function(&launch.entry)
+        .function(kernel)
         .filter(|function| function.body.is_entry)
-        .ok_or_else(|| bad(format!("the module has no kernel `{}`", launch.entry)))?;
+        .ok_or_else(|| bad(format!("the module has no kernel `{kernel}`")))?;
     let names = layout::reachable(program, &entry.name);
     let mut memory = Memory::default();
-    let layout = Layout::new(program, &names, launch.shared_bytes, &mut memory).map_err(bad)?;
-    let buffers = layout::arguments(&entry.body, launch, &mut memory).map_err(bad)?;
+    let layout = Layout::new(program, &names, dynamic_shared, &mut memory).map_err(bad)?;
     let mut code = Code::default();
     let mut spellings = Spellings::default();
     for (index, name) in names.iter().enumerate() {
@@ -66,10 +63,26 @@ pub fn decode(program: &Program, launch: &Launch) -> Result<Decoded, Fault> {
         code,
         memory,
         shared_bytes: layout.shared_end,
-        dynamic_shared: launch.shared_bytes,
+        dynamic_shared,
         entry: 0,
-        buffers,
     })
+}
+
+/// The instructions that a kernel reaches and that have no meaning here: function, ordinal, what is missing.
+///
+/// # Errors
+/// A fault if the module has no such kernel or its variables cannot be laid out.
+pub fn unsupported(program: &Program, kernel: &str) -> Result<Vec<(String, u32, String)>, Fault> {
+    let decoded = decode(program, kernel, 0)?;
+    let code = &decoded.code;
+    let missing = code.steps.iter().filter_map(|step| match &step.action {
+        Action::NotSupported(reason) => {
+            let function = &code.functions[step.function as usize];
+            Some((function.name.clone(), step.ordinal, reason.clone()))
+        }
+        _ => None,
+    });
+    Ok(missing.collect())
 }
 
 /// A function that is only declared: its signature, from a body that names it.
