@@ -1,6 +1,7 @@
 //! The program that a launch runs: functions with resolved bodies, and the variables of the module.
 
 use oriole_hir::Body;
+use oriole_hir::module::Module;
 use oriole_ptx::Space;
 
 /// A program.
@@ -51,9 +52,53 @@ pub struct InitialAddress {
     pub addend: i64,
     /// `generic(symbol)`: the generic address instead of the one in its own space.
     pub generic: bool,
+    /// Which bits of the address, moved down to bit 0; all if not given.
+    pub mask: Option<u64>,
 }
 
 impl Program {
+    /// The program of a resolved module. Whether the module has errors is for the caller to look at: the bodies of
+    /// functions with errors lack instructions.
+    pub fn from_module(module: &Module) -> Program {
+        let mut functions: Vec<Function> = module
+            .functions
+            .iter()
+            .map(|(name, _, resolved)| Function { name: name.clone(), body: resolved.body.clone() })
+            .collect();
+        for (alias, of) in &module.aliases {
+            if let Some(resolved) = module.function(of) {
+                functions.push(Function { name: alias.clone(), body: resolved.body.clone() });
+            }
+        }
+        let variables = module
+            .variables
+            .iter()
+            .map(|variable| {
+                let initial = variable.initial.clone().unwrap_or_default();
+                ModuleVariable {
+                    name: variable.name.clone(),
+                    space: variable.info.space,
+                    size: variable.info.size,
+                    align: variable.info.align,
+                    bytes: initial.bytes,
+                    addresses: initial
+                        .relocations
+                        .into_iter()
+                        .map(|relocation| InitialAddress {
+                            offset: relocation.offset,
+                            size: u32::from(relocation.width),
+                            symbol: relocation.symbol,
+                            addend: relocation.addend,
+                            generic: relocation.generic,
+                            mask: relocation.mask,
+                        })
+                        .collect(),
+                }
+            })
+            .collect();
+        Program { functions, variables }
+    }
+
     /// The function of that name.
     pub fn function(&self, name: &str) -> Option<&Function> {
         self.functions.iter().find(|function| function.name == name)

@@ -40,7 +40,7 @@ pub fn mode(instruction: &Instruction) -> Mode {
         saturate: has("sat"),
         relu: has("relu"),
         propagate_nan: has("NaN"),
-        xorsign: has("xorsign"),
+        xorsign: has("xorsign") || has("xorsign.abs"),
     }
 }
 

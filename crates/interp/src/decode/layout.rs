@@ -170,7 +170,12 @@ impl Layout {
                         .ok_or_else(|| format!("`{}` has no address at launch", address.symbol))?;
                     if address.generic { value + place.window() } else { value }
                 };
-                let value = value.wrapping_add(address.addend as u64).to_le_bytes();
+                let value = value.wrapping_add(address.addend as u64);
+                let value = match address.mask {
+                    Some(mask) if mask != 0 => (value & mask) >> mask.trailing_zeros(),
+                    _ => value,
+                };
+                let value = value.to_le_bytes();
                 let size = address.size.min(8) as usize;
                 memory
                     .segment(place, base)

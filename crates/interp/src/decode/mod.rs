@@ -20,8 +20,8 @@ use crate::memory::Memory;
 use crate::program::Program;
 use crate::step::{Action, Code, Formal, FunctionCode, Source, Step};
 
-pub use layout::{SHARED_START, arguments};
 use layout::{Frame, Layout};
+pub use layout::{SHARED_START, arguments};
 
 /// A kernel with all that it reaches, and the memory it starts with.
 pub struct Decoded {
@@ -59,13 +59,7 @@ pub fn decode(program: &Program, kernel: &str, dynamic_shared: u32) -> Result<De
         code.functions.push(decoder.summary(name.clone()).map_err(bad)?);
         decoder.decode(&mut spellings, &mut code.steps);
     }
-    Ok(Decoded {
-        code,
-        memory,
-        shared_bytes: layout.shared_end,
-        dynamic_shared,
-        entry: 0,
-    })
+    Ok(Decoded { code, memory, shared_bytes: layout.shared_end, dynamic_shared, entry: 0 })
 }
 
 /// The instructions that a kernel reaches and that have no meaning here: function, ordinal, what is missing.

@@ -153,9 +153,16 @@ impl FunctionDecoder<'_> {
                     VariableHome::Parameter(index as u32)
                 };
                 let number = self.body.variables.iter().position(|variable| variable.home == home);
-                let offset = number.and_then(|number| self.frame.offsets[number]);
-                offset
-                    .map(|offset| Formal::Frame(offset, parameters[index].size() as u32))
+                let size = parameters[index].size() as u32;
+                let number = number.ok_or_else(|| format!("parameter {} has no variable", index + 1))?;
+                if let Some(offset) = self.frame.offsets[number] {
+                    return Ok(Formal::Frame(offset, size));
+                }
+                self.body
+                    .parameter_registers
+                    .iter()
+                    .find(|(variable, _)| variable.0 as usize == number)
+                    .map(|(_, register)| Formal::Register(self.register_destination(*register), size))
                     .ok_or_else(|| format!("parameter {} of a function has no place", index + 1))
             })
             .collect()

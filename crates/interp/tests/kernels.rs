@@ -1,0 +1,79 @@
+//! Every kernel of `test-data/kernels` gives the expected result.
+
+mod record;
+
+use std::path::Path;
+
+use oriole_interp::Program;
+use record::Record;
+
+/// What is wrong with the result of a record, if anything is.
+fn verdict(record: &Record) -> Option<String> {
+    let module = oriole_hir::resolve_module(&record.ptx);
+    if module.has_errors() {
+        return Some(format!("the module has errors: {:?}", module.diagnostics.first()));
+    }
+    let outcome = oriole_interp::run(&Program::from_module(&module), &record.launch);
+    if let Some(fault) = outcome.error {
+        return Some(fault.to_string());
+    }
+    for (index, want) in &record.expect {
+        let found = outcome.buffers[*index].as_deref().unwrap_or_default();
+        if found.len() != want.len() {
+            return Some(format!("argument {index} has {} bytes", found.len()));
+        }
+        let tolerance = record.compare.iter().find(|compare| compare.0 == *index);
+        let (width, near): (usize, Box<dyn Fn(&[u8], &[u8]) -> bool>) = match tolerance {
+            None => (1, Box::new(|want, found| want == found)),
+            Some((_, ty, kind, bound)) => {
+                let bytes = if ty == "f64" { 8 } else { 4 };
+                (bytes, Box::new(move |want, found| is_near(ty, kind, *bound, want, found)))
+            }
+        };
+        let pairs = want.chunks(width).zip(found.chunks(width));
+        if let Some((place, (want, found))) = pairs.enumerate().find(|(_, (want, found))| !near(want, found))
+        {
+            return Some(format!(
+                "argument {index}, element {place} of {width} bytes: {want:02x?} wanted, {found:02x?} found"
+            ));
+        }
+    }
+    None
+}
+
+fn is_near(ty: &str, kind: &str, bound: f64, want: &[u8], found: &[u8]) -> bool {
+    let word = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
+    let number = |bytes: &[u8]| match ty {
+        "f64" => f64::from_bits(word(bytes)),
+        "f32" => f64::from(f32::from_bits(word(bytes) as u32)),
+        other => panic!("no tolerance for `{other}`"),
+    };
+    let difference = (number(want) - number(found)).abs();
+    match kind {
+        "abs" => difference <= bound,
+        "rel" => difference <= bound * number(want).abs(),
+        // Neighbours of one sign are neighbours as integers.
+        _ => want == found || word(want).abs_diff(word(found)) as f64 <= bound,
+    }
+}
+
+#[test]
+fn all_kernels_give_the_expected_results() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test-data/kernels");
+    let mut files: Vec<_> = std::fs::read_dir(&folder)
+        .expect("the kernels are there")
+        .map(|entry| entry.expect("a readable folder").path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
+        .collect();
+    files.sort();
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for record in files.iter().flat_map(|file| record::read(file)) {
+        count += 1;
+        if let Some(reason) = verdict(&record) {
+            wrong.push(format!("{}: {reason}", record.name));
+        }
+    }
+    assert!(count >= 40, "only {count} records");
+    assert!(wrong.is_empty(), "{} of {count} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
