@@ -1,1 +1,23 @@
-//! Placeholder.
+//! The simulator of machine code, and the static checker of its scheduling control.
+//!
+//! It executes the words of anybody's cubin, so that other compilers' output checks the simulator and the
+//! simulator checks ours. It models when a result becomes visible: a register that is read before its producer's
+//! latency has passed, or without waiting for its scoreboard, is a reported hazard and not luck. It knows words,
+//! latencies and the container, and nothing of the compiler that made them; no semantics may be shared with the
+//! PTX interpreter or a constant folder.
+
+mod block;
+mod constants;
+mod execute;
+mod launch;
+mod lint;
+mod machine;
+mod memory;
+mod number;
+mod program;
+mod tracker;
+mod warp;
+
+pub use launch::{Argument, Error, Fault, Hazard, HazardKind, Launch, Options, Outcome};
+pub use lint::lint;
+pub use machine::run;

@@ -1,0 +1,146 @@
+//! The constant banks of a launch: bank 0 as the driver fills it, bank 2 of the kernel, bank 3 and 4 of the
+//! module with their addresses resolved.
+
+use crate::launch::{Fault, Launch};
+use crate::memory::{CONSTANT_WINDOW, Global, LOCAL_WINDOW, PARAMETER_WINDOW};
+use oriole_chip::ConstantBank;
+use oriole_cubin::read::{Kernel, Section};
+use oriole_cubin::{Cubin, RelocationKind};
+
+/// Function pointers of undefined functions: calls to them are recognised and refused.
+pub(crate) const EXTERN_FUNCTIONS: u64 = 0x7fff_0000_0000;
+
+/// The banks by number; absent ones are empty.
+pub(crate) struct Banks(pub [Vec<u8>; 5]);
+
+impl Banks {
+    /// The bytes of an access.
+    pub(crate) fn slice(&self, bank: u8, offset: i64, size: u32) -> Result<&[u8], Fault> {
+        let out = Fault::OutOfBounds { space: "constant", address: offset as u64, size };
+        let start = usize::try_from(offset).map_err(|_| out.clone())?;
+        let bytes = self.0.get(bank as usize).ok_or(out.clone())?;
+        bytes.get(start..start.saturating_add(size as usize)).ok_or(out)
+    }
+}
+
+/// Addresses of the module's variables.
+pub(crate) struct Variables {
+    /// Address of `.nv.global.init`.
+    pub initialized: u64,
+    /// Address of `.nv.global`.
+    pub zeroed: u64,
+}
+
+/// The address of a symbol in its own space.
+fn address(cubin: &Cubin, symbol: usize, variables: &Variables) -> u64 {
+    let symbol = &cubin.symbols[symbol];
+    if symbol.section == 0 {
+        return EXTERN_FUNCTIONS;
+    }
+    match cubin.sections[symbol.section].name.as_str() {
+        ".nv.global.init" => variables.initialized + symbol.value,
+        ".nv.global" => variables.zeroed + symbol.value,
+        ".nv.constant3" => CONSTANT_WINDOW + symbol.value,
+        _ => symbol.value,
+    }
+}
+
+/// The bytes of a section with its address relocations applied.
+fn relocated(cubin: &Cubin, section: &Section, variables: &Variables) -> Vec<u8> {
+    let mut bytes = section.data.clone();
+    for relocation in &section.relocations {
+        let value = address(cubin, relocation.symbol, variables).wrapping_add(relocation.addend as u64);
+        let kind = relocation.kind();
+        let at = relocation.offset as usize;
+        if matches!(kind, Some(RelocationKind::Abs64 | RelocationKind::Generic64))
+            && let Some(place) = bytes.get_mut(at..at + 8)
+        {
+            place.copy_from_slice(&value.to_le_bytes());
+        }
+    }
+    bytes
+}
+
+/// Places the module's variables in global memory.
+pub(crate) fn place_variables(cubin: &Cubin, global: &mut Global) -> Result<Variables, Fault> {
+    let mut variables = Variables { initialized: 0, zeroed: 0 };
+    if let Some(section) = cubin.section(".nv.global.init") {
+        variables.initialized = global.add(section.data.clone());
+    }
+    if let Some(section) = cubin.section(".nv.global") {
+        if section.size > 1 << 32 {
+            return Err(Fault::Launch("global variables are too large to simulate".into()));
+        }
+        variables.zeroed = global.add(vec![0; section.size as usize]);
+    }
+    if let Some(section) = cubin.section(".nv.global.init") {
+        let bytes = relocated(cubin, section, &variables);
+        if let Ok(place) = global.slice(variables.initialized, bytes.len() as u32) {
+            place.copy_from_slice(&bytes);
+        }
+    }
+    Ok(variables)
+}
+
+/// The code with the addresses that the loader would write into it.
+pub(crate) fn relocated_code(cubin: &Cubin, kernel: &Kernel, variables: &Variables) -> Vec<u128> {
+    let mut code = kernel.code.clone();
+    for relocation in &cubin.sections[kernel.text].relocations {
+        let value = address(cubin, relocation.symbol, variables).wrapping_add(relocation.addend as u64);
+        if let (Some(kind), Some(word)) = (relocation.kind(), code.get_mut(relocation.offset as usize / 16)) {
+            *word = kind.patch(*word, value);
+        }
+    }
+    code
+}
+
+/// Fills the banks.
+pub(crate) fn fill(
+    cubin: &Cubin,
+    kernel: &Kernel,
+    layout: &ConstantBank,
+    launch: &Launch,
+    parameters: &[u8],
+    variables: &Variables,
+    stack_pointer: u32,
+) -> Banks {
+    let base = if kernel.parameter_base == 0 { layout.parameters } else { kernel.parameter_base };
+    // Reads may go a little beyond the last parameter, as the bank is longer than what the kernel declares.
+    let mut first = vec![0; (base as usize + parameters.len()).next_multiple_of(16) + 16];
+    let mut word = |offset: u32, value: u32| {
+        first[offset as usize..offset as usize + 4].copy_from_slice(&value.to_le_bytes())
+    };
+    let mut pair = |offset: u32, value: u64| {
+        word(offset, value as u32);
+        word(offset + 4, (value >> 32) as u32);
+    };
+    pair(layout.local_window, LOCAL_WINDOW);
+    pair(layout.parameter_window, PARAMETER_WINDOW + u64::from(base));
+    pair(layout.constant_window, CONSTANT_WINDOW);
+    pair(layout.grid_id, 1);
+    for axis in 0..3 {
+        word(layout.block_threads + 4 * axis, launch.block[axis as usize]);
+        word(layout.grid_blocks + 4 * axis, launch.grid[axis as usize]);
+        for (place, value) in [(layout.cluster_blocks, 1), (layout.grid_clusters, launch.grid[axis as usize])]
+        {
+            if let Some(place) = place {
+                word(place + 4 * axis, value);
+            }
+        }
+    }
+    word(layout.stack_pointer, stack_pointer);
+    word(layout.sm_count, 132);
+    for (place, value) in [
+        (layout.dynamic_shared_size, launch.dynamic_shared),
+        (layout.reserved_shared_end, 0x400),
+        (layout.cluster_size, 1),
+    ] {
+        if let Some(place) = place {
+            word(place, value);
+        }
+    }
+    first[base as usize..base as usize + parameters.len()].copy_from_slice(parameters);
+    let section =
+        |name: &str| cubin.section(name).map_or(Vec::new(), |section| relocated(cubin, section, variables));
+    Banks([first, Vec::new(), kernel.constant2.clone(), section(".nv.constant3"), section(".nv.constant4")])
+}

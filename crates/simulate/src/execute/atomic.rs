@@ -1,0 +1,157 @@
+//! Atomic operations. Lanes act one after the other in ascending order.
+
+use super::float::Extreme;
+use super::load_store::{Space, addresses, place, registers};
+use super::{Context, each_active};
+use crate::launch::Fault;
+use crate::memory::{load_words, store_words};
+use crate::number::{BF16, F16, F32, F64, Format, Round, add};
+use oriole_sass::{Mod, Op};
+
+/// The type of the data.
+#[derive(Clone, Copy)]
+enum Kind {
+    Integer {
+        bytes: u32,
+        signed: bool,
+    },
+    /// One or two floating numbers in a word or pair.
+    Float {
+        format: Format,
+        flush: bool,
+        bytes: u32,
+    },
+}
+
+fn kind(context: &Context) -> Result<Kind, Fault> {
+    let flush = context.has(Mod::FTZ);
+    let unsupported = [Mod::F32x2, Mod::F32x4, Mod::F16x4, Mod::F16x8, Mod::BF16x4, Mod::BF16x8];
+    if unsupported.into_iter().any(|name| context.has(name)) {
+        return Err(context.refuse());
+    }
+    Ok(if context.has(Mod::F32) {
+        Kind::Float { format: F32, flush, bytes: 4 }
+    } else if context.has(Mod::F64) {
+        Kind::Float { format: F64, flush, bytes: 8 }
+    } else if context.has(Mod::F16x2) {
+        Kind::Float { format: F16, flush, bytes: 4 }
+    } else if context.has(Mod::BF16x2) {
+        Kind::Float { format: BF16, flush, bytes: 4 }
+    } else if context.has(Mod::_128) {
+        Kind::Integer { bytes: 16, signed: false }
+    } else if context.has(Mod::_64) || context.has(Mod::S64) {
+        Kind::Integer { bytes: 8, signed: context.has(Mod::S64) }
+    } else {
+        Kind::Integer { bytes: 4, signed: context.has(Mod::S32) }
+    })
+}
+
+/// The new value of a memory word, from the old one and the operand.
+fn combine(context: &Context, kind: Kind, old: u128, data: u128) -> Result<u128, Fault> {
+    match kind {
+        Kind::Float { format, flush, bytes } => {
+            let width = format.bits();
+            let rules = Extreme { propagate: false, mix_signs: false };
+            let mut result = 0u128;
+            for part in 0..bytes * 8 / width {
+                let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
+                let pick = |value: u128| (value >> (part * width)) as u64 & mask;
+                let (a, b) = (pick(old), pick(data));
+                let (a, b) = if flush { (format.flush(a), format.flush(b)) } else { (a, b) };
+                let value = if context.has(Mod::ADD) {
+                    if format == F64 {
+                        let sum = f64::from_bits(a) + f64::from_bits(b);
+                        if sum.is_nan() { format.not_a_number() } else { sum.to_bits() }
+                    } else {
+                        add(format, a, b, Round::Nearest)
+                    }
+                } else if context.has(Mod::MIN) || context.has(Mod::MAX) {
+                    rules.choose(format, a, b, context.has(Mod::MIN))
+                } else {
+                    return Err(context.refuse());
+                };
+                let value = if flush { format.flush(value) } else { value };
+                result |= u128::from(value) << (part * width);
+            }
+            Ok(result)
+        }
+        Kind::Integer { bytes, signed } => {
+            let bits = bytes * 8;
+            let mask = if bits == 128 { u128::MAX } else { (1 << bits) - 1 };
+            let extend = |value: u128| {
+                if signed { ((value << (128 - bits)) as i128) >> (128 - bits) } else { value as i128 }
+            };
+            let (a, b) = (extend(old & mask), extend(data & mask));
+            let result = if context.has(Mod::ADD) {
+                a.wrapping_add(b) as u128
+            } else if context.has(Mod::MIN) {
+                a.min(b) as u128
+            } else if context.has(Mod::MAX) {
+                a.max(b) as u128
+            } else if context.has(Mod::INC) {
+                if a >= b { 0 } else { (a + 1) as u128 }
+            } else if context.has(Mod::DEC) {
+                if a == 0 || a > b { b as u128 } else { (a - 1) as u128 }
+            } else if context.has(Mod::AND) {
+                (a & b) as u128
+            } else if context.has(Mod::OR) {
+                (a | b) as u128
+            } else if context.has(Mod::XOR) {
+                (a ^ b) as u128
+            } else if context.has(Mod::EXCH) {
+                b as u128
+            } else {
+                return Err(context.refuse());
+            };
+            Ok(result & mask)
+        }
+    }
+}
+
+fn wide(words: [u32; 4]) -> u128 {
+    words.iter().rev().fold(0, |value, &word| value << 32 | u128::from(word))
+}
+
+pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
+    let op = context.instruction.op;
+    let space = Space::of(op);
+    // Where the memory operand stands: behind a predicate and a destination, a destination alone, or first.
+    let memory = match op {
+        Op::REDG => 0,
+        Op::ATOMS => 1,
+        _ => 2,
+    };
+    let kind = kind(context)?;
+    let bytes = match kind {
+        Kind::Integer { bytes, .. } | Kind::Float { bytes, .. } => bytes,
+    };
+    let swap = context.has(Mod::CAS);
+    let test = context.has(Mod::CAST);
+    let addresses = addresses(context, memory, space)?;
+    let words = bytes.div_ceil(4) as usize;
+    let data = registers(context, memory + 1, words)?;
+    let other = if swap || test { registers(context, memory + 2, words)? } else { data };
+    let mut parts = vec![[0; 32]; words];
+    each_active(context, |context, lane| {
+        let pick = |data: &[[u32; 32]; 4]| wide(std::array::from_fn(|part| data[part][lane]));
+        let (first, second) = (pick(&data), pick(&other));
+        let old = wide(load_words(place(context, lane, space, addresses[lane], bytes)?));
+        let new = if swap || test {
+            if old == first { second } else { old }
+        } else {
+            combine(context, kind, old, first)?
+        };
+        let stored = std::array::from_fn(|part| (new >> (32 * part)) as u32);
+        store_words(place(context, lane, space, addresses[lane], bytes)?, &stored);
+        // The testing form gives one for success instead of the old value.
+        let result = if test { u128::from(old == first) } else { old };
+        for (part, values) in parts.iter_mut().enumerate() {
+            values[lane] = (result >> (32 * part)) as u32;
+        }
+        Ok(())
+    })?;
+    if memory > 0 {
+        context.write_tuple(memory - 1, &parts)?;
+    }
+    Ok(())
+}

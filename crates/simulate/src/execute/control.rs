@@ -1,0 +1,353 @@
+//! Control flow: branches, calls, convergence, barriers and exit. These instructions rearrange the groups of the
+//! warp.
+
+use super::{Context, Next};
+use crate::block::{Arrival, Reduction};
+use crate::constants::EXTERN_FUNCTIONS;
+use crate::launch::Fault;
+use crate::warp::{Group, Lanes, Wait, bits};
+use oriole_sass::{Mod, Op, OperandKind};
+
+/// Backward branches after which a group gives way to others: a group that waits in a loop for another one's
+/// progress must not run forever.
+const PATIENCE: u32 = 64;
+
+impl Context<'_> {
+    fn current(&mut self) -> &mut Group {
+        let warp = &mut self.block.warps[self.warp_index];
+        let current = warp.current;
+        &mut warp.groups[current]
+    }
+
+    /// Sets the group's place behind this instruction.
+    fn fall_through(&mut self) {
+        let next = self.pc + 1;
+        self.current().pc = next;
+    }
+
+    /// Moves some lanes of the group to other places; the others go on behind this instruction. The rest of the
+    /// group runs first.
+    fn branch(&mut self, moves: &[(u32, u32)]) {
+        let taken = moves.iter().fold(0, |mask, entry| mask | entry.0);
+        let pc = self.pc;
+        let rest = self.group & !taken;
+        let backward = moves.iter().any(|&(_, target)| target <= pc);
+        let mut moves = moves.iter().filter(|entry| entry.0 != 0);
+        if rest == 0 {
+            if let Some(&(lanes, target)) = moves.next() {
+                *self.current() = Group { lanes, pc: target, wait: Wait::Ready };
+            }
+        } else {
+            self.current().lanes = rest;
+            self.fall_through();
+        }
+        let warp = self.warp_mut();
+        for &(lanes, target) in moves {
+            warp.groups.push(Group { lanes, pc: target, wait: Wait::Ready });
+        }
+        if backward && warp.groups.len() > 1 {
+            warp.patience += 1;
+            if warp.patience > PATIENCE {
+                warp.give_way();
+            }
+        }
+    }
+
+    /// Makes some lanes of the group wait behind this instruction, each for what the function says.
+    fn wait(&mut self, lanes: u32, wait: impl Fn(usize) -> Wait) {
+        self.fall_through();
+        let next = self.pc + 1;
+        let mut parts: Vec<Group> = Vec::new();
+        for lane in bits(lanes) {
+            let reason = wait(lane);
+            match parts.iter_mut().find(|part| part.wait == reason) {
+                Some(part) => part.lanes |= 1 << lane,
+                None => parts.push(Group { lanes: 1 << lane, pc: next, wait: reason }),
+            }
+        }
+        let rest = self.group & !lanes;
+        let mut parts = parts.into_iter();
+        if rest != 0 {
+            self.current().lanes = rest;
+        } else if let Some(first) = parts.next() {
+            *self.current() = first;
+        }
+        let warp = self.warp_mut();
+        warp.groups.extend(parts);
+        warp.release();
+    }
+
+    /// The instruction index of a byte offset.
+    fn index(&self, offset: i64) -> Result<u32, Fault> {
+        if offset < 0 || offset % 16 != 0 || offset / 16 > i64::from(u32::MAX) {
+            Err(Fault::RunAway)
+        } else {
+            Ok((offset / 16) as u32)
+        }
+    }
+
+    /// The index that a relative target names.
+    fn target(&self, index: usize) -> Result<u32, Fault> {
+        match self.kind(index)? {
+            OperandKind::Target(distance) | OperandKind::Imm(distance) => {
+                self.index(i64::from(self.pc) * 16 + 16 + distance)
+            }
+            _ => Err(self.refuse()),
+        }
+    }
+
+    /// Lanes grouped by the targets that a function gives.
+    fn by_target(&self, lanes: u32, target: impl Fn(usize) -> i64) -> Result<Vec<(u32, u32)>, Fault> {
+        let mut moves: Vec<(u32, u32)> = Vec::new();
+        for lane in bits(lanes) {
+            let index = self.index(target(lane))?;
+            match moves.iter_mut().find(|entry| entry.1 == index) {
+                Some(entry) => entry.0 |= 1 << lane,
+                None => moves.push((1 << lane, index)),
+            }
+        }
+        Ok(moves)
+    }
+
+    /// Branches to a register plus a distance from behind this instruction (or plus nothing, if absolute).
+    fn branch_indirect(&mut self, register: usize, lanes: u32, absolute: bool) -> Result<(), Fault> {
+        let values = self.raw_wide(register)?;
+        let distance = match self.instruction.operands.get(register + 1).map(|operand| operand.kind) {
+            Some(OperandKind::Target(distance) | OperandKind::Imm(distance)) => distance,
+            None => 0,
+            _ => return Err(self.refuse()),
+        };
+        let base = if absolute { distance } else { i64::from(self.pc) * 16 + 16 + distance };
+        if absolute && bits(lanes).any(|lane| values[lane] >= EXTERN_FUNCTIONS) {
+            return Err(Fault::NotSimulated("call of a function outside the file".into()));
+        }
+        // The upper half of a text offset may be missing in a table of 32-bit entries.
+        let moves =
+            self.by_target(lanes, |lane| i64::from((values[lane] as u32).wrapping_add(base as u32)))?;
+        self.branch(&moves);
+        Ok(())
+    }
+
+    /// The lanes that act, under guard and the predicate operand that stands first.
+    fn acting(&self) -> Result<u32, Fault> {
+        Ok(if self.is_predicate(0) { self.active & self.predicate(0)? } else { self.active })
+    }
+}
+
+pub(super) fn execute(context: &mut Context) -> Result<Next, Fault> {
+    use Op::*;
+    let last = context.count().saturating_sub(1);
+    match context.instruction.op {
+        BRA => branch_direct(context)?,
+        BRX => {
+            let lanes = context.acting()?;
+            context.branch_indirect(1, lanes, false)?;
+        }
+        BRXU => {
+            let lanes = context.acting()?;
+            context.branch_indirect(1, lanes, false)?;
+        }
+        CALL => {
+            let lanes = context.acting()?;
+            match context.kind(1)? {
+                OperandKind::Reg(_) | OperandKind::UReg(_) => {
+                    let absolute = context.has(Mod::ABS);
+                    context.branch_indirect(1, lanes, absolute)?;
+                }
+                _ => {
+                    let target = context.target(1)?;
+                    context.branch(&[(lanes, target)]);
+                }
+            }
+        }
+        RET => {
+            let lanes = context.acting()?;
+            let absolute = context.has(Mod::ABS);
+            context.branch_indirect(1, lanes, absolute)?;
+        }
+        EXIT | KILL => {
+            let lanes = context.acting()?;
+            exit(context, lanes);
+        }
+        BSSY => {
+            let barrier = barrier(context, 1)?;
+            let lanes = context.acting()?;
+            for lane in bits(lanes) {
+                context.warp_mut().barriers[barrier][lane] = lanes;
+            }
+            context.fall_through();
+        }
+        BSYNC => {
+            let barrier = barrier(context, 1)?;
+            let lanes = context.acting()?;
+            let masks = context.warp().barriers[barrier];
+            context.wait(lanes, |lane| Wait::Convergence {
+                barrier: barrier as u8,
+                mask: masks[lane] | 1 << lane,
+            });
+        }
+        BREAK => {
+            let barrier = barrier(context, 1)?;
+            let lanes = context.acting()?;
+            leave(context, barrier, lanes);
+            context.fall_through();
+            context.warp_mut().release();
+        }
+        WARPSYNC => {
+            let lanes = context.acting()?;
+            let masks: Lanes =
+                if context.has(Mod::ALL) { [context.warp().live; 32] } else { context.integer(1)? };
+            if context.has(Mod::COLLECTIVE) {
+                let target = context.target(last)?;
+                context.wait(lanes, |lane| Wait::Collective { mask: masks[lane] | 1 << lane, target });
+            } else {
+                context.wait(lanes, |lane| Wait::Sync { mask: masks[lane] | 1 << lane });
+            }
+        }
+        ENDCOLLECTIVE => {
+            let lanes = context.acting()?;
+            let targets = context.warp().collective;
+            let moves = context.by_target(lanes, |lane| i64::from(targets[lane]) * 16)?;
+            context.branch(&moves);
+        }
+        YIELD | NANOSLEEP => {
+            context.fall_through();
+            context.warp_mut().give_way();
+        }
+        BMOV => move_barrier(context)?,
+        BAR => synchronize(context)?,
+        BPT => return Err(Fault::Trap),
+        _ => return Err(context.refuse()),
+    }
+    Ok(Next::Done)
+}
+
+fn barrier(context: &Context, index: usize) -> Result<usize, Fault> {
+    match context.kind(index)? {
+        OperandKind::Barrier(number) => Ok(number as usize & 15),
+        _ => Err(context.refuse()),
+    }
+}
+
+fn branch_direct(context: &mut Context) -> Result<(), Fault> {
+    let last = context.count() - 1;
+    let target = context.target(last)?;
+    let mut lanes = context.active;
+    for index in 0..last {
+        if context.is_predicate(index) {
+            lanes &= context.predicate(index)?;
+        }
+    }
+    if context.has(Mod::DIV) || context.has(Mod::CONV) {
+        let live = context.warp().live;
+        let wanted = match context.kind(last - 1)? {
+            OperandKind::UReg(_) => context.integer(last - 1)?[0],
+            _ => u32::MAX,
+        } & live;
+        if (wanted == context.group) == context.has(Mod::DIV) {
+            lanes = 0;
+        }
+    }
+    if context.has(Mod::ANY) {
+        return Err(context.refuse());
+    }
+    context.branch(&[(lanes, target)]);
+    Ok(())
+}
+
+/// Takes lanes out of the meetings of a barrier.
+fn leave(context: &mut Context, barrier: usize, lanes: u32) {
+    let warp = context.warp_mut();
+    for lane in 0..32 {
+        warp.barriers[barrier][lane] &= !lanes;
+    }
+    for group in &mut warp.groups {
+        if let Wait::Convergence { barrier: at, mask } = &mut group.wait
+            && *at as usize == barrier
+        {
+            *mask &= !lanes;
+        }
+    }
+}
+
+fn exit(context: &mut Context, lanes: u32) {
+    context.fall_through();
+    let rest = context.group & !lanes;
+    context.current().lanes = rest;
+    let warp = context.warp_mut();
+    warp.live &= !lanes;
+    if rest == 0 {
+        let current = warp.current;
+        warp.groups.remove(current);
+        warp.current = if warp.groups.is_empty() { 0 } else { current % warp.groups.len() };
+    }
+    warp.release();
+    for barrier in 0..16 {
+        context.block.complete(barrier);
+    }
+}
+
+fn move_barrier(context: &mut Context) -> Result<(), Fault> {
+    let active = context.active;
+    match (context.kind(0)?, context.kind(1)?) {
+        (OperandKind::Reg(_), OperandKind::Barrier(number)) => {
+            let number = number as usize & 15;
+            let values = context.warp().barriers[number];
+            context.write(0, &values)?;
+            if context.has(Mod::CLEAR) {
+                for lane in bits(active) {
+                    context.warp_mut().barriers[number][lane] = 0;
+                }
+            }
+        }
+        (OperandKind::Barrier(number), OperandKind::Reg(_) | OperandKind::Imm(_) | OperandKind::UReg(_)) => {
+            let values = context.integer(1)?;
+            for lane in bits(active) {
+                context.warp_mut().barriers[number as usize & 15][lane] = values[lane];
+            }
+        }
+        _ => return Err(context.refuse()),
+    }
+    context.fall_through();
+    Ok(())
+}
+
+fn synchronize(context: &mut Context) -> Result<(), Fault> {
+    let lanes = context.active;
+    if lanes == 0 {
+        context.fall_through();
+        return Ok(());
+    }
+    if context.has(Mod::SCAN) {
+        return Err(context.refuse());
+    }
+    let first = lanes.trailing_zeros() as usize;
+    let barrier = context.integer(0)?[first];
+    if barrier > 15 {
+        return Err(Fault::NotSimulated(format!("barrier {barrier}")));
+    }
+    let expected = context.integer(1)?[first];
+    let reduces = context.has(Mod::RED);
+    let arrival = Arrival {
+        barrier: barrier as usize,
+        warp: context.warp_index,
+        lanes,
+        expected,
+        vote: if reduces { context.predicate(2)? } else { 0 },
+        reduction: if context.has(Mod::AND) {
+            Reduction::And
+        } else if context.has(Mod::OR) {
+            Reduction::Or
+        } else {
+            Reduction::Count
+        },
+    };
+    if context.has(Mod::ARV) {
+        context.fall_through();
+    } else {
+        context.wait(lanes, |_| Wait::Block { barrier: barrier as u8 });
+    }
+    context.block.arrive(arrival);
+    context.block.complete(barrier as usize);
+    Ok(())
+}

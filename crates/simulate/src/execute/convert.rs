@@ -1,0 +1,261 @@
+//! Conversions between floating formats, between these and integers, and rounding to integral values.
+
+use super::Context;
+use super::float::rounding;
+use crate::launch::Fault;
+use crate::number::{BF16, E4M3, E5M2, F16, F32, F64, Format, Real, Round, TF32, Value, to_integer};
+use crate::warp::WideLanes;
+use oriole_sass::{Mod, Op};
+
+pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
+    match context.instruction.op {
+        Op::F2F => float_to_float(context),
+        Op::F2FP => pack_floats(context),
+        Op::F2I => float_to_integer(context),
+        Op::F2IP => pack_integers(context),
+        Op::I2F | Op::I2FP => integer_to_float(context),
+        Op::FRND => round_to_integral(context),
+        _ => Err(context.refuse()),
+    }
+}
+
+/// The format among the modifiers, single if none is named.
+fn named_format(context: &Context, names: [Mod; 3]) -> Format {
+    let formats = [F16, BF16, F64];
+    names.into_iter().position(|name| context.has(name)).map_or(F32, |index| formats[index])
+}
+
+/// The bits of a floating source in every lane, with signs applied and subnormals flushed under `.FTZ`.
+fn source(context: &Context, index: usize, format: Format) -> Result<WideLanes, Fault> {
+    let operand = &context.instruction.operands[index];
+    let flush = context.has(Mod::FTZ) && format == F32;
+    let values = if format == F64 {
+        context.raw_wide(index)?
+    } else {
+        let narrow = format == F16 || format == BF16;
+        let shift = if operand.has(Mod::H1) { 16 } else { 0 };
+        context.raw(index)?.map(|word| u64::from(if narrow { word >> shift & 0xffff } else { word }))
+    };
+    let sign = format.sign();
+    Ok(values.map(|bits| {
+        let bits = if flush { format.flush(bits) } else { bits };
+        let bits = if operand.absolute { bits & !sign } else { bits };
+        if operand.negate { bits ^ sign } else { bits }
+    }))
+}
+
+fn write_float(context: &mut Context, format: Format, values: &WideLanes) -> Result<(), Fault> {
+    if format == F64 {
+        context.write_wide(0, values)
+    } else {
+        context.write(0, &values.map(|bits| bits as u32))
+    }
+}
+
+fn float_to_float(context: &mut Context) -> Result<(), Fault> {
+    let to = named_format(context, [Mod::F16, Mod::BF16, Mod::F64]);
+    let from = named_format(context, [Mod::F16_2, Mod::BF16_2, Mod::F64_2]);
+    let round = rounding(context);
+    let flush = context.has(Mod::FTZ) && to == F32;
+    let values = source(context, 1, from)?.map(|bits| {
+        let bits = to.pack(from.unpack(bits), round, false);
+        if flush { to.flush(bits) } else { bits }
+    });
+    write_float(context, to, &values)
+}
+
+/// The direction of a conversion to integers.
+fn integral_rounding(context: &Context) -> Round {
+    if context.has(Mod::FLOOR) {
+        Round::Down
+    } else if context.has(Mod::CEIL) {
+        Round::Up
+    } else if context.has(Mod::TRUNC) {
+        Round::Zero
+    } else {
+        Round::Nearest
+    }
+}
+
+/// An integer type: bits, signed.
+type Integer = (u32, bool);
+
+const INTEGERS: [(Mod, Integer); 8] = [
+    (Mod::U8, (8, false)),
+    (Mod::S8, (8, true)),
+    (Mod::U16, (16, false)),
+    (Mod::S16, (16, true)),
+    (Mod::U32, (32, false)),
+    (Mod::S32, (32, true)),
+    (Mod::U64, (64, false)),
+    (Mod::S64, (64, true)),
+];
+
+/// The integer type among the modifiers, signed 32 bits if none is named.
+fn named_integer(context: &Context) -> Integer {
+    INTEGERS.iter().find(|row| context.has(row.0)).map_or((32, true), |row| row.1)
+}
+
+/// Rounds and saturates to an integer type. NaN becomes zero, or the least signed value of the width.
+fn convert(value: Value, (bits, signed): Integer, round: Round, nan_to_zero: bool) -> u64 {
+    let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
+    let (least, greatest) = if signed { (1u64 << (bits - 1), (1u64 << (bits - 1)) - 1) } else { (0, mask) };
+    let clamp = |negative: bool, magnitude: u64| {
+        if negative {
+            if magnitude >= least { least.wrapping_neg() } else { magnitude.wrapping_neg() }
+        } else {
+            magnitude.min(greatest)
+        }
+    };
+    match value {
+        Value::NotANumber if nan_to_zero => 0,
+        Value::NotANumber => 1 << (bits.max(32) - 1),
+        Value::Infinite(negative) => clamp(negative, u64::MAX),
+        Value::Finite(real) => {
+            let (negative, magnitude, _) = to_integer(real, round);
+            clamp(negative, magnitude)
+        }
+    }
+}
+
+fn float_to_integer(context: &mut Context) -> Result<(), Fault> {
+    let from = named_format(context, [Mod::F16, Mod::BF16, Mod::F64]);
+    let to = named_integer(context);
+    let round = integral_rounding(context);
+    let nan_to_zero = context.has(Mod::NTZ);
+    let values = source(context, 1, from)?.map(|bits| convert(from.unpack(bits), to, round, nan_to_zero));
+    if to.0 == 64 { context.write_wide(0, &values) } else { context.write(0, &values.map(|x| x as u32)) }
+}
+
+/// Two singles to bytes at the bottom of the word, and half of the third operand above them.
+fn pack_integers(context: &mut Context) -> Result<(), Fault> {
+    let signed = context.has(Mod::S8);
+    let relu = context.has(Mod::RELU);
+    let round = integral_rounding(context);
+    let nan_to_zero = context.has(Mod::NTZ);
+    let [a, b] = [context.single(1, false)?, context.single(2, false)?];
+    let c = context.raw(3)?;
+    let shift = if context.instruction.operands[3].has(Mod::H1) { 16 } else { 0 };
+    let byte = |bits: u32| {
+        let value = convert(F32.unpack(bits.into()), (8, signed), round, nan_to_zero) as u32;
+        let value = if relu && value >> 31 == 1 { 0 } else { value };
+        value & 0xff
+    };
+    let result =
+        std::array::from_fn(|lane| byte(b[lane]) | byte(a[lane]) << 8 | (c[lane] >> shift & 0xffff) << 16);
+    context.write(0, &result)
+}
+
+fn integer_to_float(context: &mut Context) -> Result<(), Fault> {
+    let to = named_format(context, [Mod::F16, Mod::BF16, Mod::F64]);
+    let (bits, signed) = named_integer(context);
+    let round = rounding(context);
+    let operand = &context.instruction.operands[1];
+    let bytes = [Mod::B1, Mod::B2, Mod::B3]
+        .into_iter()
+        .position(|byte| operand.has(byte))
+        .map_or(0, |byte| byte as u32 + 1);
+    let shift = if operand.has(Mod::H1) { 16 } else { 8 * bytes };
+    let values = if bits == 64 { context.integer_wide(1)? } else { context.integer(1)?.map(u64::from) };
+    let values = values.map(|value| {
+        let value = (value >> shift) << (64 - bits);
+        let real = if signed {
+            Real::of_signed(value as i64 >> (64 - bits))
+        } else {
+            Real::of_unsigned(value >> (64 - bits))
+        };
+        to.round(real, round, false)
+    });
+    write_float(context, to, &values)
+}
+
+fn round_to_integral(context: &mut Context) -> Result<(), Fault> {
+    let format = named_format(context, [Mod::F16, Mod::BF16, Mod::F64]);
+    let round = integral_rounding(context);
+    let values = source(context, 1, format)?.map(|bits| match format.unpack(bits) {
+        // From this exponent on every number is integral.
+        Value::Finite(real) if real.exponent < 0 => {
+            let (negative, magnitude, _) = to_integer(real, round);
+            format.round(Real { negative, significand: magnitude, exponent: 0 }, Round::Nearest, false)
+        }
+        Value::NotANumber => format.not_a_number(),
+        _ => bits,
+    });
+    write_float(context, format, &values)
+}
+
+/// Conversions that put several narrow floats into one register, or take them out.
+fn pack_floats(context: &mut Context) -> Result<(), Fault> {
+    let round = rounding(context);
+    let (relu, saturate) = (context.has(Mod::RELU), context.has(Mod::SATFINITE));
+    let names = [(Mod::F16, F16), (Mod::BF16, BF16), (Mod::TF32, TF32), (Mod::E4M3, E4M3), (Mod::E5M2, E5M2)];
+    let to =
+        names.into_iter().find(|row| context.has(row.0)).map(|row| row.1).ok_or_else(|| context.refuse())?;
+    let eight = to == E4M3 || to == E5M2;
+    let convert = |from: Format, bits: u64| {
+        let value = from.unpack(bits);
+        let negative = match value {
+            Value::Finite(real) => real.negative,
+            Value::Infinite(negative) => negative,
+            Value::NotANumber => false,
+        };
+        // Bounded conversions map NaN to NaN and infinities to the largest number.
+        if relu && negative { 0 } else { to.pack(value, round, saturate || eight) as u32 }
+    };
+    if context.has(Mod::UNPACK_B) {
+        let from = if context.has(Mod::E4M3) || context.has(Mod::E4M3_2) { E4M3 } else { E5M2 };
+        if to != F16 && to != BF16 {
+            return Err(context.refuse());
+        }
+        let shift = if context.instruction.operands[1].has(Mod::H1) { 16 } else { 0 };
+        let values = context.raw(1)?;
+        let result = values.map(|word| {
+            let byte = |index: u32| u64::from(word >> (shift + 8 * index) & 0xff);
+            convert(from, byte(0)) | convert(from, byte(1)) << 16
+        });
+        return context.write(0, &result);
+    }
+    if context.has(Mod::PACK_B) {
+        let values = context.single(1, false)?;
+        return context.write(0, &values.map(|bits| convert(F32, bits.into()) << 13));
+    }
+    let half = |word: u32, upper: bool| if upper { word >> 16 } else { word & 0xffff };
+    if context.has(Mod::UNPACK_B_MERGE_C) {
+        let (values, rest) = (context.raw(1)?, context.raw(2)?);
+        let upper = context.instruction.operands[2].has(Mod::H1);
+        let from = if context.has(Mod::BF16_2) { BF16 } else { F16 };
+        if !eight {
+            return Err(context.refuse());
+        }
+        let result = std::array::from_fn(|lane| {
+            let (low, high) = (u64::from(values[lane] & 0xffff), u64::from(values[lane] >> 16));
+            convert(from, low) | convert(from, high) << 8 | half(rest[lane], upper) << 16
+        });
+        return context.write(0, &result);
+    }
+    if context.has(Mod::MERGE_C) {
+        let (values, rest) = (context.single(1, false)?, context.raw(2)?);
+        let upper = context.instruction.operands[2].has(Mod::H1);
+        let result = std::array::from_fn(|lane| {
+            convert(F32, values[lane].into()) & 0xffff | half(rest[lane], upper) << 16
+        });
+        return context.write(0, &result);
+    }
+    let [a, b] = [context.single(1, false)?, context.single(2, false)?];
+    if context.has(Mod::PACK_AB_MERGE_C) {
+        let rest = context.raw(3)?;
+        let upper = context.instruction.operands[3].has(Mod::H1);
+        let result = std::array::from_fn(|lane| {
+            convert(F32, b[lane].into()) & 0xff
+                | (convert(F32, a[lane].into()) & 0xff) << 8
+                | half(rest[lane], upper) << 16
+        });
+        return context.write(0, &result);
+    }
+    if context.has(Mod::PACK_AB) && !eight && to != TF32 {
+        let result =
+            std::array::from_fn(|lane| convert(F32, b[lane].into()) | convert(F32, a[lane].into()) << 16);
+        return context.write(0, &result);
+    }
+    Err(context.refuse())
+}

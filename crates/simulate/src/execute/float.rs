@@ -1,0 +1,247 @@
+//! Single-precision arithmetic and comparison.
+
+use super::integer::join;
+use super::{Context, mask_of};
+use crate::launch::Fault;
+use crate::number::{F32, Format, Round, add, fused, multiply};
+use crate::warp::Lanes;
+use oriole_sass::{Mod, Op, OperandKind, Symbol};
+
+/// The NaN that single-precision arithmetic makes.
+pub(super) const NAN: u32 = 0x7fff_ffff;
+
+/// The rounding direction of an arithmetic instruction.
+pub(super) fn rounding(context: &Context) -> Round {
+    if context.has(Mod::RM) {
+        Round::Down
+    } else if context.has(Mod::RP) {
+        Round::Up
+    } else if context.has(Mod::RZ) {
+        Round::Zero
+    } else {
+        Round::Nearest
+    }
+}
+
+/// Clamps to the interval from zero to one; NaN becomes zero.
+fn saturate(bits: u32) -> u32 {
+    let value = f32::from_bits(bits);
+    if value >= 1.0 {
+        0x3f80_0000
+    } else if value > 0.0 {
+        bits
+    } else {
+        0
+    }
+}
+
+pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
+    let round = rounding(context);
+    let flush = context.has(Mod::FTZ) || context.has(Mod::FMZ);
+    let saturated = context.has(Mod::SAT);
+    let finish = |bits: u64| {
+        let bits = if flush { F32.flush(bits) } else { bits } as u32;
+        if saturated { saturate(bits) } else { bits }
+    };
+    match context.instruction.op {
+        Op::FADD => {
+            let [a, b] = [context.single(1, flush)?, context.single(2, flush)?];
+            context.write(
+                0,
+                &std::array::from_fn(|lane| finish(add(F32, a[lane].into(), b[lane].into(), round))),
+            )
+        }
+        Op::FMUL => {
+            let [a, b] = [context.single(1, flush)?, context.single(2, flush)?];
+            let scales = [
+                (Mod::D8, 0.125),
+                (Mod::D4, 0.25),
+                (Mod::D2, 0.5),
+                (Mod::M2, 2.0),
+                (Mod::M4, 4.0),
+                (Mod::M8, 8.0),
+            ];
+            let scale = scales.into_iter().find(|scale| context.has(scale.0)).map_or(1.0, |scale| scale.1);
+            let zero = context.has(Mod::FMZ);
+            let result = std::array::from_fn(|lane| {
+                let (a, b) = (a[lane], b[lane]);
+                if zero && (a << 1 == 0 || b << 1 == 0) {
+                    return 0;
+                }
+                if scale == 1.0 {
+                    finish(multiply(F32, a.into(), b.into(), round))
+                } else {
+                    finish(F32.of_f64(F32.to_f64(a.into()) * F32.to_f64(b.into()) * scale, round))
+                }
+            });
+            context.write(0, &result)
+        }
+        Op::FFMA => {
+            let [a, b, c] = [context.single(1, flush)?, context.single(2, flush)?, context.single(3, flush)?];
+            let zero = context.has(Mod::FMZ);
+            let result = std::array::from_fn(|lane| {
+                let (a, b, c) = (a[lane], b[lane], c[lane]);
+                if zero && (a << 1 == 0 || b << 1 == 0) {
+                    return finish(c.into());
+                }
+                finish(fused(F32, a.into(), b.into(), c.into(), round))
+            });
+            context.write(0, &result)
+        }
+        Op::FMNMX => {
+            let first = if context.has(Mod::IS_A) { 2 } else { 1 };
+            let [a, b] = [context.single(first, flush)?, context.single(first + 1, flush)?];
+            let minimum = context.predicate(first + 2)?;
+            let rules = Extreme::of(context);
+            let result: Lanes = std::array::from_fn(|lane| {
+                rules.choose(F32, a[lane].into(), b[lane].into(), minimum >> lane & 1 == 1) as u32
+            });
+            if first == 2 {
+                context.write_predicate(1, mask_of(|lane| result[lane] == a[lane]))?;
+            }
+            context.write(0, &result)
+        }
+        Op::FSEL => {
+            let [a, b] = [context.single(1, flush)?, context.single(2, flush)?];
+            let choice = context.predicate(3)?;
+            context.write(
+                0,
+                &std::array::from_fn(|lane| if choice >> lane & 1 == 1 { a[lane] } else { b[lane] }),
+            )
+        }
+        Op::FSET => {
+            let [a, b] = [context.single(1, flush)?, context.single(2, flush)?];
+            let test = Comparison::of(context)?;
+            let result = mask_of(|lane| {
+                test.holds(f64::from(f32::from_bits(a[lane])), f64::from(f32::from_bits(b[lane])))
+            });
+            let result = join(context, result, context.predicate(3)?);
+            context
+                .write(0, &std::array::from_fn(|lane| if result >> lane & 1 == 1 { 0x3f80_0000 } else { 0 }))
+        }
+        Op::FSETP => {
+            let [a, b] = [context.single(2, flush)?, context.single(3, flush)?];
+            let test = Comparison::of(context)?;
+            let result = mask_of(|lane| {
+                test.holds(f64::from(f32::from_bits(a[lane])), f64::from(f32::from_bits(b[lane])))
+            });
+            let other = context.predicate(4)?;
+            let (first, second) = (join(context, result, other), join(context, !result, other));
+            context.write_predicate(0, first)?;
+            context.write_predicate(1, second)
+        }
+        Op::FCHK => {
+            let [a, b] = [context.single(1, false)?, context.single(2, false)?];
+            let result = mask_of(|lane| needs_slow_division(a[lane], b[lane]));
+            context.write_predicate(0, result)
+        }
+        Op::FSWZADD => {
+            let [a, b] = [context.single(1, flush)?, context.single(2, flush)?];
+            let OperandKind::Symbol(pattern) = context.kind(3)? else { return Err(context.refuse()) };
+            let pattern = Symbol::name(pattern).as_bytes().to_vec();
+            let result = std::array::from_fn(|lane| {
+                // One letter for each operand of each lane of a quad, first operand first.
+                let signed = |value: u32, letter: u8| match letter {
+                    b'N' => value ^ 0x8000_0000,
+                    b'Z' => 0,
+                    _ => value,
+                };
+                let quad = lane & 3;
+                let x = signed(a[lane], pattern[2 * quad]);
+                let y = signed(b[lane], pattern[2 * quad + 1]);
+                finish(add(F32, x.into(), y.into(), round))
+            });
+            context.write(0, &result)
+        }
+        _ => Err(context.refuse()),
+    }
+}
+
+/// True if the short division by reciprocal and two corrections may go wrong: an operand or a remainder leaves the
+/// range of normal numbers. What the machine answers in between is unknown; both ways give the same quotient there.
+fn needs_slow_division(a: u32, b: u32) -> bool {
+    let exponent = |x: u32| (x >> 23 & 0xff) as i32;
+    let (a, b) = (exponent(a), exponent(b));
+    a == 255 || b == 255 || b == 0 || a <= 24 || b >= 252 || a - b >= 126 || a - b <= -124
+}
+
+/// The rules of minimum and maximum.
+#[derive(Clone, Copy)]
+pub(super) struct Extreme {
+    /// A NaN operand makes the result NaN.
+    pub propagate: bool,
+    /// The result has the exclusive or of the operands' signs.
+    pub mix_signs: bool,
+}
+
+impl Extreme {
+    pub(super) fn of(context: &Context) -> Extreme {
+        Extreme { propagate: context.has(Mod::NAN), mix_signs: context.has(Mod::XORSIGN) }
+    }
+
+    /// The smaller or larger of two numbers; negative zero is smaller than positive zero.
+    pub(super) fn choose(self, format: Format, a: u64, b: u64, minimum: bool) -> u64 {
+        let (a_nan, b_nan) = (format.is_nan(a), format.is_nan(b));
+        let sign = format.sign();
+        let (x, y) = if self.mix_signs { (a & !sign, b & !sign) } else { (a, b) };
+        let chosen = if a_nan && b_nan || self.propagate && (a_nan || b_nan) {
+            return format.not_a_number();
+        } else if a_nan {
+            y
+        } else if b_nan {
+            x
+        } else {
+            let key = |bits: u64| {
+                let magnitude = (bits & (sign - 1)) as i64;
+                if bits & sign != 0 { -magnitude - 1 } else { magnitude }
+            };
+            if (key(x) < key(y)) == minimum { x } else { y }
+        };
+        if self.mix_signs { chosen & !sign | (a ^ b) & sign } else { chosen }
+    }
+}
+
+/// A comparison with or without unordered operands.
+#[derive(Clone, Copy)]
+pub(super) struct Comparison {
+    less: bool,
+    equal: bool,
+    greater: bool,
+    unordered: bool,
+}
+
+impl Comparison {
+    pub(super) fn of(context: &Context) -> Result<Comparison, Fault> {
+        // Rows: modifier; less, equal, greater, unordered.
+        const ROWS: [(Mod, [bool; 4]); 16] = [
+            (Mod::F, [false, false, false, false]),
+            (Mod::LT, [true, false, false, false]),
+            (Mod::EQ, [false, true, false, false]),
+            (Mod::LE, [true, true, false, false]),
+            (Mod::GT, [false, false, true, false]),
+            (Mod::NE, [true, false, true, false]),
+            (Mod::GE, [false, true, true, false]),
+            (Mod::NUM, [true, true, true, false]),
+            (Mod::NAN, [false, false, false, true]),
+            (Mod::LTU, [true, false, false, true]),
+            (Mod::EQU, [false, true, false, true]),
+            (Mod::LEU, [true, true, false, true]),
+            (Mod::GTU, [false, false, true, true]),
+            (Mod::NEU, [true, false, true, true]),
+            (Mod::GEU, [false, true, true, true]),
+            (Mod::T, [true, true, true, true]),
+        ];
+        let row = ROWS.iter().find(|row| context.has(row.0)).ok_or_else(|| context.refuse())?;
+        let [less, equal, greater, unordered] = row.1;
+        Ok(Comparison { less, equal, greater, unordered })
+    }
+
+    pub(super) fn holds(self, a: f64, b: f64) -> bool {
+        match a.partial_cmp(&b) {
+            None => self.unordered,
+            Some(std::cmp::Ordering::Less) => self.less,
+            Some(std::cmp::Ordering::Equal) => self.equal,
+            Some(std::cmp::Ordering::Greater) => self.greater,
+        }
+    }
+}

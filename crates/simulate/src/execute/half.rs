@@ -1,0 +1,187 @@
+//! Pairs of half-precision numbers, IEEE and bfloat.
+
+use super::float::{Comparison, Extreme};
+use super::integer::join;
+use super::{Context, mask_of};
+use crate::launch::Fault;
+use crate::number::{BF16, F16, F32, Format, Round, add, fused, multiply};
+use oriole_sass::{Mod, Op, OperandKind};
+
+/// The two halves of an operand in every lane, low one first, with signs applied.
+type Pairs = [[u64; 2]; 32];
+
+fn format(context: &Context) -> Format {
+    if context.has(Mod::BF16_V2) { BF16 } else { F16 }
+}
+
+/// How many entries of the operand list the operand at `index` takes: two immediates make one pair.
+fn entries(context: &Context, index: usize) -> usize {
+    let float = |at: usize| matches!(context.kind(at), Ok(OperandKind::Float(_)));
+    if float(index) && float(index + 1) { 2 } else { 1 }
+}
+
+fn pairs(context: &Context, index: usize) -> Result<Pairs, Fault> {
+    let format = format(context);
+    let sign = format.sign();
+    let operand = &context.instruction.operands[index];
+    if entries(context, index) == 2 {
+        let (OperandKind::Float(high), OperandKind::Float(low)) =
+            (context.kind(index)?, context.kind(index + 1)?)
+        else {
+            return Err(context.refuse());
+        };
+        return Ok([[u64::from(low & 0xffff), u64::from(high & 0xffff)]; 32]);
+    }
+    let flush = context.has(Mod::FTZ);
+    let values = context.raw(index)?;
+    if operand.has(Mod::F32) || operand.has(Mod::H0_NH1) {
+        return Err(context.refuse());
+    }
+    Ok(values.map(|word| {
+        let (low, high) = (u64::from(word & 0xffff), u64::from(word >> 16));
+        let pair = if operand.has(Mod::H0_H0) {
+            [low, low]
+        } else if operand.has(Mod::H1_H1) {
+            [high, high]
+        } else {
+            [low, high]
+        };
+        pair.map(|bits| {
+            let bits = if flush { format.flush(bits) } else { bits };
+            let bits = if operand.absolute { bits & !sign } else { bits };
+            if operand.negate { bits ^ sign } else { bits }
+        })
+    }))
+}
+
+/// Applies `.FTZ`, `.SAT` and `.RELU` to a result.
+fn finish(context: &Context, bits: u64) -> u64 {
+    let format = format(context);
+    let sign = format.sign();
+    let bits = if context.has(Mod::FTZ) { format.flush(bits) } else { bits };
+    let one = format.of_f64(1.0, Round::Nearest);
+    if context.has(Mod::SAT) {
+        if format.is_nan(bits) || bits & sign != 0 { 0 } else { bits.min(one) }
+    } else if context.has(Mod::RELU) && !format.is_nan(bits) && bits & sign != 0 {
+        0
+    } else {
+        bits
+    }
+}
+
+fn write_pairs(context: &mut Context, values: &Pairs) -> Result<(), Fault> {
+    context.write(0, &values.map(|[low, high]| low as u32 | (high as u32) << 16))
+}
+
+pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
+    let format = format(context);
+    let wide_result = context.has(Mod::F32);
+    if context.has(Mod::OOB) || context.has(Mod::FMZ) {
+        return Err(context.refuse());
+    }
+    match context.instruction.op {
+        Op::HADD2 if wide_result => {
+            let a = pairs(context, 1)?;
+            let b = if entries(context, 2) == 1 { pairs(context, 2)? } else { return Err(context.refuse()) };
+            let flush = context.has(Mod::FTZ);
+            let result = std::array::from_fn(|lane| {
+                let value = [a[lane][0], b[lane][0]].map(|bits| {
+                    let wide = F32.pack(format.unpack(bits), Round::Nearest, false);
+                    if flush { F32.flush(wide) } else { wide }
+                });
+                add(F32, value[0], value[1], Round::Nearest) as u32
+            });
+            context.write(0, &result)
+        }
+        _ if wide_result => Err(context.refuse()),
+        Op::HADD2 => {
+            let [a, b] = [pairs(context, 1)?, pairs(context, 2)?];
+            let result = std::array::from_fn(|lane| {
+                std::array::from_fn(|half| {
+                    finish(context, add(format, a[lane][half], b[lane][half], Round::Nearest))
+                })
+            });
+            write_pairs(context, &result)
+        }
+        Op::HMUL2 => {
+            let [a, b] = [pairs(context, 1)?, pairs(context, 2)?];
+            let result = std::array::from_fn(|lane| {
+                std::array::from_fn(|half| {
+                    finish(context, multiply(format, a[lane][half], b[lane][half], Round::Nearest))
+                })
+            });
+            write_pairs(context, &result)
+        }
+        Op::HFMA2 => {
+            let second = 1 + entries(context, 1);
+            let third = second + entries(context, second);
+            let [a, b, c] = [pairs(context, 1)?, pairs(context, second)?, pairs(context, third)?];
+            let result = std::array::from_fn(|lane| {
+                std::array::from_fn(|half| {
+                    finish(
+                        context,
+                        fused(format, a[lane][half], b[lane][half], c[lane][half], Round::Nearest),
+                    )
+                })
+            });
+            write_pairs(context, &result)
+        }
+        Op::HMNMX2 => {
+            if context.has(Mod::IS_A) {
+                return Err(context.refuse());
+            }
+            let second = 1 + entries(context, 1);
+            let [a, b] = [pairs(context, 1)?, pairs(context, second)?];
+            let minimum = context.predicate(second + entries(context, second))?;
+            let rules = Extreme::of(context);
+            let result = std::array::from_fn(|lane| {
+                std::array::from_fn(|half| {
+                    rules.choose(format, a[lane][half], b[lane][half], minimum >> lane & 1 == 1)
+                })
+            });
+            write_pairs(context, &result)
+        }
+        Op::VHMNMX => {
+            let second = 1 + entries(context, 1);
+            let third = second + entries(context, second);
+            let [a, b, c] = [pairs(context, 1)?, pairs(context, second)?, pairs(context, third)?];
+            let minimum = context.predicate(third + entries(context, third))?;
+            let rules = Extreme::of(context);
+            let result = std::array::from_fn(|lane| {
+                let less = minimum >> lane & 1 == 1;
+                std::array::from_fn(|half| {
+                    let both = rules.choose(format, a[lane][half], b[lane][half], less);
+                    rules.choose(format, both, c[lane][half], less)
+                })
+            });
+            write_pairs(context, &result)
+        }
+        Op::HSET2 | Op::HSETP2 => compare(context),
+        _ => Err(context.refuse()),
+    }
+}
+
+fn compare(context: &mut Context) -> Result<(), Fault> {
+    let format = format(context);
+    let to_predicates = context.instruction.op == Op::HSETP2;
+    let first = if to_predicates { 2 } else { 1 };
+    let second = first + entries(context, first);
+    let [a, b] = [pairs(context, first)?, pairs(context, second)?];
+    let other = context.predicate(second + entries(context, second))?;
+    let test = Comparison::of(context)?;
+    let holds =
+        |half: usize| mask_of(|lane| test.holds(format.to_f64(a[lane][half]), format.to_f64(b[lane][half])));
+    let (low, high) = (holds(0), holds(1));
+    if to_predicates {
+        // Each half has a predicate of its own; with `.H_AND` both must hold for the first, and the second is its
+        // opposite.
+        let (low, high) = if context.has(Mod::H_AND) { (low & high, !(low & high)) } else { (low, high) };
+        let (low, high) = (join(context, low, other), join(context, high, other));
+        context.write_predicate(0, low)?;
+        return context.write_predicate(1, high);
+    }
+    let (low, high) = (join(context, low, other), join(context, high, other));
+    let truth = if context.has(Mod::BF) { format.of_f64(1.0, Round::Nearest) as u32 } else { 0xffff };
+    let value = |mask: u32, lane: usize| if mask >> lane & 1 == 1 { truth } else { 0 };
+    context.write(0, &std::array::from_fn(|lane| value(low, lane) | value(high, lane) << 16))
+}

@@ -1,0 +1,361 @@
+//! Loads and stores of every space, and the generic addresses that reach several.
+
+use super::{Context, each_active};
+use crate::launch::Fault;
+use crate::memory::{
+    CONSTANT_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, load_words, slice, store_words,
+};
+use crate::warp::{Lanes, WideLanes};
+use oriole_sass::{Mod, Op, OperandKind};
+
+/// A memory that an address names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Space {
+    Global,
+    Shared,
+    Local,
+    /// To be found from the address.
+    Generic,
+}
+
+impl Space {
+    pub(super) fn of(op: Op) -> Space {
+        match op {
+            Op::LD | Op::ST | Op::ATOM => Space::Generic,
+            Op::LDS | Op::STS | Op::ATOMS | Op::LDSM | Op::STSM => Space::Shared,
+            Op::LDL | Op::STL => Space::Local,
+            _ => Space::Global,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Space::Global => "global",
+            Space::Shared => "shared",
+            Space::Local => "local",
+            Space::Generic => "generic",
+        }
+    }
+}
+
+/// Addresses that reach only the low bits of shared memory: above them stands the block's rank in its cluster.
+const SHARED_ADDRESS_MASK: u64 = 0xff_ffff;
+
+/// Bytes and sign of the data.
+fn data_type(context: &Context) -> (u32, bool) {
+    // Rows: modifier, bytes, sign extension.
+    const ROWS: [(Mod, u32, bool); 6] = [
+        (Mod::U8, 1, false),
+        (Mod::S8, 1, true),
+        (Mod::U16, 2, false),
+        (Mod::S16, 2, true),
+        (Mod::_64, 8, false),
+        (Mod::_128, 16, false),
+    ];
+    ROWS.iter().find(|row| context.has(row.0)).map_or((4, false), |row| (row.1, row.2))
+}
+
+fn extend(words: &mut [u32; 4], size: u32, signed: bool) {
+    if signed {
+        let shift = 32 - 8 * size;
+        words[0] = ((words[0] << shift) as i32 >> shift) as u32;
+    }
+}
+
+/// The addresses that a memory operand names.
+pub(super) fn addresses(context: &Context, index: usize, space: Space) -> Result<WideLanes, Fault> {
+    let OperandKind::Memory { base, uniform, offset, .. } = context.kind(index)? else {
+        return Err(context.refuse());
+    };
+    let operand = &context.instruction.operands[index];
+    let warp = context.warp();
+    let long_space = matches!(space, Space::Global | Space::Generic);
+    let long = long_space && !operand.has(Mod::U32) && (operand.has(Mod::_64) || context.has(Mod::E));
+    let scale = [(Mod::X4, 4), (Mod::X8, 8), (Mod::X16, 16)]
+        .into_iter()
+        .find(|row| operand.has(row.0))
+        .map_or(1, |row| row.1);
+    let mut lanes: WideLanes = match base {
+        None | Some(255) => [0; 32],
+        Some(register) => {
+            let low = warp.read(register);
+            let high: Lanes = if long { warp.read(register.saturating_add(1)) } else { [0; 32] };
+            std::array::from_fn(|lane| {
+                (u64::from(low[lane]) | u64::from(high[lane]) << 32).wrapping_mul(scale)
+            })
+        }
+    };
+    if let Some(register) = uniform {
+        let low = warp.read_uniform(register);
+        let high = if long_space && register < 62 { warp.read_uniform(register + 1) } else { 0 };
+        let value = u64::from(low) | u64::from(high) << 32;
+        lanes = lanes.map(|address| address.wrapping_add(value));
+    }
+    Ok(lanes.map(|address| {
+        let address = address.wrapping_add(i64::from(offset) as u64);
+        match space {
+            Space::Shared => address & SHARED_ADDRESS_MASK,
+            Space::Local => address & 0xffff_ffff,
+            Space::Global | Space::Generic if long || uniform.is_some() => address,
+            _ => address & 0xffff_ffff,
+        }
+    }))
+}
+
+/// The memory and the address in it that a generic address means.
+fn resolve(space: Space, address: u64) -> (Space, u64) {
+    if space != Space::Generic {
+        return (space, address);
+    }
+    match address >> 32 << 32 {
+        SHARED_WINDOW => (Space::Shared, address & SHARED_ADDRESS_MASK),
+        LOCAL_WINDOW => (Space::Local, address & 0xffff_ffff),
+        _ => (Space::Global, address),
+    }
+}
+
+/// The bytes of an access by one lane.
+pub(super) fn place<'a>(
+    context: &'a mut Context,
+    lane: usize,
+    space: Space,
+    address: u64,
+    size: u32,
+) -> Result<&'a mut [u8], Fault> {
+    let (space, address) = resolve(space, address);
+    if !address.is_multiple_of(u64::from(size)) {
+        return Err(Fault::Misaligned { space: space.name(), address, size });
+    }
+    match space {
+        Space::Shared => slice(&mut context.block.shared, "shared", address, size),
+        Space::Local => {
+            let thread = context.block.warps[context.warp_index].number as usize * 32 + lane;
+            let limit = context.block.local_size;
+            let memory = &mut context.block.local[thread];
+            if address + u64::from(size) > u64::from(limit) {
+                return Err(Fault::OutOfBounds { space: "local", address, size });
+            }
+            if memory.is_empty() {
+                memory.resize(limit as usize, 0);
+            }
+            slice(memory, "local", address, size)
+        }
+        _ => context.global.slice(address, size),
+    }
+}
+
+/// Loads up to 16 bytes for one lane.
+pub(super) fn load(
+    context: &mut Context,
+    lane: usize,
+    space: Space,
+    address: u64,
+    size: u32,
+) -> Result<[u32; 4], Fault> {
+    if space == Space::Generic {
+        // Parameters and constants can be read by generic addresses too.
+        let window = address >> 32 << 32;
+        let bank = [(PARAMETER_WINDOW, 0), (CONSTANT_WINDOW, 3)].into_iter().find(|row| row.0 == window);
+        if let Some((_, bank)) = bank {
+            return Ok(load_words(context.surroundings.banks.slice(
+                bank,
+                (address - window) as i64,
+                size,
+            )?));
+        }
+    }
+    Ok(load_words(place(context, lane, space, address, size)?))
+}
+
+pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
+    let op = context.instruction.op;
+    match op {
+        Op::LDC | Op::ULDC => load_constant(context),
+        Op::LDSM => load_matrix(context),
+        Op::STSM => store_matrix(context),
+        Op::LDGSTS => copy(context),
+        Op::QSPC => query_space(context),
+        Op::ST | Op::STG | Op::STS | Op::STL => {
+            let space = Space::of(op);
+            let addresses = addresses(context, 0, space)?;
+            let (size, _) = data_type(context);
+            let data = registers(context, 1, size.div_ceil(4) as usize)?;
+            each_active(context, |context, lane| {
+                let words = std::array::from_fn(|part| data[part][lane]);
+                store_words(place(context, lane, space, addresses[lane], size)?, &words);
+                Ok(())
+            })
+        }
+        _ => {
+            let space = Space::of(op);
+            let destination = usize::from(context.is_predicate(0));
+            let last = context.count() - 1;
+            // A load may carry a predicate; what one that fails does is not known.
+            for index in [0, last] {
+                if context.is_predicate(index)
+                    && !matches!(context.kind(index)?, OperandKind::Pred(7) if !context.instruction.operands[index].invert)
+                {
+                    return Err(context.refuse());
+                }
+            }
+            let addresses = addresses(context, destination + 1, space)?;
+            let (size, signed) = data_type(context);
+            let mut parts = vec![[0; 32]; size.div_ceil(4) as usize];
+            each_active(context, |context, lane| {
+                let mut words = load(context, lane, space, addresses[lane], size)?;
+                extend(&mut words, size, signed);
+                for (part, values) in parts.iter_mut().enumerate() {
+                    values[lane] = words[part];
+                }
+                Ok(())
+            })?;
+            context.write_tuple(destination, &parts)
+        }
+    }
+}
+
+/// Consecutive registers from an operand.
+pub(super) fn registers(context: &Context, index: usize, count: usize) -> Result<[Lanes; 4], Fault> {
+    let mut parts = [[0; 32]; 4];
+    match context.kind(index)? {
+        OperandKind::Reg(255) => {}
+        OperandKind::Reg(register) => {
+            for (part, values) in parts.iter_mut().enumerate().take(count) {
+                *values = context.warp().read(register.saturating_add(part as u8));
+            }
+        }
+        _ => return Err(context.refuse()),
+    }
+    Ok(parts)
+}
+
+fn load_constant(context: &mut Context) -> Result<(), Fault> {
+    let (size, signed) = data_type(context);
+    if [Mod::IL, Mod::IS, Mod::ISL].into_iter().any(|mode| context.has(mode)) {
+        return Err(context.refuse());
+    }
+    let warp = context.warp();
+    let (bank, offset, index) = match context.kind(1)? {
+        OperandKind::Const { bank, offset } => (bank, offset, [0; 32]),
+        OperandKind::ConstIndexed { bank, index, offset } => (bank, offset, warp.read(index)),
+        OperandKind::ConstUniformIndexed { bank, index, offset } => {
+            (bank, offset, [warp.read_uniform(index); 32])
+        }
+        _ => return Err(context.refuse()),
+    };
+    let mut parts = vec![[0; 32]; size.div_ceil(4) as usize];
+    each_active(context, |context, lane| {
+        let at = i64::from((index[lane] as i32).wrapping_add(offset));
+        if at.rem_euclid(i64::from(size)) != 0 {
+            return Err(Fault::Misaligned { space: "constant", address: at as u64, size });
+        }
+        let mut words = context.constant(bank, at, size)?;
+        extend(&mut words, size, signed);
+        for (part, values) in parts.iter_mut().enumerate() {
+            values[lane] = words[part];
+        }
+        Ok(())
+    })?;
+    context.write_tuple(0, &parts)
+}
+
+fn matrices(context: &Context) -> usize {
+    if context.has(Mod::_4) {
+        4
+    } else if context.has(Mod::_2) {
+        2
+    } else {
+        1
+    }
+}
+
+/// Eight-by-eight matrices of 16-bit elements: eight lanes give the addresses of the rows of each, and every lane
+/// gets two neighbouring elements of a row, or of a column with `.MT88`.
+fn load_matrix(context: &mut Context) -> Result<(), Fault> {
+    if !(context.has(Mod::M88) || context.has(Mod::MT88)) {
+        return Err(context.refuse());
+    }
+    let transposed = context.has(Mod::MT88);
+    let rows = addresses(context, 1, Space::Shared)?;
+    let mut parts = vec![[0; 32]; matrices(context)];
+    for (matrix, values) in parts.iter_mut().enumerate() {
+        let element = |context: &mut Context, row: usize, column: usize| -> Result<u32, Fault> {
+            let lane = 8 * matrix + row;
+            let address = rows[lane];
+            if !address.is_multiple_of(16) {
+                return Err(Fault::Misaligned { space: "shared", address, size: 16 });
+            }
+            Ok(load(context, lane, Space::Shared, address + 2 * column as u64, 2)?[0])
+        };
+        for (lane, value) in values.iter_mut().enumerate() {
+            let (major, minor) = (lane / 4, lane % 4 * 2);
+            let (low, high) = if transposed {
+                (element(context, minor, major)?, element(context, minor + 1, major)?)
+            } else {
+                (element(context, major, minor)?, element(context, major, minor + 1)?)
+            };
+            *value = low | high << 16;
+        }
+    }
+    context.write_tuple(0, &parts)
+}
+
+fn store_matrix(context: &mut Context) -> Result<(), Fault> {
+    let transposed = context.has(Mod::MT88);
+    let rows = addresses(context, 0, Space::Shared)?;
+    let count = matrices(context);
+    let data = registers(context, 1, count)?;
+    for (matrix, values) in data.iter().enumerate().take(count) {
+        for (lane, value) in values.iter().enumerate() {
+            for (half, bits) in [value & 0xffff, value >> 16].into_iter().enumerate() {
+                let (major, minor) = (lane / 4, lane % 4 * 2 + half);
+                let (row, column) = if transposed { (minor, major) } else { (major, minor) };
+                let address = rows[8 * matrix + row];
+                if !address.is_multiple_of(16) {
+                    return Err(Fault::Misaligned { space: "shared", address, size: 16 });
+                }
+                store_words(
+                    place(context, lane, Space::Shared, address + 2 * column as u64, 2)?,
+                    &[bits, 0, 0, 0],
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The asynchronous copy from global to shared memory; it is done at once.
+fn copy(context: &mut Context) -> Result<(), Fault> {
+    let to = addresses(context, 0, Space::Shared)?;
+    let from = addresses(context, 1, Space::Global)?;
+    let (size, _) = data_type(context);
+    let wanted = context.predicate(2)?;
+    let fill = context.has(Mod::ZFILL);
+    each_active(context, |context, lane| {
+        let words = if wanted >> lane & 1 == 1 {
+            load(context, lane, Space::Global, from[lane], size)?
+        } else if fill {
+            [0; 4]
+        } else {
+            return Ok(());
+        };
+        store_words(place(context, lane, Space::Shared, to[lane], size)?, &words);
+        Ok(())
+    })
+}
+
+fn query_space(context: &mut Context) -> Result<(), Fault> {
+    let addresses = addresses(context, 2, Space::Generic)?;
+    let asked = if context.has(Mod::S) {
+        Space::Shared
+    } else if context.has(Mod::L) {
+        Space::Local
+    } else if context.has(Mod::G) {
+        Space::Global
+    } else {
+        return Err(context.refuse());
+    };
+    let holds = super::mask_of(|lane| resolve(Space::Generic, addresses[lane]).0 == asked);
+    context.write(1, &[0; 32])?;
+    context.write_predicate(0, holds)
+}

@@ -1,0 +1,339 @@
+//! What each instruction computes. The files of this folder divide the instructions by kind; here is the view that
+//! they share: an instruction, the lanes in which it acts, and access to operands as arrays of lanes.
+
+mod atomic;
+mod control;
+mod convert;
+mod double;
+mod float;
+mod half;
+mod integer;
+mod load_store;
+mod special;
+mod transcendental;
+mod video;
+mod warp_wide;
+
+use crate::block::Block;
+use crate::constants::Banks;
+use crate::launch::Fault;
+use crate::memory::{Global, load_words};
+use crate::program::name;
+use crate::warp::{Lanes, Warp, WideLanes, bits};
+use oriole_sass::{Guard, Instruction, Mod, Op, OperandKind};
+
+/// What does not change during a launch.
+pub(crate) struct Surroundings {
+    pub banks: Banks,
+    pub block: [u32; 3],
+    pub perturb: Option<u64>,
+}
+
+/// How the group goes on.
+pub(crate) enum Next {
+    /// With the next instruction.
+    Fall,
+    /// The groups have been set by the instruction itself.
+    Done,
+}
+
+/// Everything an instruction can see.
+pub(crate) struct Context<'a> {
+    pub instruction: &'a Instruction,
+    /// Index of the instruction.
+    pub pc: u32,
+    /// Lanes in which it acts: the group's, under the guard.
+    pub active: u32,
+    /// Lanes of the group.
+    pub group: u32,
+    /// Index of the warp in the block.
+    pub warp_index: usize,
+    pub block: &'a mut Block,
+    pub global: &'a mut Global,
+    pub surroundings: &'a Surroundings,
+    /// Lane at which a fault happened.
+    pub fault_lane: Option<u32>,
+}
+
+/// The lanes in which a guard holds.
+pub(crate) fn guarded(warp: &Warp, guard: Guard, lanes: u32) -> u32 {
+    let holds = if guard.uniform {
+        if warp.uniform_predicates >> guard.register & 1 == 1 { u32::MAX } else { 0 }
+    } else {
+        warp.predicates[guard.register as usize & 7]
+    };
+    lanes & if guard.negated { !holds } else { holds }
+}
+
+impl Context<'_> {
+    fn warp(&self) -> &Warp {
+        &self.block.warps[self.warp_index]
+    }
+
+    fn warp_mut(&mut self) -> &mut Warp {
+        &mut self.block.warps[self.warp_index]
+    }
+
+    fn has(&self, modifier: Mod) -> bool {
+        self.instruction.mods.has(modifier)
+    }
+
+    fn kind(&self, index: usize) -> Result<OperandKind, Fault> {
+        self.instruction.operands.get(index).map(|operand| operand.kind).ok_or_else(|| self.refuse())
+    }
+
+    fn count(&self) -> usize {
+        self.instruction.operands.len()
+    }
+
+    /// The error for a form that is not simulated.
+    fn refuse(&self) -> Fault {
+        Fault::NotSimulated(name(self.instruction))
+    }
+
+    fn constant(&self, bank: u8, offset: i64, size: u32) -> Result<[u32; 4], Fault> {
+        Ok(load_words(self.surroundings.banks.slice(bank, offset, size)?))
+    }
+
+    /// The bits of a 32-bit operand in every lane, without its signs.
+    fn raw(&self, index: usize) -> Result<Lanes, Fault> {
+        let warp = self.warp();
+        Ok(match self.kind(index)? {
+            OperandKind::Reg(register) => warp.read(register),
+            OperandKind::UReg(register) => [warp.read_uniform(register); 32],
+            OperandKind::Imm(value) => [value as u32; 32],
+            OperandKind::Float(value) => [value; 32],
+            OperandKind::Const { bank, offset } => [self.constant(bank, i64::from(offset), 4)?[0]; 32],
+            _ => return Err(self.refuse()),
+        })
+    }
+
+    /// The bits of a 64-bit operand in every lane, without its signs. A floating immediate is the high half, an
+    /// integer one is extended by its sign.
+    fn raw_wide(&self, index: usize) -> Result<WideLanes, Fault> {
+        let warp = self.warp();
+        let join = |low: &Lanes, high: &Lanes| {
+            std::array::from_fn(|lane| u64::from(low[lane]) | u64::from(high[lane]) << 32)
+        };
+        Ok(match self.kind(index)? {
+            OperandKind::Reg(255) => [0; 32],
+            OperandKind::Reg(register) => join(&warp.read(register), &warp.read(register + 1)),
+            OperandKind::UReg(register) => {
+                let high = if register == 63 { 0 } else { warp.read_uniform(register + 1) };
+                [u64::from(warp.read_uniform(register)) | u64::from(high) << 32; 32]
+            }
+            OperandKind::Imm(value) => [value as i32 as i64 as u64; 32],
+            OperandKind::Float(value) => [u64::from(value) << 32; 32],
+            OperandKind::Const { bank, offset } => {
+                let words = self.constant(bank, i64::from(offset), 8)?;
+                [u64::from(words[0]) | u64::from(words[1]) << 32; 32]
+            }
+            _ => return Err(self.refuse()),
+        })
+    }
+
+    /// An integer operand with `-`, `|x|` and `~` applied.
+    fn integer(&self, index: usize) -> Result<Lanes, Fault> {
+        let operand = &self.instruction.operands[index.min(self.count().saturating_sub(1))];
+        let mut lanes = self.raw(index)?;
+        if operand.absolute {
+            lanes = lanes.map(|x| (x as i32).wrapping_abs() as u32);
+        }
+        if operand.negate {
+            lanes = lanes.map(u32::wrapping_neg);
+        }
+        if operand.invert {
+            lanes = lanes.map(|x| !x);
+        }
+        Ok(lanes)
+    }
+
+    /// A 64-bit integer operand with `-` and `~` applied.
+    fn integer_wide(&self, index: usize) -> Result<WideLanes, Fault> {
+        let mut lanes = self.raw_wide(index)?;
+        let operand = &self.instruction.operands[index];
+        if operand.negate {
+            lanes = lanes.map(u64::wrapping_neg);
+        }
+        if operand.invert {
+            lanes = lanes.map(|x| !x);
+        }
+        Ok(lanes)
+    }
+
+    /// A single with `|x|` and `-` applied; subnormals become zeros with `flush`.
+    fn single(&self, index: usize, flush: bool) -> Result<Lanes, Fault> {
+        let mut lanes = self.raw(index)?;
+        let operand = &self.instruction.operands[index];
+        if flush {
+            lanes = lanes.map(|x| if x & 0x7f80_0000 == 0 { x & 0x8000_0000 } else { x });
+        }
+        if operand.absolute {
+            lanes = lanes.map(|x| x & 0x7fff_ffff);
+        }
+        if operand.negate {
+            lanes = lanes.map(|x| x ^ 0x8000_0000);
+        }
+        Ok(lanes)
+    }
+
+    /// A double with `|x|` and `-` applied.
+    fn double(&self, index: usize) -> Result<WideLanes, Fault> {
+        let mut lanes = self.raw_wide(index)?;
+        let operand = &self.instruction.operands[index];
+        if operand.absolute {
+            lanes = lanes.map(|x| x & !(1 << 63));
+        }
+        if operand.negate {
+            lanes = lanes.map(|x| x ^ 1 << 63);
+        }
+        Ok(lanes)
+    }
+
+    /// The lanes in which a predicate operand holds, with `!` applied.
+    fn predicate(&self, index: usize) -> Result<u32, Fault> {
+        let warp = self.warp();
+        let holds = match self.kind(index)? {
+            OperandKind::Pred(register) => warp.predicates[register as usize & 7],
+            OperandKind::UPred(register) => {
+                if warp.uniform_predicates >> (register & 7) & 1 == 1 {
+                    u32::MAX
+                } else {
+                    0
+                }
+            }
+            _ => return Err(self.refuse()),
+        };
+        Ok(if self.instruction.operands[index].invert { !holds } else { holds })
+    }
+
+    /// Writes a 32-bit result. A uniform destination takes the value of the first active lane.
+    fn write(&mut self, index: usize, values: &Lanes) -> Result<(), Fault> {
+        let active = self.active;
+        match self.kind(index)? {
+            OperandKind::Reg(register) => self.warp_mut().write(register, active, values),
+            OperandKind::UReg(register) => {
+                if active != 0 {
+                    self.warp_mut().write_uniform(register, values[active.trailing_zeros() as usize]);
+                }
+            }
+            _ => return Err(self.refuse()),
+        }
+        Ok(())
+    }
+
+    /// Writes a 64-bit result to a pair.
+    fn write_wide(&mut self, index: usize, values: &WideLanes) -> Result<(), Fault> {
+        self.write_tuple(index, &[values.map(|x| x as u32), values.map(|x| (x >> 32) as u32)])
+    }
+
+    /// Writes consecutive registers.
+    fn write_tuple(&mut self, index: usize, parts: &[Lanes]) -> Result<(), Fault> {
+        let active = self.active;
+        let first = active.trailing_zeros() as usize & 31;
+        match self.kind(index)? {
+            OperandKind::Reg(255) => {}
+            OperandKind::Reg(register) => {
+                for (part, values) in parts.iter().enumerate() {
+                    self.warp_mut().write(register.saturating_add(part as u8), active, values);
+                }
+            }
+            OperandKind::UReg(register) => {
+                if active != 0 && register < 63 {
+                    for (part, values) in parts.iter().enumerate() {
+                        self.warp_mut().write_uniform(register + part as u8, values[first]);
+                    }
+                }
+            }
+            _ => return Err(self.refuse()),
+        }
+        Ok(())
+    }
+
+    /// Writes a predicate result given as the mask of lanes in which it holds.
+    fn write_predicate(&mut self, index: usize, holds: u32) -> Result<(), Fault> {
+        let active = self.active;
+        match self.kind(index)? {
+            OperandKind::Pred(register) => self.warp_mut().write_predicate(register, active, holds),
+            OperandKind::UPred(register) => {
+                if active != 0 {
+                    let value = holds >> active.trailing_zeros() & 1 == 1;
+                    self.warp_mut().write_uniform_predicate(register, value);
+                }
+            }
+            _ => return Err(self.refuse()),
+        }
+        Ok(())
+    }
+
+    /// Applies a function to three 32-bit operands and writes the result to operand 0.
+    fn map3(&mut self, operands: [usize; 3], f: impl Fn(u32, u32, u32) -> u32) -> Result<(), Fault> {
+        let [a, b, c] = [self.integer(operands[0])?, self.integer(operands[1])?, self.integer(operands[2])?];
+        let result = std::array::from_fn(|lane| f(a[lane], b[lane], c[lane]));
+        self.write(0, &result)
+    }
+
+    /// Applies a function to two 32-bit operands and writes the result to operand 0.
+    fn map2(&mut self, operands: [usize; 2], f: impl Fn(u32, u32) -> u32) -> Result<(), Fault> {
+        let [a, b] = [self.integer(operands[0])?, self.integer(operands[1])?];
+        let result = std::array::from_fn(|lane| f(a[lane], b[lane]));
+        self.write(0, &result)
+    }
+
+    /// True if operand `index` is a predicate of either file.
+    fn is_predicate(&self, index: usize) -> bool {
+        self.instruction
+            .operands
+            .get(index)
+            .is_some_and(|operand| matches!(operand.kind, OperandKind::Pred(_) | OperandKind::UPred(_)))
+    }
+}
+
+/// The mask of lanes for which a test holds.
+fn mask_of(test: impl Fn(usize) -> bool) -> u32 {
+    (0..32).fold(0, |mask, lane| mask | u32::from(test(lane)) << lane)
+}
+
+/// A per-lane loop over the active lanes that remembers where a fault happened.
+fn each_active(
+    context: &mut Context,
+    mut act: impl FnMut(&mut Context, usize) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    for lane in bits(context.active) {
+        context.fault_lane = Some(lane as u32);
+        act(context, lane)?;
+    }
+    context.fault_lane = None;
+    Ok(())
+}
+
+/// Executes one instruction in the current group of the warp.
+pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
+    use Op::*;
+    let op = context.instruction.op;
+    match op {
+        NOP | MEMBAR | ERRBAR | CGAERRBAR | FENCE | CCTL | CCTLL | CCTLT | DEPBAR | LDGDEPBAR | PMTRIG
+        | ACQBULK | PREEXIT | WARPGROUP => Ok(()),
+        IADD3 | UIADD3 | IMAD | UIMAD | LEA | ULEA | LOP3 | ULOP3 | PLOP3 | UPLOP3 | SHF | USHF | PRMT
+        | UPRMT | IABS | ISETP | UISETP | SEL | USEL | SGXT | USGXT | BMSK | UBMSK | FLO | UFLO | POPC
+        | UPOPC | BREV | UBREV | MOV | UMOV | P2R | UP2UR | R2P | UR2UP | R2UR => integer::execute(context),
+        VIADD | VIADDMNMX | VIMNMX | VIMNMX3 | IMNMX | VABSDIFF | VABSDIFF4 | IDP | I2I | I2IP => {
+            video::execute(context)
+        }
+        FADD | FMUL | FFMA | FMNMX | FSEL | FSET | FSETP | FCHK | FSWZADD => float::execute(context),
+        DADD | DMUL | DFMA | DSETP => double::execute(context),
+        HADD2 | HMUL2 | HFMA2 | HMNMX2 | VHMNMX | HSET2 | HSETP2 => half::execute(context),
+        F2F | F2FP | F2I | F2IP | I2F | I2FP | FRND => convert::execute(context),
+        MUFU => transcendental::execute(context),
+        LD | LDG | LDS | LDL | LDC | ULDC | ST | STG | STS | STL | LDSM | STSM | LDGSTS | QSPC => {
+            load_store::execute(context)
+        }
+        ATOM | ATOMG | ATOMS | REDG => atomic::execute(context),
+        VOTE | VOTEU | MATCH | SHFL | REDUX | ELECT | MOVM => warp_wide::execute(context),
+        S2R | S2UR | CS2R | B2R | LEPC | ULEPC => special::execute(context),
+        BRA | BRX | BRXU | CALL | RET | EXIT | KILL | BSSY | BSYNC | BREAK | WARPSYNC | ENDCOLLECTIVE
+        | YIELD | NANOSLEEP | BMOV | BAR | BPT | RPCMOV => return control::execute(context),
+        _ => Err(context.refuse()),
+    }?;
+    Ok(Next::Fall)
+}

@@ -1,0 +1,147 @@
+//! The approximate functions of the special unit. The hardware's tables are unknown: here each result is the
+//! nearest to the exact one, or, on request, one disturbed within the error that NVIDIA publishes, so that a
+//! caller can show that a kernel does not hang on a lucky approximation.
+
+use super::Context;
+use crate::launch::Fault;
+use crate::number::{BF16, F16, F32, Format, Round};
+use oriole_sass::{Mod, OperandKind};
+
+/// How far a published approximation may be from the exact result.
+#[derive(Clone, Copy)]
+enum Bound {
+    /// Units of the last place.
+    Units(f64),
+    /// Relative to the result.
+    Relative(f64),
+    /// Absolute.
+    Absolute(f64),
+    /// Absolute for arguments near one, relative elsewhere.
+    Logarithm(f64),
+}
+
+struct Function {
+    name: Mod,
+    exact: fn(f64) -> f64,
+    bound: Bound,
+}
+
+/// Sine of a number of turns; reducing the turns first loses nothing.
+fn sine(turns: f64) -> f64 {
+    libm::sin((turns - libm::rint(turns)) * std::f64::consts::TAU)
+}
+
+fn cosine(turns: f64) -> f64 {
+    libm::cos((turns - libm::rint(turns)) * std::f64::consts::TAU)
+}
+
+/// The functions with their errors as the PTX manual states them for the `.approx` instructions.
+const FUNCTIONS: [Function; 8] = [
+    Function { name: Mod::RCP, exact: |x| 1.0 / x, bound: Bound::Units(1.0) },
+    Function { name: Mod::RSQ, exact: |x| 1.0 / x.sqrt(), bound: Bound::Relative(1.8e-7) },
+    Function { name: Mod::SQRT, exact: f64::sqrt, bound: Bound::Relative(1.2e-7) },
+    Function { name: Mod::SIN, exact: sine, bound: Bound::Absolute(4.0e-7) },
+    Function { name: Mod::COS, exact: cosine, bound: Bound::Absolute(4.0e-7) },
+    Function { name: Mod::EX2, exact: libm::exp2, bound: Bound::Units(2.0) },
+    Function { name: Mod::LG2, exact: libm::log2, bound: Bound::Logarithm(1.2e-7) },
+    Function { name: Mod::TANH, exact: libm::tanh, bound: Bound::Relative(4.8e-4) },
+];
+
+/// A number from -1 to 1 that depends on seed and argument only.
+fn disturbance(seed: u64, argument: u64) -> f64 {
+    let mut x = seed ^ argument.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for _ in 0..2 {
+        x ^= x >> 32;
+        x = x.wrapping_mul(0xd6e8_feb8_6659_fd93);
+    }
+    x ^= x >> 32;
+    (x >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+}
+
+pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
+    if context.has(Mod::RCP64H) || context.has(Mod::RSQ64H) {
+        return double_seed(context);
+    }
+    let format = if context.has(Mod::F16) {
+        F16
+    } else if context.has(Mod::BF16) {
+        BF16
+    } else {
+        F32
+    };
+    let function =
+        FUNCTIONS.iter().find(|function| context.has(function.name)).ok_or_else(|| context.refuse())?;
+    let operand = &context.instruction.operands[1];
+    let shift = if operand.has(Mod::H1) { 16 } else { 0 };
+    let sign = format.sign();
+    let seed = context.surroundings.perturb;
+    let values = context.raw(1)?;
+    let immediate = matches!(context.kind(1)?, OperandKind::Float(_));
+    let result = values.map(|word| {
+        let bits = u64::from(if format == F32 || immediate { word } else { word >> shift & 0xffff });
+        let bits = if operand.absolute { bits & !sign } else { bits };
+        let bits = if operand.negate { bits ^ sign } else { bits };
+        evaluate(function, format, bits, seed) as u32
+    });
+    context.write(0, &result)
+}
+
+fn evaluate(function: &Function, format: Format, bits: u64, seed: Option<u64>) -> u64 {
+    // The unit neither takes nor gives subnormal singles.
+    let flush = |bits: u64| if format == F32 { format.flush(bits) } else { bits };
+    let bits = flush(bits);
+    let argument = format.to_f64(bits);
+    let exact = (function.exact)(argument);
+    if exact.is_nan() {
+        return format.not_a_number();
+    }
+    if exact.is_infinite() || exact == 0.0 || exact.fract() == 0.0 && exact.abs() == 1.0 {
+        return flush(format.of_f64(exact, Round::Nearest));
+    }
+    let disturbed = match seed {
+        None => exact,
+        Some(seed) => {
+            let d = disturbance(seed, bits ^ (function.name as u64) << 48);
+            let unit = exact.abs()
+                * 0.5f64.powi(if format == F32 {
+                    24
+                } else if format == F16 {
+                    11
+                } else {
+                    8
+                });
+            match function.bound {
+                Bound::Units(units) => exact + d * units * unit,
+                Bound::Relative(bound) => exact * (1.0 + d * bound),
+                Bound::Absolute(bound) => exact + d * bound,
+                Bound::Logarithm(bound) if (0.5..=2.0).contains(&argument) => exact + d * bound,
+                Bound::Logarithm(bound) => exact * (1.0 + d * bound),
+            }
+        }
+    };
+    flush(format.of_f64(disturbed, Round::Nearest))
+}
+
+/// The upper half of the reciprocal (root) of the double whose upper half is given, as a start for an iteration.
+fn double_seed(context: &mut Context) -> Result<(), Fault> {
+    let root = context.has(Mod::RSQ64H);
+    let operand = &context.instruction.operands[1];
+    let (absolute, negate) = (operand.absolute, operand.negate);
+    let seed = context.surroundings.perturb;
+    let result = context.raw(1)?.map(|word| {
+        let word = if absolute { word & 0x7fff_ffff } else { word };
+        let word = if negate { word ^ 0x8000_0000 } else { word };
+        let word = if word & 0x7ff0_0000 == 0 { word & 0x8000_0000 } else { word };
+        let argument = f64::from_bits(u64::from(word) << 32);
+        let exact = if root { 1.0 / argument.sqrt() } else { 1.0 / argument };
+        if exact.is_nan() {
+            return 0xfff8_0000;
+        }
+        let relative = seed.map_or(0.0, |seed| disturbance(seed, word.into()) * 0.5f64.powi(21));
+        let value = exact * (1.0 + relative);
+        let value = if exact.is_infinite() || exact == 0.0 { exact } else { value };
+        let high = (value.to_bits() >> 32) as u32;
+        if high & 0x7ff0_0000 == 0 { high & 0x8000_0000 } else { high }
+    });
+    context.write(0, &result)
+}

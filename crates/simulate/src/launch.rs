@@ -1,0 +1,240 @@
+//! What the simulator is asked and what it answers: plain data.
+
+use oriole_latency::RegisterFile;
+
+/// A kernel launch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Launch {
+    /// Name of the kernel.
+    pub kernel: String,
+    /// Blocks of the grid.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u32,
+    /// One argument for each parameter, in order.
+    pub arguments: Vec<Argument>,
+    /// Limits and switches.
+    pub options: Options,
+}
+
+/// An argument of a kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Argument {
+    /// A buffer in global memory with these initial bytes; the parameter is its address.
+    Buffer(Vec<u8>),
+    /// The bytes of the parameter itself; shorter ones are padded with zeros.
+    Value(Vec<u8>),
+}
+
+/// Limits and switches of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Most warp instructions that all blocks together may issue.
+    pub step_limit: u64,
+    /// Seed of the disturbance of approximate instructions within their published error; `None` gives the result
+    /// nearest to the exact one.
+    pub perturb: Option<u64>,
+    /// Look for scheduling hazards.
+    pub check_hazards: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { step_limit: 200_000_000, perturb: None, check_hazards: true }
+    }
+}
+
+/// What a run gave.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Outcome {
+    /// The bytes of every `Argument::Buffer` after the run, in order.
+    pub buffers: Vec<Vec<u8>>,
+    /// Warp instructions issued.
+    pub instructions: u64,
+    /// Estimated cycles: the blocks one after the other, the warps of a block side by side.
+    pub cycles: u64,
+    /// Scheduling hazards, each pair of places once, in order of first occurrence.
+    pub hazards: Vec<Hazard>,
+    /// Why the run ended early, if it did.
+    pub error: Option<Error>,
+}
+
+/// A scheduling hazard: the result of the program depends on how fast the machine happens to be.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Hazard {
+    /// Kernel.
+    pub kernel: String,
+    /// Offset in bytes of the instruction that comes too early.
+    pub pc: u32,
+    /// Offset in bytes of the instruction that it conflicts with.
+    pub other: u32,
+    /// What goes wrong.
+    pub kind: HazardKind,
+    /// The register.
+    pub file: RegisterFile,
+    /// Its number.
+    pub register: u8,
+    /// Issue cycles between the two, for distances.
+    pub distance: u32,
+    /// Issue cycles needed, for distances.
+    pub needed: u32,
+}
+
+/// Kinds of hazards.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum HazardKind {
+    /// A register is read before a fixed-latency result is visible.
+    ReadTooEarly,
+    /// A register is read without waiting for the scoreboard of a variable-latency result.
+    ReadWithoutWait,
+    /// A register is written while an earlier fixed-latency write is under way.
+    WriteTooEarly,
+    /// A register is written without waiting for the scoreboard of an earlier variable-latency write.
+    WriteWithoutWait,
+    /// A register is overwritten while an earlier instruction may still have to read it.
+    OverwriteUnread,
+    /// A scoreboard is waited for in the cycle after it was set, when the setting is not yet visible.
+    WaitTooEarly,
+    /// A uniform register is read by lanes that did not take part in writing it.
+    UniformDivergent,
+}
+
+impl std::fmt::Display for Hazard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let file = match self.file {
+            RegisterFile::General => "R",
+            RegisterFile::Uniform => "UR",
+            RegisterFile::Predicate => "P",
+            RegisterFile::UniformPredicate => "UP",
+            RegisterFile::Barrier => "B",
+        };
+        let (kernel, pc, other, register) = (&self.kernel, self.pc, self.other, self.register);
+        match self.kind {
+            HazardKind::ReadTooEarly => write!(
+                f,
+                "{kernel}+{pc:#x}: reads {file}{register} {} cycles after {other:#x}, {} are needed",
+                self.distance, self.needed
+            ),
+            HazardKind::WriteTooEarly => write!(
+                f,
+                "{kernel}+{pc:#x}: writes {file}{register} {} cycles after {other:#x}, {} are needed",
+                self.distance, self.needed
+            ),
+            HazardKind::ReadWithoutWait => {
+                write!(f, "{kernel}+{pc:#x}: reads {file}{register} of {other:#x} without waiting for it")
+            }
+            HazardKind::WriteWithoutWait => {
+                write!(
+                    f,
+                    "{kernel}+{pc:#x}: overwrites {file}{register} of {other:#x} without waiting for it"
+                )
+            }
+            HazardKind::OverwriteUnread => {
+                write!(f, "{kernel}+{pc:#x}: overwrites {file}{register}, which {other:#x} may not have read")
+            }
+            HazardKind::WaitTooEarly => {
+                write!(
+                    f,
+                    "{kernel}+{pc:#x}: waits for SB{register} {} cycle after {other:#x} set it",
+                    self.distance
+                )
+            }
+            HazardKind::UniformDivergent => {
+                write!(f, "{kernel}+{pc:#x}: reads {file}{register}, which other lanes wrote last")
+            }
+        }
+    }
+}
+
+/// An error of a run, with its place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Error {
+    /// What went wrong.
+    pub fault: Fault,
+    /// Offset in bytes of the instruction, where there is one.
+    pub pc: Option<u32>,
+    /// Block.
+    pub block: [u32; 3],
+    /// Linear number of the thread in its block, where there is one.
+    pub thread: Option<u32>,
+}
+
+/// What can go wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// The chip of the file is not simulated.
+    Chip(u16),
+    /// The file has no such kernel.
+    NoKernel(String),
+    /// The launch does not fit the kernel or the machine.
+    Launch(String),
+    /// A word is no instruction.
+    Decode(String),
+    /// The instruction, or this form of it, is not simulated.
+    NotSimulated(String),
+    /// An access outside every memory that the thread may touch.
+    OutOfBounds {
+        /// Name of the space.
+        space: &'static str,
+        /// Address.
+        address: u64,
+        /// Bytes.
+        size: u32,
+    },
+    /// An address is not a multiple of the access's size.
+    Misaligned {
+        /// Name of the space.
+        space: &'static str,
+        /// Address.
+        address: u64,
+        /// Bytes.
+        size: u32,
+    },
+    /// The program counter left the code.
+    RunAway,
+    /// The kernel trapped.
+    Trap,
+    /// No thread can go on.
+    Deadlock,
+    /// The step limit was reached.
+    StepLimit,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Fault::Chip(sm) => write!(f, "sm_{sm} is not simulated"),
+            Fault::NoKernel(name) => write!(f, "no kernel '{name}'"),
+            Fault::Launch(text) => write!(f, "{text}"),
+            Fault::Decode(text) => write!(f, "{text}"),
+            Fault::NotSimulated(text) => write!(f, "not simulated: {text}"),
+            Fault::OutOfBounds { space, address, size } => {
+                write!(f, "{space} access of {size} bytes at {address:#x} is out of bounds")
+            }
+            Fault::Misaligned { space, address, size } => {
+                write!(f, "{space} access of {size} bytes at {address:#x} is not aligned")
+            }
+            Fault::RunAway => write!(f, "the program counter left the code"),
+            Fault::Trap => write!(f, "trap"),
+            Fault::Deadlock => write!(f, "deadlock: every thread waits"),
+            Fault::StepLimit => write!(f, "the step limit was reached"),
+        }
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(pc) = self.pc {
+            write!(f, "at {pc:#x}, ")?;
+        }
+        write!(f, "block {:?}", self.block)?;
+        if let Some(thread) = self.thread {
+            write!(f, ", thread {thread}")?;
+        }
+        write!(f, ": {}", self.fault)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,210 @@
+//! The static checker: it walks the control flow of every kernel with the worst state that any way to a place may
+//! leave, and reports what depends on luck. Calls are opaque: behind one nothing is known, and a callee starts
+//! with a clean state.
+
+use crate::launch::{Hazard, HazardKind};
+use crate::program::{Program, Step, is_always};
+use crate::tracker::{Condition, Tracker};
+use oriole_chip::Chip;
+use oriole_cubin::Cubin;
+use oriole_cubin::read::Kernel;
+use oriole_latency::Model;
+use oriole_sass::{Guard, Op, OperandKind};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Two guards exclude each other if one is the opposite of the other; which holds between is not known. A guard's
+/// predicate may change between two instructions; the checker does not follow that, so that it may miss a conflict
+/// but invents none.
+impl Condition for Guard {
+    fn excludes(&self, other: &Guard) -> bool {
+        self.register < 7
+            && self.uniform == other.uniform
+            && self.register == other.register
+            && self.negated != other.negated
+    }
+
+    fn covers(&self, other: &Guard) -> bool {
+        is_always(*self) || self == other
+    }
+}
+
+/// A straight run of instructions, and what follows it.
+struct Block {
+    first: u32,
+    end: u32,
+    /// Indices of first instructions of following blocks; with `true` the state is forgotten on the way.
+    next: Vec<(u32, bool)>,
+}
+
+/// Checks the scheduling control of all kernels of a file. Hazards come sorted by kernel and place, each pair of
+/// places once for each register. Kernels of chips without latency facts are not checked.
+pub fn lint(cubin: &Cubin) -> Vec<Hazard> {
+    let Some(chip) = chip_of(cubin.sm, cubin.accelerated) else { return Vec::new() };
+    let Some(model) = Model::of(chip) else { return Vec::new() };
+    let mut hazards = Vec::new();
+    for kernel in &cubin.kernels {
+        let program = Program::decode(chip, &kernel.code);
+        let mut found = BTreeSet::new();
+        check(model, kernel, &program, &mut found);
+        hazards.extend(found);
+    }
+    hazards
+}
+
+/// The chip of a file.
+pub(crate) fn chip_of(sm: u16, accelerated: bool) -> Option<Chip> {
+    format!("sm_{sm}{}", if accelerated { "a" } else { "" }).parse().ok()
+}
+
+/// The index that a branch operand names.
+fn target(step: &Step, pc: u32) -> Option<u32> {
+    step.instruction.operands.iter().find_map(|operand| match operand.kind {
+        OperandKind::Target(distance) => u32::try_from((i64::from(pc) * 16 + 16 + distance) / 16).ok(),
+        _ => None,
+    })
+}
+
+/// True if something else than the guard decides whether the instruction acts.
+fn has_predicate(step: &Step) -> bool {
+    step.instruction.operands.iter().any(|operand| match operand.kind {
+        OperandKind::Pred(register) | OperandKind::UPred(register) => register != 7 || operand.invert,
+        OperandKind::UReg(_) => step.instruction.op == Op::BRA,
+        _ => false,
+    })
+}
+
+fn is_conditional(step: &Step) -> bool {
+    !is_always(step.instruction.guard) || has_predicate(step)
+}
+
+/// The ways on from the last instruction of a block.
+fn ways(kernel: &Kernel, step: &Step, pc: u32) -> Vec<(u32, bool)> {
+    use Op::*;
+    let fall = (pc + 1, false);
+    match step.instruction.op {
+        BRA | JMP => {
+            let mut next: Vec<_> = target(step, pc).map(|to| (to, false)).into_iter().collect();
+            if is_conditional(step) {
+                next.push(fall);
+            }
+            next
+        }
+        BRX | BRXU | JMX | JMXU => {
+            let table = kernel.indirect_branches.iter().find(|branch| branch.offset == pc * 16);
+            let mut next: Vec<_> =
+                table.iter().flat_map(|branch| &branch.targets).map(|&to| (to / 16, false)).collect();
+            if is_conditional(step) {
+                next.push(fall);
+            }
+            next
+        }
+        EXIT | RET | KILL => {
+            if is_conditional(step) {
+                vec![fall]
+            } else {
+                Vec::new()
+            }
+        }
+        CALL => vec![(pc + 1, true)],
+        WARPSYNC if target(step, pc).is_some() => vec![(pc + 1, true)],
+        _ => vec![fall],
+    }
+}
+
+fn blocks(kernel: &Kernel, program: &Program) -> BTreeMap<u32, Block> {
+    use Op::*;
+    let count = program.steps.len() as u32;
+    let mut starts: BTreeSet<u32> = BTreeSet::from([0]);
+    for branch in &kernel.indirect_branches {
+        starts.extend(branch.targets.iter().map(|target| target / 16));
+    }
+    for pc in 0..count {
+        let Some(step) = program.get(pc as usize) else {
+            starts.insert(pc + 1);
+            continue;
+        };
+        starts.extend(target(step, pc));
+        if matches!(
+            step.instruction.op,
+            BRA | BRX | BRXU | JMP | JMX | JMXU | EXIT | RET | KILL | CALL | BSYNC | WARPSYNC | BPT
+        ) {
+            starts.insert(pc + 1);
+        }
+    }
+    let starts: Vec<u32> = starts.into_iter().filter(|&start| start < count).collect();
+    let mut map = BTreeMap::new();
+    for (index, &first) in starts.iter().enumerate() {
+        let end = starts.get(index + 1).copied().unwrap_or(count);
+        let next = program.get(end as usize - 1).map_or(Vec::new(), |step| ways(kernel, step, end - 1));
+        map.insert(first, Block { first, end, next });
+    }
+    map
+}
+
+fn check(model: &Model, kernel: &Kernel, program: &Program, found: &mut BTreeSet<Hazard>) {
+    let blocks = blocks(kernel, program);
+    let mut states: BTreeMap<u32, Tracker<Guard>> = BTreeMap::new();
+    let mut visits: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut work: Vec<u32> = Vec::new();
+    let mut entries = blocks.keys().copied();
+    loop {
+        let Some(at) = work.pop() else {
+            // Code that only calls or unknown branches reach is entered with nothing under way.
+            let Some(entry) = entries.by_ref().find(|entry| !states.contains_key(entry)) else { break };
+            states.insert(entry, Tracker::new());
+            work.push(entry);
+            continue;
+        };
+        let block = &blocks[&at];
+        *visits.entry(at).or_default() += 1;
+        let mut state = states[&at].clone();
+        for pc in block.first..block.end {
+            let Some(step) = program.get(pc as usize) else { continue };
+            state.issue(model, step, pc * 16, step.instruction.guard, |conflict| {
+                found.insert(Hazard {
+                    kernel: kernel.name.clone(),
+                    pc: pc * 16,
+                    other: conflict.other,
+                    kind: conflict.kind,
+                    file: conflict.register.0,
+                    register: conflict.register.1,
+                    distance: conflict.distance,
+                    needed: conflict.needed,
+                });
+            });
+        }
+        let state = state.rebased();
+        for &(next, forget) in &block.next {
+            if !blocks.contains_key(&next) {
+                continue;
+            }
+            let mut arriving = state.clone();
+            if forget {
+                arriving.clear();
+            }
+            let changed = match states.get_mut(&next) {
+                Some(known) => known.merge(&arriving),
+                None => {
+                    states.insert(next, arriving);
+                    true
+                }
+            };
+            // The state only grows towards worse, so that few visits suffice; the bound is for safety.
+            if changed && visits.get(&next).copied().unwrap_or(0) < 32 && !work.contains(&next) {
+                work.push(next);
+            }
+        }
+    }
+    // Distances depend on the way; the worst of each pair is kept.
+    let mut worst: BTreeMap<(u32, u32, HazardKind, u8), Hazard> = BTreeMap::new();
+    for hazard in std::mem::take(found) {
+        let key = (hazard.pc, hazard.other, hazard.kind, hazard.register);
+        match worst.get(&key) {
+            Some(known) if known.distance <= hazard.distance => {}
+            _ => {
+                worst.insert(key, hazard);
+            }
+        }
+    }
+    found.extend(worst.into_values());
+}

@@ -1,0 +1,348 @@
+//! Running a launch: blocks one after the other, the warps of a block side by side in a fixed order.
+
+use crate::block::Block;
+use crate::constants::{fill, place_variables, relocated_code};
+use crate::execute::{Context, Next, Surroundings, execute, guarded};
+use crate::launch::{Argument, Error, Fault, Hazard, HazardKind, Launch, Outcome};
+use crate::lint::chip_of;
+use crate::memory::Global;
+use crate::program::{Program, Step};
+use crate::tracker::{Condition, Tracker};
+use crate::warp::{Wait, Warp};
+use oriole_cubin::Cubin;
+use oriole_cubin::read::Kernel;
+use oriole_latency::{Access, Model, RegisterFile, estimate};
+use oriole_sass::Op;
+use std::collections::BTreeSet;
+
+/// Lanes exclude each other if none is in both sets.
+impl Condition for u32 {
+    fn excludes(&self, other: &u32) -> bool {
+        self & other == 0
+    }
+
+    fn covers(&self, other: &u32) -> bool {
+        other & !self == 0
+    }
+}
+
+/// Most threads of a block.
+const MOST_THREADS: u32 = 1024;
+
+/// Local memory that a thread with calls has beyond what the file states, in bytes.
+const UNKNOWN_STACK: u32 = 0x10000;
+
+/// Runs a kernel of a cubin. What goes wrong is in the outcome, with all buffers as they were then.
+pub fn run(cubin: &Cubin, launch: &Launch) -> Outcome {
+    match Machine::new(cubin, launch) {
+        Ok(mut machine) => {
+            let error = machine.run_grid().err();
+            machine.finish(error)
+        }
+        Err(fault) => {
+            let error = Error { fault, pc: None, block: [0; 3], thread: None };
+            Outcome { error: Some(error), ..Outcome::default() }
+        }
+    }
+}
+
+/// Time of a warp that runs: what is under way, and when scoreboards clear.
+struct Timing {
+    tracker: Tracker<u32>,
+    clears: [u64; 6],
+    /// Lanes that took part in the last write of each uniform register, and of each uniform predicate.
+    writers: [u32; 64],
+    predicate_writers: [u32; 8],
+}
+
+struct Machine<'a> {
+    launch: &'a Launch,
+    kernel: &'a Kernel,
+    program: Program,
+    model: Option<&'static Model>,
+    surroundings: Surroundings,
+    global: Global,
+    /// Which ranges of global memory are the launch's buffers.
+    buffers: Vec<usize>,
+    shared_size: u32,
+    local_size: u32,
+    instructions: u64,
+    cycles: u64,
+    hazards: Vec<Hazard>,
+    seen: BTreeSet<(u32, u32, HazardKind, u8)>,
+}
+
+impl<'a> Machine<'a> {
+    fn new(cubin: &'a Cubin, launch: &'a Launch) -> Result<Machine<'a>, Fault> {
+        let chip = chip_of(cubin.sm, cubin.accelerated).ok_or(Fault::Chip(cubin.sm))?;
+        let layout = chip.constant_bank().ok_or(Fault::Chip(cubin.sm))?;
+        let kernel = cubin.kernel(&launch.kernel).ok_or_else(|| Fault::NoKernel(launch.kernel.clone()))?;
+        let threads = launch
+            .block
+            .iter()
+            .try_fold(1u32, |product, &size| product.checked_mul(size))
+            .unwrap_or(u32::MAX);
+        if threads == 0 || threads > MOST_THREADS || launch.grid.contains(&0) {
+            return Err(Fault::Launch(format!(
+                "grid {:?} with blocks {:?} cannot be launched",
+                launch.grid, launch.block
+            )));
+        }
+        if launch.arguments.len() != kernel.parameters.len() {
+            let (given, wanted) = (launch.arguments.len(), kernel.parameters.len());
+            return Err(Fault::Launch(format!("{given} arguments for {wanted} parameters")));
+        }
+        let mut global = Global::default();
+        let variables = place_variables(cubin, &mut global)?;
+        let mut parameters = vec![0; kernel.parameter_size as usize];
+        let mut buffers = Vec::new();
+        for (argument, parameter) in launch.arguments.iter().zip(&kernel.parameters) {
+            let bytes = match argument {
+                Argument::Buffer(bytes) => {
+                    buffers.push(global.ranges.len());
+                    global.add(bytes.clone()).to_le_bytes().to_vec()
+                }
+                Argument::Value(bytes) => bytes.clone(),
+            };
+            let place =
+                parameters.get_mut(parameter.offset as usize..(parameter.offset + parameter.size) as usize);
+            let place = place.ok_or_else(|| Fault::Launch("a parameter lies outside its bank".into()))?;
+            if bytes.len() > place.len() {
+                return Err(Fault::Launch(format!(
+                    "an argument of {} bytes for a parameter of {}",
+                    bytes.len(),
+                    place.len()
+                )));
+            }
+            place[..bytes.len()].copy_from_slice(&bytes);
+        }
+        let program = Program::decode(chip, &relocated_code(cubin, kernel, &variables));
+        // The file states what a kernel needs that calls nothing; recursion needs what the caller grants.
+        let calls = (0..kernel.code.len())
+            .any(|at| program.get(at).is_some_and(|step| matches!(step.instruction.op, Op::CALL)));
+        let stack = kernel.stack_size.unwrap_or(0).next_multiple_of(16);
+        let local_size = if calls || kernel.stack_size.is_none() { stack + UNKNOWN_STACK } else { stack };
+        let banks = fill(cubin, kernel, &layout, launch, &parameters, &variables, local_size);
+        let shared_size = u64::from(launch.dynamic_shared) + kernel.shared_size.max(0x400);
+        Ok(Machine {
+            launch,
+            kernel,
+            program,
+            model: Model::of(chip),
+            surroundings: Surroundings { banks, block: launch.block, perturb: launch.options.perturb },
+            global,
+            buffers,
+            shared_size: u32::try_from(shared_size)
+                .map_err(|_| Fault::Launch("too much shared memory".into()))?,
+            local_size,
+            instructions: 0,
+            cycles: 0,
+            hazards: Vec::new(),
+            seen: BTreeSet::new(),
+        })
+    }
+
+    fn finish(mut self, error: Option<Error>) -> Outcome {
+        let buffers =
+            self.buffers.iter().map(|&at| std::mem::take(&mut self.global.ranges[at].bytes)).collect();
+        Outcome {
+            buffers,
+            instructions: self.instructions,
+            cycles: self.cycles,
+            hazards: self.hazards,
+            error,
+        }
+    }
+
+    fn run_grid(&mut self) -> Result<(), Error> {
+        let [width, height, depth] = self.launch.grid;
+        for z in 0..depth {
+            for y in 0..height {
+                for x in 0..width {
+                    self.run_block([x, y, z])?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn run_block(&mut self, index: [u32; 3]) -> Result<(), Error> {
+        let threads: u32 = self.launch.block.iter().product();
+        let warps = (0..threads.div_ceil(32))
+            .map(|number| {
+                let lanes = (threads - number * 32).min(32);
+                Warp::new(number, if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 })
+            })
+            .collect::<Vec<_>>();
+        let mut timing: Vec<Timing> = warps
+            .iter()
+            .map(|_| Timing {
+                tracker: Tracker::new(),
+                clears: [0; 6],
+                writers: [u32::MAX; 64],
+                predicate_writers: [u32::MAX; 8],
+            })
+            .collect();
+        let mut block = Block {
+            index,
+            shared: vec![0; self.shared_size as usize],
+            local: vec![Vec::new(); warps.len() * 32],
+            local_size: self.local_size,
+            barriers: Default::default(),
+            warps,
+        };
+        // Warps share four schedulers; each issues one instruction a cycle.
+        let mut schedulers = [0u64; 4];
+        loop {
+            // The warp that is furthest behind in time goes first; of equals the lowest number.
+            let ready = |warp: &Warp| warp.groups.iter().any(|group| group.wait == Wait::Ready);
+            let chosen = (0..block.warps.len())
+                .filter(|&at| ready(&block.warps[at]))
+                .min_by_key(|&at| block.warps[at].cycle);
+            let Some(at) = chosen else {
+                if block.warps.iter().all(|warp| warp.live == 0) {
+                    break;
+                }
+                let stuck = block.warps.iter().find(|warp| warp.live != 0);
+                let pc =
+                    stuck.and_then(|warp| warp.groups.first()).map(|group| group.pc.saturating_sub(1) * 16);
+                let thread = stuck.map(|warp| warp.number * 32 + warp.live.trailing_zeros());
+                return Err(Error { fault: Fault::Deadlock, pc, block: index, thread });
+            };
+            let slot = &mut schedulers[at % 4];
+            let issue = block.warps[at].cycle.max(*slot);
+            block.warps[at].cycle = issue;
+            *slot = issue + 1;
+            self.step(&mut block, &mut timing[at], at)?;
+        }
+        self.cycles += block.warps.iter().map(|warp| warp.cycle).max().unwrap_or(0);
+        Ok(())
+    }
+
+    /// Issues one instruction of a warp.
+    fn step(&mut self, block: &mut Block, timing: &mut Timing, at: usize) -> Result<(), Error> {
+        let warp = &mut block.warps[at];
+        let Some(current) = warp.choose() else { return Ok(()) };
+        let group = warp.groups[current];
+        let place = |fault: Fault, lane: Option<u32>, index: [u32; 3]| Error {
+            fault,
+            pc: Some(group.pc * 16),
+            block: index,
+            thread: Some(at as u32 * 32 + lane.unwrap_or(group.lanes.trailing_zeros())),
+        };
+        if self.instructions >= self.launch.options.step_limit {
+            return Err(place(Fault::StepLimit, None, block.index));
+        }
+        let step = match self.program.steps.get(group.pc as usize) {
+            None => return Err(place(Fault::RunAway, None, block.index)),
+            Some(Err(text)) => return Err(place(Fault::Decode(text.clone()), None, block.index)),
+            Some(Ok(step)) => step,
+        };
+        self.instructions += 1;
+        let active = guarded(warp, step.instruction.guard, group.lanes);
+        if self.launch.options.check_hazards
+            && let Some(model) = self.model
+        {
+            let (hazards, seen, kernel) = (&mut self.hazards, &mut self.seen, &self.kernel.name);
+            let mut add =
+                |other: u32, kind: HazardKind, register: (RegisterFile, u8), distance: u32, needed: u32| {
+                    if seen.insert((group.pc * 16, other, kind, register.1)) {
+                        let (file, register) = register;
+                        hazards.push(Hazard {
+                            kernel: kernel.clone(),
+                            pc: group.pc * 16,
+                            other,
+                            kind,
+                            file,
+                            register,
+                            distance,
+                            needed,
+                        });
+                    }
+                };
+            timing.tracker.issue(model, step, group.pc * 16, active, |conflict| {
+                add(conflict.other, conflict.kind, conflict.register, conflict.distance, conflict.needed);
+            });
+            timing.follow_uniform(step, group.lanes, |register| {
+                add(group.pc * 16, HazardKind::UniformDivergent, register, 0, 0);
+            });
+        }
+        advance(warp, timing, step);
+        let mut context = Context {
+            instruction: &step.instruction,
+            pc: group.pc,
+            active,
+            group: group.lanes,
+            warp_index: at,
+            block,
+            global: &mut self.global,
+            surroundings: &self.surroundings,
+            fault_lane: None,
+        };
+        match execute(&mut context) {
+            Ok(Next::Done) => {}
+            Ok(Next::Fall) => {
+                let warp = &mut block.warps[at];
+                warp.groups[current].pc += 1;
+            }
+            Err(fault) => {
+                let lane = context.fault_lane;
+                let index = context.block.index;
+                return Err(place(fault, lane, index));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Timing {
+    /// A uniform register belongs to the warp, not to a lane: a group that reads one must have taken part in writing
+    /// it, or it sees what another way through the code left there.
+    fn follow_uniform(&mut self, step: &Step, lanes: u32, mut report: impl FnMut((RegisterFile, u8))) {
+        for access in &step.accesses {
+            if let Access::Read { file, register, .. } = *access {
+                let writers = match file {
+                    RegisterFile::Uniform => self.writers[register as usize & 63],
+                    RegisterFile::UniformPredicate => self.predicate_writers[register as usize & 7],
+                    _ => continue,
+                };
+                if lanes & !writers != 0 {
+                    report((file, register));
+                }
+            }
+        }
+        for access in &step.accesses {
+            if let Access::Write { file, register, .. } = *access {
+                match file {
+                    RegisterFile::Uniform => self.writers[register as usize & 63] = lanes,
+                    RegisterFile::UniformPredicate => self.predicate_writers[register as usize & 7] = lanes,
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+/// Moves the warp's clock: waits for scoreboards, then the stall; notes when this instruction's scoreboards clear.
+fn advance(warp: &mut Warp, timing: &mut Timing, step: &Step) {
+    let control = &step.instruction.control;
+    for (scoreboard, &clear) in timing.clears.iter().enumerate() {
+        if control.wait_mask >> scoreboard & 1 == 1 {
+            warp.cycle = warp.cycle.max(clear);
+        }
+    }
+    if step.instruction.op == Op::NANOSLEEP {
+        warp.cycle += 32;
+    }
+    let done = warp.cycle + u64::from(estimate(step.instruction.op, &step.instruction.mods));
+    if let Some(scoreboard) = control.write_barrier {
+        let clear = &mut timing.clears[scoreboard as usize];
+        *clear = (*clear).max(done);
+    }
+    if let Some(scoreboard) = control.read_barrier {
+        // Operands are read a few cycles after issue.
+        let clear = &mut timing.clears[scoreboard as usize];
+        *clear = (*clear).max(warp.cycle + 12);
+    }
+    warp.cycle += u64::from(control.stall.max(1));
+}

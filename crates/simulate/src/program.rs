@@ -1,0 +1,124 @@
+//! The code of a kernel, decoded once: instructions with the registers they touch and their scheduling class.
+
+use oriole_chip::Chip;
+use oriole_latency::{Access, Class, accesses, class, is_variable};
+use oriole_sass::decode::decode_lenient;
+use oriole_sass::{Guard, Instruction, Mod, Op};
+
+/// Units whose variable-latency instructions finish in the order of issue among themselves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Queue {
+    /// Transcendental functions and conversions.
+    Special,
+    /// Shared and local memory, shuffles.
+    Shared,
+    /// Textures.
+    Texture,
+    /// Constant loads.
+    Constant,
+    /// Special registers.
+    SpecialRegister,
+    /// Each opcode for itself.
+    Own(Op),
+}
+
+/// Units whose instructions read their operands in the order of issue among themselves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ReadQueue {
+    /// Memory of all spaces.
+    Memory,
+    /// Transcendental functions and conversions.
+    Special,
+    /// Each opcode for itself.
+    Own(Op),
+}
+
+/// An instruction with what scheduling needs to know of it.
+pub(crate) struct Step {
+    pub instruction: Instruction,
+    pub class: Class,
+    pub variable: bool,
+    pub queue: Queue,
+    pub read_queue: ReadQueue,
+    pub accesses: Vec<Access>,
+}
+
+/// A decoded kernel; a word that is no instruction is an error only when it is executed.
+pub(crate) struct Program {
+    pub steps: Vec<Result<Step, String>>,
+}
+
+/// The unit in which an instruction completes in order.
+pub(crate) fn queue(op: Op) -> Queue {
+    use Op::*;
+    match op {
+        MUFU | F2I | I2F | F2F | FRND | POPC | FLO | BREV | FCHK => Queue::Special,
+        LDS | LDSM | SHFL | MOVM | ATOMS | MATCH | LDL | STS | STL | STSM => Queue::Shared,
+        TEX | TLD | TLD4 | TXD | TXQ => Queue::Texture,
+        LDC => Queue::Constant,
+        S2R | S2UR => Queue::SpecialRegister,
+        _ => Queue::Own(op),
+    }
+}
+
+fn read_queue(op: Op, class: Class) -> ReadQueue {
+    use Op::*;
+    match class {
+        Class::Memory if !matches!(op, LDC | LDGDEPBAR) => ReadQueue::Memory,
+        Class::Special => ReadQueue::Special,
+        _ => ReadQueue::Own(op),
+    }
+}
+
+impl Program {
+    pub(crate) fn decode(chip: Chip, code: &[u128]) -> Program {
+        let steps = code
+            .iter()
+            .map(|&word| {
+                decode_lenient(chip, word).map_err(|error| error.to_string()).map(|instruction| {
+                    let mut list = Vec::new();
+                    accesses(&instruction, |access| {
+                        if !list.contains(&access) {
+                            list.push(access);
+                        }
+                    });
+                    let class = class(instruction.op, &instruction.mods);
+                    Step {
+                        class,
+                        read_queue: read_queue(instruction.op, class),
+                        variable: is_variable(instruction.op, &instruction.mods),
+                        queue: queue(instruction.op),
+                        accesses: list,
+                        instruction,
+                    }
+                })
+            })
+            .collect();
+        Program { steps }
+    }
+
+    /// The instruction at an index.
+    pub(crate) fn get(&self, index: usize) -> Option<&Step> {
+        self.steps.get(index)?.as_ref().ok()
+    }
+}
+
+/// True if the instruction has this modifier.
+pub(crate) fn has(instruction: &Instruction, modifier: Mod) -> bool {
+    instruction.mods.has(modifier)
+}
+
+/// True if the guard never lets the instruction act or always does.
+pub(crate) fn is_always(guard: Guard) -> bool {
+    guard.register == 7 && !guard.negated
+}
+
+/// The instruction as text for messages: mnemonic and modifiers.
+pub(crate) fn name(instruction: &Instruction) -> String {
+    let mut text = instruction.op.name().to_string();
+    for modifier in instruction.mods.iter() {
+        text.push('.');
+        text.push_str(modifier.spelling());
+    }
+    text
+}

@@ -1,0 +1,453 @@
+//! What is under way in a warp: results not yet visible, operands not yet read, scoreboards just set. The same
+//! bookkeeping serves the simulator, which knows the lanes of each access, and the static checker, which knows
+//! only guards.
+
+use crate::launch::HazardKind;
+use crate::program::{Queue, ReadQueue, Step};
+use oriole_latency::{Access, Class, Model, RegisterFile, ResultPart, Slot};
+use oriole_sass::{Op, OperandKind};
+
+/// Under which condition an instruction acts.
+pub(crate) trait Condition: Copy + PartialEq {
+    /// No lane can meet both conditions.
+    fn excludes(&self, other: &Self) -> bool;
+    /// Whoever meets the other condition meets this one.
+    fn covers(&self, other: &Self) -> bool;
+}
+
+/// A register of any file.
+type Register = (RegisterFile, u8);
+
+/// A result of fixed latency.
+#[derive(Clone, Copy, PartialEq)]
+struct Fixed<C> {
+    register: Register,
+    pc: u32,
+    /// Issue, in cycles of the tracker.
+    time: i64,
+    class: Class,
+    part: ResultPart,
+    condition: C,
+}
+
+/// A register that waits for a scoreboard: a result to come, or an operand to be read.
+#[derive(Clone, Copy, PartialEq)]
+struct Pending<C> {
+    register: Register,
+    pc: u32,
+    /// Scoreboards any of which tells that it is done, bit n for SBn.
+    scoreboards: u8,
+    queue: Queue,
+    read_queue: ReadQueue,
+    condition: C,
+}
+
+/// An operand read by a fixed-latency instruction just before.
+#[derive(Clone, Copy, PartialEq)]
+struct Recent<C> {
+    register: Register,
+    pc: u32,
+    time: i64,
+    class: Class,
+    slot: Slot,
+    condition: C,
+}
+
+/// A conflict found at an instruction.
+#[derive(Clone, Copy)]
+pub(crate) struct Conflict {
+    pub other: u32,
+    pub kind: HazardKind,
+    pub register: Register,
+    pub distance: u32,
+    pub needed: u32,
+}
+
+/// Longest distance that any rule asks for, in cycles; older results need no watching.
+const HORIZON: i64 = 40;
+
+/// Cycles that the special stall of zero lasts at least.
+const SPECIAL_STALL: i64 = 16;
+
+/// Scoreboards may be waited for this many cycles after the instruction that sets them.
+const SET_TO_WAIT: i64 = 2;
+
+/// The state of a warp's registers in time.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Tracker<C> {
+    time: i64,
+    fixed: Vec<Fixed<C>>,
+    results: Vec<Pending<C>>,
+    operands: Vec<Pending<C>>,
+    recent: Vec<Recent<C>>,
+    /// When and where each scoreboard was last set, if that was just before.
+    set: [Option<(i64, u32)>; 6],
+}
+
+/// Scoreboards that a `DEPBAR` waits for completely, and those it waits for in part.
+fn explicit_waits(step: &Step) -> (u8, u8) {
+    let (mut full, mut partial) = (0, 0);
+    if step.instruction.op == Op::DEPBAR {
+        let operands = &step.instruction.operands;
+        for (index, operand) in operands.iter().enumerate() {
+            match operand.kind {
+                OperandKind::Scoreboard(number) => match operands.get(index + 1).map(|next| next.kind) {
+                    Some(OperandKind::Imm(0)) => full |= 1 << number,
+                    _ => partial |= 1 << number,
+                },
+                OperandKind::ScoreboardSet(set) => full |= set,
+                _ => {}
+            }
+        }
+    }
+    (full, partial)
+}
+
+/// True if an overwritten source of this kind is in danger until a scoreboard says that it was read.
+fn is_read_late(step: &Step, file: RegisterFile, slot: Slot) -> bool {
+    if !step.variable || slot == Slot::Guard || slot == Slot::UniformGuard {
+        return false;
+    }
+    match file {
+        RegisterFile::General => !matches!(step.class, Class::SpecialRegister | Class::Fence),
+        RegisterFile::Uniform => matches!(step.class, Class::Bulk | Class::Sync),
+        _ => false,
+    }
+}
+
+impl<C: Condition> Tracker<C> {
+    pub(crate) fn new() -> Tracker<C> {
+        Tracker {
+            time: 0,
+            fixed: Vec::new(),
+            results: Vec::new(),
+            operands: Vec::new(),
+            recent: Vec::new(),
+            set: [None; 6],
+        }
+    }
+
+    /// Waits for scoreboards.
+    fn wait(&mut self, scoreboards: u8) {
+        if scoreboards != 0 {
+            self.results.retain(|entry| entry.scoreboards & scoreboards == 0);
+            self.operands.retain(|entry| entry.scoreboards & scoreboards == 0);
+        }
+    }
+
+    /// Forgets everything, as after a call whose callee is not followed.
+    pub(crate) fn clear(&mut self) {
+        *self = Tracker::new();
+    }
+
+    /// Issues an instruction and advances the time by its stall; conflicts are reported.
+    pub(crate) fn issue(
+        &mut self,
+        model: &Model,
+        step: &Step,
+        pc: u32,
+        condition: C,
+        mut report: impl FnMut(Conflict),
+    ) {
+        let control = &step.instruction.control;
+        let (full, partial) = explicit_waits(step);
+        let waits = control.wait_mask | full;
+        for scoreboard in 0..6u8 {
+            if waits >> scoreboard & 1 == 1
+                && let Some((time, other)) = self.set[scoreboard as usize]
+                && self.time - time < SET_TO_WAIT
+            {
+                report(Conflict {
+                    other,
+                    kind: HazardKind::WaitTooEarly,
+                    register: (RegisterFile::Barrier, scoreboard),
+                    distance: (self.time - time) as u32,
+                    needed: SET_TO_WAIT as u32,
+                });
+            }
+        }
+        self.wait(waits);
+        self.results.retain(|entry| entry.scoreboards & partial == 0);
+        let now = self.time;
+        self.fixed.retain(|entry| now - entry.time < HORIZON);
+        self.recent.retain(|entry| now - entry.time < 8);
+        for access in &step.accesses {
+            match *access {
+                Access::Read { file, register, slot } => {
+                    self.read(model, step, (file, register), slot, condition, &mut report)
+                }
+                Access::Write { file, register, part } => {
+                    self.write(model, step, (file, register), part, condition, &mut report)
+                }
+            }
+        }
+        self.cover(step);
+        self.record(step, pc, condition);
+        let stall = if control.stall == 0 { SPECIAL_STALL } else { i64::from(control.stall) };
+        self.time += stall;
+    }
+
+    fn read(
+        &mut self,
+        model: &Model,
+        step: &Step,
+        register: Register,
+        slot: Slot,
+        condition: C,
+        report: &mut impl FnMut(Conflict),
+    ) {
+        for entry in &self.results {
+            if entry.register == register && !entry.condition.excludes(&condition) {
+                report(Conflict {
+                    other: entry.pc,
+                    kind: HazardKind::ReadWithoutWait,
+                    register,
+                    distance: 0,
+                    needed: 0,
+                });
+            }
+        }
+        for entry in &self.fixed {
+            if entry.register != register || entry.condition.excludes(&condition) {
+                continue;
+            }
+            if let Some(needed) = model.raw(entry.class, entry.part, step.class, slot) {
+                let distance = self.time - entry.time;
+                if distance < i64::from(needed.cycles) {
+                    let needed = u32::from(needed.cycles);
+                    report(Conflict {
+                        other: entry.pc,
+                        kind: HazardKind::ReadTooEarly,
+                        register,
+                        distance: distance as u32,
+                        needed,
+                    });
+                }
+            }
+        }
+    }
+
+    fn write(
+        &mut self,
+        model: &Model,
+        step: &Step,
+        register: Register,
+        part: ResultPart,
+        condition: C,
+        report: &mut impl FnMut(Conflict),
+    ) {
+        for entry in &self.results {
+            if entry.register == register
+                && !entry.condition.excludes(&condition)
+                && entry.queue != step.queue
+            {
+                report(Conflict {
+                    other: entry.pc,
+                    kind: HazardKind::WriteWithoutWait,
+                    register,
+                    distance: 0,
+                    needed: 0,
+                });
+            }
+        }
+        for entry in &self.operands {
+            if entry.register == register
+                && !entry.condition.excludes(&condition)
+                && entry.read_queue != step.read_queue
+            {
+                report(Conflict {
+                    other: entry.pc,
+                    kind: HazardKind::OverwriteUnread,
+                    register,
+                    distance: 0,
+                    needed: 0,
+                });
+            }
+        }
+        for entry in &self.fixed {
+            if entry.register != register || entry.condition.excludes(&condition) {
+                continue;
+            }
+            if let Some(needed) = model.waw(entry.class, entry.part, step.class, part) {
+                let distance = self.time - entry.time;
+                if distance < i64::from(needed.cycles) {
+                    let needed = u32::from(needed.cycles);
+                    report(Conflict {
+                        other: entry.pc,
+                        kind: HazardKind::WriteTooEarly,
+                        register,
+                        distance: distance as u32,
+                        needed,
+                    });
+                }
+            }
+        }
+        // Operands of fixed-latency instructions are read in time for a writer of fixed latency behind them; a load
+        // may write from another unit and needs a distance.
+        for entry in &self.recent {
+            if !step.variable || entry.register != register || entry.condition.excludes(&condition) {
+                continue;
+            }
+            let needed = u32::from(model.war(entry.class, entry.slot, step.class, part));
+            let distance = self.time - entry.time;
+            if distance < i64::from(needed) {
+                report(Conflict {
+                    other: entry.pc,
+                    kind: HazardKind::OverwriteUnread,
+                    register,
+                    distance: distance as u32,
+                    needed,
+                });
+            }
+        }
+    }
+
+    /// An instruction that sets a scoreboard vouches for earlier ones of its unit, which finish before it.
+    fn cover(&mut self, step: &Step) {
+        let control = &step.instruction.control;
+        if let Some(scoreboard) = control.write_barrier {
+            for entry in self.results.iter_mut().filter(|entry| entry.queue == step.queue) {
+                entry.scoreboards |= 1 << scoreboard;
+            }
+        }
+        let set = [control.write_barrier, control.read_barrier]
+            .into_iter()
+            .flatten()
+            .fold(0, |mask, n| mask | 1u8 << n);
+        if set != 0 {
+            for entry in self.operands.iter_mut().filter(|entry| entry.read_queue == step.read_queue) {
+                entry.scoreboards |= set;
+            }
+        }
+    }
+
+    fn record(&mut self, step: &Step, pc: u32, condition: C) {
+        let control = &step.instruction.control;
+        let (time, class) = (self.time, step.class);
+        let variable = step.variable || control.write_barrier.is_some();
+        let mask = |scoreboard: Option<u8>| scoreboard.map_or(0, |number| 1u8 << number);
+        for access in &step.accesses {
+            if let Access::Write { file, register, .. } = *access {
+                let register = (file, register);
+                // A new value makes the fate of the old one irrelevant where it certainly replaces it.
+                self.results
+                    .retain(|entry| entry.register != register || !condition.covers(&entry.condition));
+                self.operands
+                    .retain(|entry| entry.register != register || !condition.covers(&entry.condition));
+                self.fixed.retain(|entry| entry.register != register || !condition.covers(&entry.condition));
+            }
+        }
+        for access in &step.accesses {
+            match *access {
+                Access::Write { file, register, part } => {
+                    let register = (file, register);
+                    if variable {
+                        // The read scoreboard of an atomic stands for its result, too.
+                        let scoreboards = mask(control.write_barrier)
+                            | if step.instruction.op == Op::ATOM { mask(control.read_barrier) } else { 0 };
+                        let (queue, read_queue) = (step.queue, step.read_queue);
+                        self.results.push(Pending {
+                            register,
+                            pc,
+                            scoreboards,
+                            queue,
+                            read_queue,
+                            condition,
+                        });
+                    } else {
+                        self.fixed.push(Fixed { register, pc, time, class, part, condition });
+                    }
+                }
+                Access::Read { file, register, slot } => {
+                    let register = (file, register);
+                    if is_read_late(step, file, slot) {
+                        let scoreboards = mask(control.write_barrier) | mask(control.read_barrier);
+                        let (queue, read_queue) = (step.queue, step.read_queue);
+                        self.operands.push(Pending {
+                            register,
+                            pc,
+                            scoreboards,
+                            queue,
+                            read_queue,
+                            condition,
+                        });
+                    } else if !step.variable && file == RegisterFile::General {
+                        self.recent.push(Recent { register, pc, time, class, slot, condition });
+                    }
+                }
+            }
+        }
+        for scoreboard in [control.write_barrier, control.read_barrier].into_iter().flatten() {
+            self.set[scoreboard as usize] = Some((time, pc));
+        }
+    }
+
+    /// The state at the start of a block: times relative to it, nothing that no longer matters.
+    pub(crate) fn rebased(mut self) -> Tracker<C> {
+        let now = self.time;
+        self.fixed.retain(|entry| now - entry.time < HORIZON);
+        self.recent.retain(|entry| now - entry.time < 8);
+        self.fixed.iter_mut().for_each(|entry| entry.time -= now);
+        self.recent.iter_mut().for_each(|entry| entry.time -= now);
+        for set in &mut self.set {
+            *set = set.and_then(|(time, pc)| (now - time < SET_TO_WAIT).then_some((time - now, pc)));
+        }
+        self.time = 0;
+        self
+    }
+
+    /// Joins the state of another way to the same place; the worst of both holds. True if something was added.
+    pub(crate) fn merge(&mut self, other: &Tracker<C>) -> bool {
+        let mut changed = false;
+        for entry in &other.fixed {
+            let same = |mine: &&mut Fixed<C>| {
+                mine.register == entry.register && mine.pc == entry.pc && mine.condition == entry.condition
+            };
+            match self.fixed.iter_mut().find(same) {
+                Some(mine) if mine.time >= entry.time => {}
+                Some(mine) => {
+                    mine.time = entry.time;
+                    changed = true;
+                }
+                None => {
+                    self.fixed.push(*entry);
+                    changed = true;
+                }
+            }
+        }
+        for (mine, theirs) in [(&mut self.results, &other.results), (&mut self.operands, &other.operands)] {
+            for entry in theirs {
+                // Of two ways only the scoreboards common to both tell that the register is free.
+                let same = |mine: &&mut Pending<C>| {
+                    mine.register == entry.register
+                        && mine.pc == entry.pc
+                        && mine.condition == entry.condition
+                };
+                match mine.iter_mut().find(same) {
+                    Some(known) => {
+                        let common = known.scoreboards & entry.scoreboards;
+                        changed |= common != known.scoreboards;
+                        known.scoreboards = common;
+                    }
+                    None => {
+                        mine.push(*entry);
+                        changed = true;
+                    }
+                }
+            }
+        }
+        for entry in &other.recent {
+            if !self.recent.contains(entry) {
+                self.recent.push(*entry);
+                changed = true;
+            }
+        }
+        for (mine, theirs) in self.set.iter_mut().zip(other.set) {
+            if theirs.is_some_and(|(time, _)| mine.is_none_or(|(known, _)| known < time)) {
+                *mine = theirs;
+                changed = true;
+            }
+        }
+        changed
+    }
+}

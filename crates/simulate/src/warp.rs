@@ -1,0 +1,244 @@
+//! The state of a warp: registers as arrays of lanes, predicates and barriers as masks, and the groups of lanes
+//! that run together.
+//!
+//! Lanes of a warp may stand at different places. A group is a set of lanes at one place; only one group runs at
+//! a time, until it waits, exits or gives way.
+
+/// One value for each lane.
+pub(crate) type Lanes = [u32; 32];
+/// One 64-bit value for each lane.
+pub(crate) type WideLanes = [u64; 32];
+
+/// Why a group does not run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wait {
+    /// It can run.
+    Ready,
+    /// At a `BSYNC` of this barrier, for the lanes of the mask; each goes on behind the instruction.
+    Convergence { barrier: u8, mask: u32 },
+    /// At a `WARPSYNC` for the lanes of the mask.
+    Sync { mask: u32 },
+    /// At a `WARPSYNC.COLLECTIVE`: when all lanes of the mask are there, they execute the code behind one of the
+    /// instructions together and go on at their own targets.
+    Collective { mask: u32, target: u32 },
+    /// At a barrier of the block.
+    Block { barrier: u8 },
+}
+
+/// Lanes that stand at one place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Group {
+    /// The lanes.
+    pub lanes: u32,
+    /// Index of the next instruction.
+    pub pc: u32,
+    /// What it waits for.
+    pub wait: Wait,
+}
+
+/// A warp.
+pub(crate) struct Warp {
+    /// Number in the block.
+    pub number: u32,
+    /// General registers, 255 of them; `RZ` is not stored.
+    pub general: Vec<Lanes>,
+    /// Predicates as lane masks; the last is always true.
+    pub predicates: [u32; 8],
+    /// Uniform registers.
+    pub uniform: [u32; 64],
+    /// Uniform predicates, one bit each; bit 7 is set.
+    pub uniform_predicates: u8,
+    /// Convergence barriers: for each lane the mask of the lanes that it will meet.
+    pub barriers: [Lanes; 16],
+    /// Targets of the lanes that execute collectively.
+    pub collective: Lanes,
+    /// The groups; the running one is `current`.
+    pub groups: Vec<Group>,
+    /// Index of the group that ran last.
+    pub current: usize,
+    /// Lanes that have not exited.
+    pub live: u32,
+    /// Result of the last barrier reduction: the count and the predicate.
+    pub reduction: (u32, bool),
+    /// Cycle of the next issue.
+    pub cycle: u64,
+    /// Backward branches since the last change of group.
+    pub patience: u32,
+}
+
+impl Warp {
+    pub(crate) fn new(number: u32, lanes: u32) -> Warp {
+        Warp {
+            number,
+            general: vec![[0; 32]; 255],
+            predicates: [0, 0, 0, 0, 0, 0, 0, u32::MAX],
+            uniform: [0; 64],
+            uniform_predicates: 0x80,
+            barriers: [[0; 32]; 16],
+            collective: [0; 32],
+            groups: vec![Group { lanes, pc: 0, wait: Wait::Ready }],
+            current: 0,
+            live: lanes,
+            reduction: (0, false),
+            cycle: 0,
+            patience: 0,
+        }
+    }
+
+    /// A general register of all lanes; `RZ` is zero.
+    pub(crate) fn read(&self, register: u8) -> Lanes {
+        self.general.get(register as usize).copied().unwrap_or([0; 32])
+    }
+
+    /// Writes a general register in the lanes of the mask; writes to `RZ` are lost.
+    pub(crate) fn write(&mut self, register: u8, mask: u32, values: &Lanes) {
+        if let Some(lanes) = self.general.get_mut(register as usize) {
+            for lane in bits(mask) {
+                lanes[lane] = values[lane];
+            }
+        }
+    }
+
+    /// A uniform register; `URZ` is zero.
+    pub(crate) fn read_uniform(&self, register: u8) -> u32 {
+        if register >= 63 { 0 } else { self.uniform[register as usize] }
+    }
+
+    /// Writes a uniform register.
+    pub(crate) fn write_uniform(&mut self, register: u8, value: u32) {
+        if register < 63 {
+            self.uniform[register as usize] = value;
+        }
+    }
+
+    /// Writes a predicate in the lanes of the mask; `PT` stays true.
+    pub(crate) fn write_predicate(&mut self, register: u8, mask: u32, values: u32) {
+        if register < 7 {
+            let place = &mut self.predicates[register as usize];
+            *place = (*place & !mask) | (values & mask);
+        }
+    }
+
+    /// Writes a uniform predicate.
+    pub(crate) fn write_uniform_predicate(&mut self, register: u8, value: bool) {
+        if register < 7 {
+            self.uniform_predicates =
+                (self.uniform_predicates & !(1 << register)) | (u8::from(value) << register);
+        }
+    }
+
+    /// Lets every wait end whose lanes are all there. True if a group became ready.
+    pub(crate) fn release(&mut self) -> bool {
+        let mut released = false;
+        let mut at = 0;
+        while at < self.groups.len() {
+            let wait = self.groups[at].wait;
+            let needed = match wait {
+                Wait::Convergence { mask, .. } | Wait::Sync { mask } | Wait::Collective { mask, .. } => {
+                    mask & self.live
+                }
+                Wait::Ready | Wait::Block { .. } => {
+                    at += 1;
+                    continue;
+                }
+            };
+            let same = |other: &Group| match (wait, other.wait) {
+                (Wait::Convergence { barrier: a, mask: m }, Wait::Convergence { barrier: b, mask: n }) => {
+                    a == b && m & self.live == n & self.live
+                }
+                (Wait::Sync { mask: m }, Wait::Sync { mask: n }) => m & self.live == n & self.live,
+                (Wait::Collective { mask: m, .. }, Wait::Collective { mask: n, .. }) => {
+                    m & self.live == n & self.live
+                }
+                _ => false,
+            };
+            let members: Vec<usize> =
+                (0..self.groups.len()).filter(|&other| same(&self.groups[other])).collect();
+            let there = members.iter().fold(0, |mask, &member| mask | self.groups[member].lanes);
+            if needed & !there != 0 {
+                at += 1;
+                continue;
+            }
+            released = true;
+            if let Wait::Collective { .. } = wait {
+                for &member in &members {
+                    let Group { lanes, wait, .. } = self.groups[member];
+                    if let Wait::Collective { target, .. } = wait {
+                        for lane in bits(lanes) {
+                            self.collective[lane] = target;
+                        }
+                    }
+                }
+                // All execute the code behind the first one's instruction.
+                let pc = self.groups[members[0]].pc;
+                for &member in &members {
+                    self.groups[member].pc = pc;
+                }
+            }
+            for &member in &members {
+                self.groups[member].wait = Wait::Ready;
+            }
+            self.merge();
+            at = 0;
+        }
+        released
+    }
+
+    /// Joins ready groups that stand at the same place.
+    pub(crate) fn merge(&mut self) {
+        let running = self.groups.get(self.current).copied();
+        let mut merged: Vec<Group> = Vec::with_capacity(self.groups.len());
+        for group in &self.groups {
+            if group.lanes == 0 {
+                continue;
+            }
+            match merged
+                .iter_mut()
+                .find(|other| group.wait == Wait::Ready && other.wait == Wait::Ready && other.pc == group.pc)
+            {
+                Some(other) => other.lanes |= group.lanes,
+                None => merged.push(*group),
+            }
+        }
+        self.groups = merged;
+        self.current = running
+            .and_then(|old| {
+                self.groups.iter().position(|group| group.lanes & old.lanes != 0 && group.wait == old.wait)
+            })
+            .unwrap_or(0);
+    }
+
+    /// Chooses the group to run: the current one while it can, else the next ready one. `None` if all wait.
+    pub(crate) fn choose(&mut self) -> Option<usize> {
+        let count = self.groups.len();
+        let found = (0..count)
+            .map(|step| (self.current + step) % count)
+            .find(|&at| self.groups[at].wait == Wait::Ready);
+        if let Some(at) = found {
+            if at != self.current {
+                self.patience = 0;
+            }
+            self.current = at;
+        }
+        found
+    }
+
+    /// Gives way to another ready group, if there is one.
+    pub(crate) fn give_way(&mut self) {
+        self.patience = 0;
+        if self.groups.len() > 1 {
+            self.current = (self.current + 1) % self.groups.len();
+        }
+    }
+}
+
+/// The numbers of the set bits, ascending.
+pub(crate) fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        (mask != 0).then(|| {
+            let bit = mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            bit
+        })
+    })
+}
