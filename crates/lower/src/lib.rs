@@ -1,1 +1,76 @@
-//! Placeholder.
+//! Lowering: a resolved PTX function becomes an Ori function in machine opcodes over virtual registers.
+//!
+//! It is the one place that knows what each PTX instruction means in SASS. It takes [`oriole_hir::Body`] and gives
+//! [`oriole_ori::Function`], not yet in SSA. No text of PTX, no physical register beyond those that the calling
+//! convention fixes, no latency and no optimization may enter; what is left whole for a later phase is one of
+//! [`oriole_ori::Pseudo`].
+//!
+//! # How PTX registers map
+//!
+//! A PTX register of up to 32 bits is one value of file R, a 64-bit one two, a 128-bit one four (low word first); a
+//! predicate is one value of file P. Registers of 8 and 16 bits live in the low bits of their value, and *the upper
+//! bits are undefined*: each use that depends on them extends first. The condition code of `add.cc` and its kin is
+//! one value of file P that holds the machine's carry (after a subtraction: no borrow).
+//!
+//! # Guards
+//!
+//! A guarded PTX instruction guards the Ori instructions that write PTX registers, touch memory, or act on other
+//! threads. What only feeds them goes unguarded into temporaries. Where the expansion has control flow of its own,
+//! a branch goes round all of it.
+
+mod atomics;
+mod barrier;
+mod bits;
+mod calls;
+mod compare;
+mod context;
+mod control;
+mod convert;
+mod convert_integer;
+mod dispatch;
+mod error;
+mod float32;
+mod float64;
+mod half;
+mod immediate;
+mod integer;
+mod integer64;
+mod memory;
+mod moves;
+mod operand;
+mod parameters;
+mod space;
+mod special;
+mod video;
+mod warp;
+
+pub use error::LowerError;
+
+use oriole_chip::Chip;
+use oriole_hir::Body;
+use oriole_options::LowerOptions;
+use oriole_ori::Function;
+
+/// What lowering depends on beside the function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Environment {
+    /// The chip that code is made for.
+    pub chip: Chip,
+    /// The options of this stage.
+    pub options: LowerOptions,
+}
+
+/// Lowers one function.
+///
+/// Blocks come out in the order of the text, unreachable ones left out, block 0 being the entry. The function is
+/// not in SSA: a value may be written several times.
+///
+/// # Errors
+///
+/// An instruction, operand or construct that the back end does not support, or a chip that it does not know.
+pub fn lower(body: &Body, environment: &Environment) -> Result<Function, LowerError> {
+    let mut function = Function::default();
+    context::Lower::new(body, environment, &mut function)?.run()?;
+    control::tidy(&mut function);
+    Ok(function)
+}

@@ -1,0 +1,457 @@
+//! The state of one lowering: the function in the making, which value each PTX register became, where control
+//! stands, and the guard of the statement at hand. No instruction of PTX is known here.
+
+use crate::{Environment, LowerError, dispatch};
+use oriole_chip::{Chip, ConstantBank};
+use oriole_diagnostics::Code;
+use oriole_hir::{Body, LabelId, RegisterId, Statement};
+use oriole_ori::{
+    BlockId, Builder, ConstBase, File, Function, Guard, Instruction, Opcode, Origin, Pseudo, Source, SourceKind,
+    Space, SymbolId, SymbolKind, SymbolRef, Value,
+};
+use oriole_sass::{Mod, Op, Symbol};
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+
+/// The components of a PTX register, lowest first.
+pub(crate) type Words = SmallVec<[Value; 4]>;
+
+/// What every lowering function gives.
+pub(crate) type Lowered = Result<(), LowerError>;
+
+/// A result that is wider in the register than the instruction makes it, written when the statement ends.
+pub(crate) struct Pending {
+    /// The register.
+    pub register: RegisterId,
+    /// Type of what the instruction makes.
+    pub ty: oriole_ptx::Type,
+    /// What it made.
+    pub words: Words,
+}
+
+/// One lowering.
+pub(crate) struct Lower<'a> {
+    /// What is lowered.
+    pub body: &'a Body,
+    /// The chip.
+    pub chip: Chip,
+    /// Landmarks of constant bank 0.
+    pub bank: ConstantBank,
+    /// Appends to the function. Its own guard stays empty: guards are put on when a statement ends.
+    pub b: Builder<'a>,
+    /// Guard of the statement at hand, until a branch round it takes its place.
+    pub guard: Option<Guard>,
+    /// The carry of extended-precision arithmetic.
+    pub carry: Option<Value>,
+    /// Results to be widened when the statement ends.
+    pub pending: Vec<Pending>,
+    /// Ordinal of the instruction at hand.
+    pub ordinal: u32,
+    /// True if the last instruction of the block at hand leaves it for good.
+    pub terminated: bool,
+    /// True if the function calls others, which overwrite uniform registers.
+    pub calls: bool,
+    /// Blocks in the order of the text.
+    pub order: Vec<BlockId>,
+    /// Words of `.param` variables, by variable.
+    pub parameters: BTreeMap<u32, Words>,
+    /// Frame symbols of `.local` variables and of parameters whose address is taken, by variable.
+    pub frame: BTreeMap<u32, SymbolId>,
+    registers: Vec<Option<Words>>,
+    named: Vec<bool>,
+    labels: Vec<Option<BlockId>>,
+    symbols: BTreeMap<(u8, String), SymbolId>,
+    descriptor: Option<(Option<BlockId>, [Value; 2])>,
+    cluster_base: Option<Value>,
+    prelude: usize,
+    mark: (BlockId, usize),
+}
+
+impl<'a> Lower<'a> {
+    /// The start of a lowering.
+    pub fn new(
+        body: &'a Body,
+        environment: &Environment,
+        function: &'a mut Function,
+    ) -> Result<Lower<'a>, LowerError> {
+        let chip = environment.chip;
+        let bank = chip.constant_bank().filter(|_| chip.is_supported()).ok_or_else(|| LowerError {
+            code: Code::NotSupportedTarget,
+            statement: None,
+            message: format!("no code can be made for {chip}"),
+        })?;
+        function.is_entry = body.is_entry;
+        let calls = body.statements.iter().any(
+            |s| matches!(s, Statement::Instruction(i) if i.opcode == oriole_ptx::Opcode::Call),
+        );
+        let mut b = Builder::new(function, BlockId(0), Origin(0));
+        let entry = b.new_block();
+        Ok(Lower {
+            body,
+            chip,
+            bank,
+            b,
+            guard: None,
+            carry: None,
+            pending: Vec::new(),
+            ordinal: 0,
+            terminated: false,
+            calls,
+            order: vec![entry],
+            parameters: BTreeMap::new(),
+            frame: BTreeMap::new(),
+            registers: vec![None; body.registers.len()],
+            named: Vec::new(),
+            labels: vec![None; body.labels as usize],
+            symbols: BTreeMap::new(),
+            descriptor: None,
+            cluster_base: None,
+            prelude: 0,
+            mark: (entry, 0),
+        })
+    }
+
+    /// Lowers every statement.
+    pub fn run(mut self) -> Lowered {
+        self.directives();
+        self.receive_parameters()?;
+        self.prelude = self.b.function().block(BlockId(0)).instructions.len();
+        for statement in &self.body.statements {
+            match statement {
+                Statement::Label(label) => self.place_label(*label),
+                Statement::Pragma(_) => {}
+                Statement::Instruction(instruction) => {
+                    self.statement(instruction)?;
+                    self.ordinal += 1;
+                }
+            }
+        }
+        // Control that runs off the end of the text leaves the function.
+        self.guard = None;
+        if !self.terminated {
+            self.b.set_origin(Origin(self.ordinal.saturating_sub(1)));
+            self.leave_function()?;
+        }
+        let order = std::mem::take(&mut self.order);
+        crate::control::reorder(self.b.function_mut(), &order);
+        Ok(())
+    }
+
+    fn directives(&mut self) {
+        let directives = &self.body.directives;
+        let threads = directives.reqntid.or(directives.maxntid).map(|n| n[0].max(1) * n[1].max(1) * n[2].max(1));
+        let mut limit = directives.maxnreg.map(|n| n.max(24));
+        if let (Some(threads), Some(limits)) = (threads, self.chip.limits()) {
+            // All threads of the blocks that must fit at a time share the registers of one SM; a warp is the
+            // smallest piece.
+            let resident = threads.div_ceil(limits.warp_threads)
+                * limits.warp_threads
+                * directives.minnctapersm.unwrap_or(1).max(1);
+            let fit = limits.registers_per_sm / resident.max(1) / limits.register_granularity_thread
+                * limits.register_granularity_thread;
+            let fit = fit.clamp(24, limits.registers_per_thread);
+            limit = Some(limit.map_or(fit, |l| l.min(fit)));
+        }
+        let bytes = self.body.parameters.iter().map(|p| u64::from(p.offset) + p.size()).max().unwrap_or(0);
+        let function = self.b.function_mut();
+        function.register_limit = limit.map(|l| l.min(255) as u16);
+        function.parameter_bytes = bytes as u32;
+    }
+
+    fn statement(&mut self, instruction: &oriole_hir::Instruction) -> Lowered {
+        if self.terminated {
+            // Text behind an unconditional transfer, without a label, is never reached.
+            let block = self.b.new_block();
+            self.open(block);
+        }
+        self.b.set_origin(Origin(self.ordinal));
+        self.guard = match instruction.guard {
+            Some((register, negated)) => Some(Guard { value: self.register(register)[0], negated }),
+            None => None,
+        };
+        self.mark = (self.b.block(), self.length());
+        dispatch::instruction(self, instruction)?;
+        self.settle();
+        Ok(())
+    }
+
+    fn length(&self) -> usize {
+        self.b.function().block(self.b.block()).instructions.len()
+    }
+
+    /// Writes pending results and guards what the statement emitted so far.
+    pub fn settle(&mut self) {
+        for pending in std::mem::take(&mut self.pending) {
+            self.write_widened(pending);
+        }
+        let Some(guard) = self.guard else { return };
+        let (block, start) = self.mark;
+        let emitted = {
+            let instructions = &mut self.b.function_mut().block_mut(block).instructions;
+            instructions.split_off(start.min(instructions.len()))
+        };
+        for mut instruction in emitted {
+            if self.acts(&instruction) {
+                match instruction.guard {
+                    None => instruction.guard = Some(guard),
+                    Some(inner) => {
+                        // Both must hold: the statement's guard and the one the expansion put on.
+                        let both = self.b.p();
+                        let mut and = Instruction::new(Op::PLOP3, instruction.origin);
+                        and.mods.insert(Mod::LUT);
+                        and.destinations.push(oriole_ori::Destination::new(File::P, [both]));
+                        and.destinations.push(oriole_ori::Destination::dropped(File::P, 1));
+                        and.sources.extend([
+                            Source::from(guard),
+                            Source::from(inner),
+                            Source::pt(),
+                            Source::literal(0x80),
+                            Source::literal(0),
+                        ]);
+                        self.b.function_mut().block_mut(block).instructions.push(and);
+                        instruction.guard = Some(Guard { value: both, negated: false });
+                    }
+                }
+            }
+            self.b.function_mut().block_mut(block).instructions.push(instruction);
+        }
+        self.mark = (self.b.block(), self.length());
+    }
+
+    /// True if the instruction does more than write temporaries.
+    fn acts(&self, instruction: &Instruction) -> bool {
+        let mut names = false;
+        instruction.for_each_definition(|value| names |= self.is_named(value));
+        names
+            || instruction.memory.is_some_and(|m| m.writes || m.ordered || m.space != Space::Constant)
+            || match instruction.opcode {
+                Opcode::Sass(op) => matches!(
+                    op,
+                    Op::BAR
+                        | Op::B2R
+                        | Op::WARPSYNC
+                        | Op::VOTE
+                        | Op::SHFL
+                        | Op::MATCH
+                        | Op::REDUX
+                        | Op::ELECT
+                        | Op::MEMBAR
+                        | Op::FENCE
+                        | Op::ERRBAR
+                        | Op::CGAERRBAR
+                        | Op::CCTL
+                        | Op::NANOSLEEP
+                        | Op::BPT
+                        | Op::PMTRIG
+                        | Op::EXIT
+                        | Op::ACQBULK
+                        | Op::PREEXIT
+                ),
+                Opcode::Pseudo(pseudo) => matches!(pseudo, Pseudo::Call | Pseudo::Return),
+            }
+    }
+
+    // Values.
+
+    fn is_named(&self, value: Value) -> bool {
+        self.named.get(value.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// Makes a value that keeps its old contents where a guarded statement does not write it.
+    pub fn name(&mut self, value: Value) {
+        let index = value.0 as usize;
+        if self.named.len() <= index {
+            self.named.resize(index + 1, false);
+        }
+        self.named[index] = true;
+    }
+
+    /// The components of a PTX register.
+    pub fn register(&mut self, id: RegisterId) -> Words {
+        let index = id.0 as usize;
+        if let Some(words) = &self.registers[index] {
+            return words.clone();
+        }
+        let ty = self.body.registers[index].ty;
+        let (file, count) = match ty {
+            oriole_ptx::Type::Pred => (File::P, 1),
+            _ => (File::R, ty.bits().div_ceil(32).max(1)),
+        };
+        let mut words = Words::new();
+        for component in 0..count {
+            let value = self.b.function_mut().new_value(file, Some((id.0, component as u8)));
+            self.name(value);
+            words.push(value);
+        }
+        self.registers[index] = Some(words.clone());
+        words
+    }
+
+    /// The carry value.
+    pub fn carry(&mut self) -> Value {
+        if let Some(carry) = self.carry {
+            return carry;
+        }
+        let carry = self.b.p();
+        self.name(carry);
+        self.carry = Some(carry);
+        carry
+    }
+
+    // Blocks.
+
+    /// Goes on in this block, which follows in the text.
+    pub fn open(&mut self, block: BlockId) {
+        self.order.push(block);
+        self.b.set_block(block);
+        self.terminated = false;
+        self.mark = (block, self.length());
+    }
+
+    /// Ends the block at hand by running into `block`, and goes on there.
+    pub fn run_into(&mut self, block: BlockId) {
+        if !self.terminated {
+            self.b.fall_through(block);
+        }
+        self.open(block);
+    }
+
+    /// The block that a label begins.
+    pub fn label(&mut self, label: LabelId) -> BlockId {
+        let index = label.0 as usize;
+        if let Some(block) = self.labels[index] {
+            return block;
+        }
+        let block = self.b.new_block();
+        self.labels[index] = Some(block);
+        block
+    }
+
+    fn place_label(&mut self, label: LabelId) {
+        let block = self.label(label);
+        self.run_into(block);
+    }
+
+    /// For an expansion with control flow of its own: if the statement is guarded, branches round it. What follows
+    /// is unguarded; the block given, if any, must be opened by [`Lower::end_region`].
+    pub fn begin_region(&mut self) -> Option<BlockId> {
+        self.settle_partly();
+        let guard = self.guard.take()?;
+        let inside = self.b.new_block();
+        let behind = self.b.new_block();
+        self.b.branch(Guard { value: guard.value, negated: !guard.negated }, behind, inside);
+        self.open(inside);
+        Some(behind)
+    }
+
+    /// Ends what [`Lower::begin_region`] began.
+    pub fn end_region(&mut self, behind: Option<BlockId>) {
+        for pending in std::mem::take(&mut self.pending) {
+            self.write_widened(pending);
+        }
+        if let Some(behind) = behind {
+            self.run_into(behind);
+        }
+    }
+
+    /// What was emitted before a region only feeds it, so it needs no guard.
+    fn settle_partly(&mut self) {
+        self.mark = (self.b.block(), self.length());
+    }
+
+    // Names outside the function.
+
+    /// The symbol of this kind and name.
+    pub fn symbol(&mut self, kind: SymbolKind, name: &str) -> SymbolId {
+        let tag = match kind {
+            SymbolKind::Shared => 0,
+            SymbolKind::Global => 1,
+            SymbolKind::Constant => 2,
+            SymbolKind::Local(_) => 3,
+            SymbolKind::Function => 4,
+            SymbolKind::Helper => 5,
+            SymbolKind::Extern => 6,
+        };
+        if tag != 3 && let Some(&id) = self.symbols.get(&(tag, name.to_string())) {
+            return id;
+        }
+        let function = self.b.function_mut();
+        let id = SymbolId(function.symbols.len() as u32);
+        function.symbols.push(SymbolRef { name: name.to_string(), kind });
+        if tag != 3 {
+            self.symbols.insert((tag, name.to_string()), id);
+        }
+        id
+    }
+
+    // Values that the whole function shares.
+
+    /// Puts an instruction at the start of the function.
+    fn insert_in_prelude(&mut self, instruction: Instruction) {
+        let at = self.prelude;
+        self.b.function_mut().block_mut(BlockId(0)).instructions.insert(at, instruction);
+        self.prelude += 1;
+        if self.mark.0 == BlockId(0) && self.mark.1 >= at {
+            self.mark.1 += 1;
+        }
+    }
+
+    /// The descriptor of global memory, a pair of uniform registers.
+    pub fn descriptor(&mut self) -> [Value; 2] {
+        let here = self.calls.then(|| self.b.block());
+        if let Some((block, pair)) = self.descriptor
+            && block == here
+        {
+            return pair;
+        }
+        let pair = [self.b.temporary(File::UR), self.b.temporary(File::UR)];
+        let mut load = Instruction::new(Op::ULDC, self.b.origin());
+        load.mods.insert(Mod::_64);
+        load.destinations.push(oriole_ori::Destination::new(File::UR, pair));
+        load.sources.push(Source::plain(SourceKind::Const {
+            bank: 0,
+            base: ConstBase::Bank,
+            offset: self.bank.global_descriptor as i32,
+        }));
+        if self.calls {
+            self.b.push(load);
+        } else {
+            self.insert_in_prelude(load);
+        }
+        self.descriptor = Some((here, pair));
+        pair
+    }
+
+    /// Forgets what a call overwrites.
+    pub fn after_call(&mut self) {
+        self.descriptor = None;
+    }
+
+    /// The rank of the block in its cluster, shifted to where addresses of shared memory hold it.
+    pub fn cluster_base(&mut self) -> Value {
+        if let Some(base) = self.cluster_base {
+            return base;
+        }
+        let origin = self.b.origin();
+        let rank = self.b.r();
+        let base = self.b.r();
+        let mut read = Instruction::new(Op::S2R, origin);
+        read.destinations.push(oriole_ori::Destination::new(File::R, [rank]));
+        read.sources.push(Source::plain(SourceKind::Symbol(Symbol::SR_CgaCtaId)));
+        let mut shift = Instruction::new(Op::SHF, origin);
+        shift.mods = oriole_sass::Mods::of(&[Mod::L, Mod::U32]);
+        shift.destinations.push(oriole_ori::Destination::new(File::R, [base]));
+        shift.sources.extend([Source::value(rank), Source::imm(24), Source::rz()]);
+        self.insert_in_prelude(read);
+        self.insert_in_prelude(shift);
+        self.cluster_base = Some(base);
+        base
+    }
+
+    // Errors.
+
+    /// An error that says what is not supported.
+    pub fn unsupported(&self, message: impl Into<String>) -> LowerError {
+        LowerError { code: Code::NotSupported, statement: Some(self.ordinal), message: message.into() }
+    }
+}

@@ -1,0 +1,179 @@
+//! Control flow: branches, indexed branches, leaving the function, traps; and the order of blocks at the end.
+
+use crate::context::{Lower, Lowered};
+use oriole_hir::{Instruction, Operand, Table};
+use oriole_ori::{Block, BlockId, ConstBase, Function, Pseudo, Source, SourceKind};
+use oriole_ptx::Type;
+use oriole_sass::{Mod, Op};
+
+impl Lower<'_> {
+    /// `bra`.
+    pub fn bra(&mut self, i: &Instruction) -> Lowered {
+        let Operand::Label(label) = self.operand(i, 0)? else { return Err(self.unsupported_form(i)) };
+        let target = self.label(*label);
+        match self.guard.take() {
+            None => {
+                self.b.jump(target);
+                self.terminated = true;
+            }
+            Some(guard) => {
+                let next = self.b.new_block();
+                self.b.branch(guard, target, next);
+                self.open(next);
+            }
+        }
+        Ok(())
+    }
+
+    /// `brx.idx`: the index picks a text offset from a table in constant bank 2.
+    pub fn brx(&mut self, i: &Instruction) -> Lowered {
+        let Operand::Table(table) = self.operand(i, 1)? else { return Err(self.unsupported_form(i)) };
+        let Some(Table::Labels(labels)) = self.body.tables.get(table.0 as usize) else {
+            return Err(self.unsupported_form(i));
+        };
+        let behind = self.begin_region();
+        let index = self.word(self.operand(i, 0)?, Type::U32)?;
+        let index = self.in_register(index);
+        let targets: Vec<BlockId> = labels.iter().map(|&label| self.label(label)).collect();
+        let tables = &mut self.b.function_mut().tables;
+        let number = tables.len() as u32;
+        tables.push(oriole_ori::Table::Targets(targets.clone()));
+        let scaled = self.b.r();
+        self.b.shl(scaled, index, 2u32);
+        let target = self.b.pair();
+        let place = SourceKind::ConstIndexed { bank: 2, base: ConstBase::Table(number), index: scaled, offset: 0 };
+        self.load_constant([target[0]], &[], place);
+        self.b.sar(target[1], target[0], 31u32);
+        // The offset operand of BRX is relative to its own place; the encoder fills it so that the register holds
+        // a text offset.
+        self.b.op(Op::BRX).from(Source::from(target)).emit();
+        let mut successors: Vec<BlockId> = Vec::new();
+        for block in targets {
+            if !successors.contains(&block) {
+                successors.push(block);
+            }
+        }
+        let here = self.b.block();
+        self.b.function_mut().block_mut(here).successors = successors;
+        self.terminated = true;
+        self.end_region(behind);
+        Ok(())
+    }
+
+    /// `exit`, and `ret` of a kernel.
+    pub fn exit(&mut self) -> Lowered {
+        match self.guard.take() {
+            None => {
+                self.b.exit();
+                self.terminated = true;
+            }
+            Some(guard) => {
+                let next = self.b.new_block();
+                self.b.op(Op::EXIT).guarded(guard).emit();
+                self.b.fall_through(next);
+                self.open(next);
+            }
+        }
+        Ok(())
+    }
+
+    /// `ret`.
+    pub fn ret(&mut self) -> Lowered {
+        if self.body.is_entry {
+            return self.exit();
+        }
+        let behind = self.begin_region();
+        self.leave_function()?;
+        self.end_region(behind);
+        Ok(())
+    }
+
+    /// Leaves the function, unguarded.
+    pub fn leave_function(&mut self) -> Lowered {
+        if self.body.is_entry {
+            self.b.exit();
+        } else {
+            let words = self.return_words()?;
+            self.b.op(Pseudo::Return).from_all(words).emit();
+            let here = self.b.block();
+            self.b.function_mut().block_mut(here).successors.clear();
+        }
+        self.terminated = true;
+        Ok(())
+    }
+
+    /// `trap`: the kernel ends with an error. `brkpt` is the same to the machine, but execution may go on.
+    pub fn trap(&mut self, ends: bool) -> Lowered {
+        self.b.op(Op::BPT).m(Mod::TRAP).from(Source::literal(1)).emit();
+        if ends && self.guard.is_none() {
+            self.b.exit();
+            self.terminated = true;
+        }
+        Ok(())
+    }
+}
+
+/// Puts the blocks into the order given, renaming them.
+pub(crate) fn reorder(function: &mut Function, order: &[BlockId]) {
+    let mut position = vec![None; function.blocks.len()];
+    for (new, old) in order.iter().enumerate() {
+        position[old.0 as usize] = Some(BlockId(new as u32));
+    }
+    // Blocks that were named by a branch but never placed stay behind the others; a resolved body has none.
+    let mut order = order.to_vec();
+    for old in 0..function.blocks.len() {
+        if position[old].is_none() {
+            position[old] = Some(BlockId(order.len() as u32));
+            order.push(BlockId(old as u32));
+        }
+    }
+    let rename = |id: BlockId| position[id.0 as usize].unwrap_or(id);
+    let mut blocks: Vec<Block> =
+        order.iter().map(|old| std::mem::take(&mut function.blocks[old.0 as usize])).collect();
+    for block in &mut blocks {
+        for successor in &mut block.successors {
+            *successor = rename(*successor);
+        }
+        for source in block.instructions.iter_mut().flat_map(|i| &mut i.sources) {
+            if let SourceKind::Block(target) = &mut source.kind {
+                *target = rename(*target);
+            }
+        }
+    }
+    for table in &mut function.tables {
+        if let oriole_ori::Table::Targets(targets) = table {
+            for target in targets {
+                *target = rename(*target);
+            }
+        }
+    }
+    function.blocks = blocks;
+}
+
+/// Drops blocks that no path from the entry reaches, keeping the order of the others.
+pub(crate) fn tidy(function: &mut Function) {
+    let mut reached = vec![false; function.blocks.len()];
+    let mut work = vec![BlockId(0)];
+    while let Some(block) = work.pop() {
+        if !std::mem::replace(&mut reached[block.0 as usize], true) {
+            work.extend(function.block(block).successors.iter().copied());
+        }
+    }
+    let order: Vec<BlockId> = function.block_ids().filter(|b| reached[b.0 as usize]).collect();
+    if order.len() == function.blocks.len() {
+        return;
+    }
+    let kept = order.len();
+    reorder(function, &order);
+    function.blocks.truncate(kept);
+    // Tables of branches that were dropped are kept, so that numbers stay; their targets lead nowhere.
+    for table in &mut function.tables {
+        if let oriole_ori::Table::Targets(targets) = table {
+            for target in targets {
+                if target.0 as usize >= kept {
+                    *target = BlockId(0);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Addresses: of variables and functions, between the generic address space and the others, and which space an
+//! address lies in. Accesses are in `memory`.
+
+use crate::LowerError;
+use crate::context::{Lower, Lowered};
+use crate::operand::imm;
+use crate::special::bank_0;
+use oriole_hir::{FunctionId, Instruction, Operand, VariableHome, VariableId};
+use oriole_ori::{
+    AddressPart, ConstBase, File, LocalVariable, Pseudo, Source, SourceKind, SymbolId, SymbolKind, Value,
+};
+use oriole_ptx::Space;
+use oriole_sass::{Mod, Op, Symbol};
+
+impl Lower<'_> {
+    /// One word of an address that the layout fills in.
+    pub fn address_word(symbol: SymbolId, part: AddressPart, offset: i32) -> Source {
+        Source::plain(SourceKind::Address32 { symbol, part, offset })
+    }
+
+    /// The frame slot of a `.local` variable.
+    pub fn frame_symbol(&mut self, variable: VariableId) -> SymbolId {
+        if let Some(&symbol) = self.frame.get(&variable.0) {
+            return symbol;
+        }
+        let declared = &self.body.variables[variable.0 as usize];
+        let locals = &mut self.b.function_mut().locals;
+        let index = locals.len() as u32;
+        locals.push(LocalVariable { size: declared.size, align: declared.align });
+        let symbol = self.symbol(SymbolKind::Local(index), &declared.name);
+        self.frame.insert(variable.0, symbol);
+        symbol
+    }
+
+    /// The symbol of a module-level variable, or of a shared one of the body.
+    pub fn variable_symbol(&mut self, variable: VariableId) -> Result<SymbolId, LowerError> {
+        let declared = &self.body.variables[variable.0 as usize];
+        let kind = match declared.space {
+            Space::Global => SymbolKind::Global,
+            Space::Constant => SymbolKind::Constant,
+            Space::Shared | Space::SharedCluster => SymbolKind::Shared,
+            Space::Local => return Ok(self.frame_symbol(variable)),
+            _ => return Err(self.unsupported(format!("the address of `{}`", declared.name))),
+        };
+        Ok(self.symbol(kind, &declared.name))
+    }
+
+    /// The address of a variable in its own space, as a pair.
+    pub fn variable_address(&mut self, variable: VariableId, offset: i64) -> Result<[Value; 2], LowerError> {
+        let declared = &self.body.variables[variable.0 as usize];
+        let Ok(small) = i32::try_from(offset) else {
+            return Err(self.unsupported(format!("an offset of {offset} bytes from `{}`", declared.name)));
+        };
+        let d = self.b.pair();
+        match (declared.space, declared.home) {
+            (Space::Global, _) => {
+                let symbol = self.variable_symbol(variable)?;
+                let slot = SourceKind::Const { bank: 4, base: ConstBase::AddressSlot(symbol), offset: 0 };
+                self.b.ldc(d, slot);
+                if small != 0 {
+                    let sum = self.b.pair();
+                    let low = imm(small as u32);
+                    let high = imm(if small < 0 { !0 } else { 0 });
+                    let offset = self.tuple([low, high]);
+                    self.pseudo(Pseudo::Add64, &[], sum, [d.into(), offset]);
+                    return Ok(sum);
+                }
+                return Ok(d);
+            }
+            (Space::Shared | Space::SharedCluster, _) => {
+                let symbol = self.variable_symbol(variable)?;
+                let base = self.cluster_base();
+                let place = self.b.r();
+                self.b.mov(place, Self::address_word(symbol, AddressPart::Low, small));
+                self.b.iadd3(d[0], base, place, Source::rz());
+            }
+            (Space::Constant, _) => {
+                let symbol = self.variable_symbol(variable)?;
+                self.b.mov(d[0], Self::address_word(symbol, AddressPart::Low, small));
+            }
+            (Space::Local, _) => {
+                let symbol = self.frame_symbol(variable);
+                self.frame_address(d[0], symbol, small);
+            }
+            (Space::KernelParameter, VariableHome::Parameter(index)) => {
+                let place = i64::from(self.body.parameters[index as usize].offset) + offset;
+                self.b.mov(d[0], imm(place as u32));
+            }
+            (Space::FunctionParameter, VariableHome::Parameter(_)) if self.frame.contains_key(&variable.0) => {
+                let symbol = self.frame[&variable.0];
+                self.frame_address(d[0], symbol, small);
+            }
+            _ => return Err(self.unsupported(format!("the address of `{}`", declared.name))),
+        }
+        self.b.mov(d[1], Source::rz());
+        Ok(d)
+    }
+
+    /// The local address of a frame slot.
+    pub fn frame_address(&mut self, d: Value, symbol: SymbolId, offset: i32) {
+        let place = Self::address_word(symbol, AddressPart::Low, offset);
+        self.b.op(Pseudo::FrameAddress).to(d).from(place).emit();
+    }
+
+    /// The address of a function, as a pair.
+    pub fn function_address(&mut self, function: FunctionId) -> Result<[Value; 2], LowerError> {
+        let named = &self.body.functions[function.0 as usize];
+        if named.external {
+            return Err(self.unsupported(format!("the address of the external function `{}`", named.name)));
+        }
+        let symbol = self.symbol(SymbolKind::Function, &named.name);
+        let d = self.b.pair();
+        self.b.mov(d[0], Self::address_word(symbol, AddressPart::Low, 0));
+        self.b.mov(d[1], Self::address_word(symbol, AddressPart::High, 0));
+        Ok(d)
+    }
+
+    /// A pair of words of constant bank 0.
+    fn window(&mut self, offset: u32) -> Source {
+        let d = self.b.pair();
+        self.b.ldc(d, bank_0(offset));
+        d.into()
+    }
+
+    /// `cvta`: into the generic address space, or out of it.
+    pub fn cvta(&mut self, i: &Instruction) -> Lowered {
+        let ty = self.ty(i, 0)?;
+        let (d, a) = (self.operand(i, 0)?, self.operand(i, 1)?);
+        let space = i.space.or(i.second_space).unwrap_or(Space::Generic);
+        let words = self.words(a, ty)?;
+        if ty.bits() != 64 {
+            return Err(self.unsupported_form(i));
+        }
+        let to = i.modifiers.has("to");
+        let base = match space {
+            Space::Global | Space::Generic => return self.write(d, ty, &words),
+            Space::Shared | Space::SharedCluster => {
+                // The window of shared memory covers one high word, so its low word is the address in the window.
+                let high = if to {
+                    Source::rz()
+                } else {
+                    let high = self.b.r();
+                    self.b.s2r(high, Symbol::SR_SWINHI);
+                    high.into()
+                };
+                return self.write(d, ty, &[words[0].clone(), high]);
+            }
+            Space::Local => self.bank.local_window,
+            Space::Constant => self.bank.constant_window,
+            Space::KernelParameter => self.bank.parameter_window,
+            // Parameters of a function whose address is taken live in its frame.
+            Space::FunctionParameter => self.bank.local_window,
+            Space::Register => return Err(self.unsupported_form(i)),
+        };
+        let base = self.window(base);
+        let a = self.tuple(words);
+        let d = self.result_pair(d, ty)?;
+        self.pseudo(Pseudo::Add64, &[], d, [a, if to { base.negated() } else { base }]);
+        Ok(())
+    }
+
+    /// `isspacep`.
+    pub fn isspacep(&mut self, i: &Instruction) -> Lowered {
+        let Some(d) = self.result_predicate(self.operand(i, 0)?)? else { return Ok(()) };
+        let a = self.operand(i, 1)?;
+        let address = self.pair(a, oriole_ptx::Type::B64)?;
+        match i.space.unwrap_or(Space::Generic) {
+            Space::Shared => self.query_space(d, Mod::S, address),
+            Space::SharedCluster => self.query_space(d, Mod::D, address),
+            Space::Local => self.query_space(d, Mod::L, address),
+            Space::Global => {
+                // The constant window lies among global addresses.
+                let [global, constant] = [self.b.p(), self.b.p()];
+                self.query_space(global, Mod::G, address.clone());
+                self.in_window(constant, address, Space::Constant);
+                self.b.plop3(d, global, Source::value(constant).inverted(), Source::pt(), 0x80);
+            }
+            space @ (Space::Constant | Space::KernelParameter | Space::FunctionParameter) => {
+                self.in_window(d, address, space)
+            }
+            Space::Generic | Space::Register => return Err(self.unsupported_form(i)),
+        }
+        Ok(())
+    }
+
+    /// `d <- the address lies in the space`, asked of the machine.
+    pub fn query_space(&mut self, d: Value, space: Mod, address: Source) {
+        let address = address_of(address, 0);
+        self.b.op(Op::QSPC).m(Mod::E).m(space).to(d).drop_result(File::R).from(address).emit();
+    }
+
+    /// `d <- the address lies in a window of the constant bank`.
+    fn in_window(&mut self, d: Value, address: Source, space: Space) {
+        let (start, end) = if space == Space::Constant {
+            let start = self.window(self.bank.constant_window);
+            let end = self.b.pair();
+            let size = self.tuple([imm(0x10000), Source::rz()]);
+            self.pseudo(Pseudo::Add64, &[], end, [start.clone(), size]);
+            (start, Source::from(end))
+        } else {
+            // The end of the window stands behind its start.
+            (self.window(self.bank.parameter_window), self.window(self.bank.parameter_window + 8))
+        };
+        let [above, below] = [self.b.p(), self.b.p()];
+        self.pseudo(Pseudo::SetPredicate64, &[Mod::GE, Mod::U64], [above], [address.clone(), start]);
+        self.pseudo(Pseudo::SetPredicate64, &[Mod::LT, Mod::U64], [below], [address, end]);
+        self.b.plop3(d, above, below, Source::pt(), 0x80);
+    }
+
+    /// `mapa`: the address of a shared variable in another block of the cluster. The rank is byte 3 of the address.
+    pub fn mapa(&mut self, i: &Instruction) -> Lowered {
+        let ty = self.ty(i, 0)?;
+        let (d, a) = (self.operand(i, 0)?, self.operand(i, 1)?);
+        let words = self.words(a, ty)?;
+        let rank = self.word(self.operand(i, 2)?, oriole_ptx::Type::U32)?;
+        let rank = self.in_register(rank);
+        let low = self.in_register(words[0].clone());
+        let moved = self.b.r();
+        self.b.prmt(moved, rank, 0x0654u32, low);
+        let mut result: Vec<Source> = words.to_vec();
+        result[0] = moved.into();
+        self.write(d, ty, &result)
+    }
+
+    /// `getctarank`.
+    pub fn getctarank(&mut self, i: &Instruction) -> Lowered {
+        let ty = self.ty(i, 0)?;
+        let a = self.word(self.operand(i, 1)?, ty)?;
+        let a = self.in_register(a);
+        let d = self.result_word(self.operand(i, 0)?, oriole_ptx::Type::U32)?;
+        self.b.shr(d, a, 24u32);
+        Ok(())
+    }
+
+    /// The operand's own space: that of the variable it names, or the one given.
+    pub fn variable_space(&self, operand: &Operand, given: Space) -> Space {
+        match operand {
+            Operand::VariableAddress(variable, _) => self.body.variables[variable.0 as usize].space,
+            _ => given,
+        }
+    }
+}
+
+/// A memory operand of these base registers and this offset, without descriptor.
+pub(crate) fn address_of(base: Source, offset: i32) -> Source {
+    let base = match base.kind {
+        SourceKind::Values(values) => values,
+        _ => oriole_ori::Values::new(),
+    };
+    Source::plain(SourceKind::Address {
+        descriptor: None,
+        base,
+        uniform: oriole_ori::Values::new(),
+        symbol: None,
+        offset,
+    })
+}

@@ -1,0 +1,197 @@
+//! Special registers: where the machine keeps what PTX reads as `%tid`, `%clock64` and the like. Reads only.
+
+use crate::LowerError;
+use crate::context::{Lower, Words};
+use oriole_ori::{ConstBase, Source, SourceKind, Value};
+use oriole_ptx::SpecialRegister;
+use oriole_sass::{Mod, Op, Symbol};
+use smallvec::smallvec;
+
+/// How a special register is read.
+enum Home {
+    /// A special register of the machine.
+    Register(Symbol),
+    /// A special register that is read as a pair without scoreboard.
+    Clock(Symbol, bool),
+    /// A word of constant bank 0.
+    Constant(u32),
+    /// Two words of constant bank 0.
+    ConstantPair(u32),
+    /// Bits `shift` to `shift + width` of a special register of the machine.
+    Field(Symbol, u32, u32),
+    /// A number.
+    Number(u32),
+    /// Computed.
+    Computed,
+}
+
+impl Lower<'_> {
+    fn home(&self, register: SpecialRegister) -> Result<Home, LowerError> {
+        use SpecialRegister::*;
+        let bank = self.bank;
+        let known = |place: Option<u32>, extra: u32| {
+            place.map(|p| Home::Constant(p + extra)).ok_or_else(|| {
+                self.unsupported(format!("this special register of {} cannot be read: {register:?}", self.chip))
+            })
+        };
+        const PM: [Symbol; 8] = [
+            Symbol::SR_PM0,
+            Symbol::SR_PM1,
+            Symbol::SR_PM2,
+            Symbol::SR_PM3,
+            Symbol::SR_PM4,
+            Symbol::SR_PM5,
+            Symbol::SR_PM6,
+            Symbol::SR_PM7,
+        ];
+        Ok(match register {
+            TidX => Home::Register(Symbol::SR_TID_X),
+            TidY => Home::Register(Symbol::SR_TID_Y),
+            TidZ => Home::Register(Symbol::SR_TID_Z),
+            CtaidX => Home::Register(Symbol::SR_CTAID_X),
+            CtaidY => Home::Register(Symbol::SR_CTAID_Y),
+            CtaidZ => Home::Register(Symbol::SR_CTAID_Z),
+            Laneid => Home::Register(Symbol::SR_LANEID),
+            Smid => Home::Register(Symbol::SR_VIRTUALSMID),
+            LanemaskEq => Home::Register(Symbol::SR_EQMASK),
+            LanemaskLe => Home::Register(Symbol::SR_LEMASK),
+            LanemaskLt => Home::Register(Symbol::SR_LTMASK),
+            LanemaskGe => Home::Register(Symbol::SR_GEMASK),
+            LanemaskGt => Home::Register(Symbol::SR_GTMASK),
+            ClusterCtarank => Home::Register(Symbol::SR_CgaCtaId),
+            NtidX => Home::Constant(bank.block_threads),
+            NtidY => Home::Constant(bank.block_threads + 4),
+            NtidZ => Home::Constant(bank.block_threads + 8),
+            NctaidX => Home::Constant(bank.grid_blocks),
+            NctaidY => Home::Constant(bank.grid_blocks + 4),
+            NctaidZ => Home::Constant(bank.grid_blocks + 8),
+            Nsmid => Home::Constant(bank.sm_count),
+            Gridid => Home::ConstantPair(bank.grid_id),
+            CurrentGraphExec => Home::ConstantPair(bank.graph_exec),
+            DynamicSmemSize => known(bank.dynamic_shared_size, 0)?,
+            EnvReg(n) => known(bank.environment, 4 * u32::from(n))?,
+            NclusterIdX => known(bank.grid_clusters, 0)?,
+            NclusterIdY => known(bank.grid_clusters, 4)?,
+            NclusterIdZ => known(bank.grid_clusters, 8)?,
+            ClusterNctaidX => known(bank.cluster_blocks, 0)?,
+            ClusterNctaidY => known(bank.cluster_blocks, 4)?,
+            ClusterNctaidZ => known(bank.cluster_blocks, 8)?,
+            ClusterNctarank => known(bank.cluster_size, 0)?,
+            Warpid => Home::Field(Symbol::SR_VIRTID, 8, 7),
+            Nwarpid => Home::Field(Symbol::SR_VIRTCFG, 8, 8),
+            Clock => Home::Clock(Symbol::SR_CLOCKLO, false),
+            ClockHi => Home::Clock(Symbol::SR_CLOCKHI, false),
+            Clock64 => Home::Clock(Symbol::SR_CLOCKLO, true),
+            GlobaltimerLo => Home::Clock(Symbol::SR_GLOBALTIMERLO, false),
+            GlobaltimerHi => Home::Clock(Symbol::SR_GLOBALTIMERHI, false),
+            Globaltimer => Home::Clock(Symbol::SR_GLOBALTIMERLO, true),
+            Pm(n) => Home::Clock(PM[usize::from(n) % PM.len()], false),
+            ReservedSmemOffset(1) => known(bank.reserved_shared_end, 0)?,
+            ReservedSmemOffset(4) => known(bank.reserved_shared_end, 4)?,
+            ReservedSmemOffset(2) => Home::Number(0x400),
+            ReservedSmemOffset(_) => Home::Number(0),
+            TotalSmemSize | AggrSmemSize | IsExplicitCluster | ClusterIdX | ClusterIdY | ClusterIdZ
+            | ClusterCtaidX | ClusterCtaidY | ClusterCtaidZ => Home::Computed,
+        })
+    }
+
+    /// Reads a special register into new values: one, or two for a 64-bit one.
+    pub fn special_register(&mut self, register: SpecialRegister) -> Result<Words, LowerError> {
+        Ok(match self.home(register)? {
+            Home::Register(symbol) => {
+                let d = self.b.r();
+                self.b.s2r(d, symbol);
+                smallvec![d]
+            }
+            Home::Clock(symbol, wide) => {
+                let d: Words = (0..if wide { 2 } else { 1 }).map(|_| self.b.r()).collect();
+                let source = Source::plain(SourceKind::Symbol(symbol));
+                self.b.op(Op::CS2R).m_if(!wide, Mod::_32).to_tuple(d.clone()).from(source).emit();
+                d
+            }
+            Home::Constant(offset) => smallvec![self.bank_word(offset)],
+            Home::ConstantPair(offset) => {
+                let d = self.b.pair();
+                self.b.ldc(d, bank_0(offset));
+                Words::from_slice(&d)
+            }
+            Home::Field(symbol, shift, width) => {
+                let d = [self.b.r(), self.b.r(), self.b.r()];
+                self.b.s2r(d[0], symbol);
+                self.b.shr(d[1], d[0], shift);
+                self.op(Op::SGXT, &[Mod::U32], d[2], [d[1].into(), Source::imm(width)]);
+                smallvec![d[2]]
+            }
+            Home::Number(number) => {
+                let d = self.b.r();
+                self.b.mov(d, crate::operand::imm(number));
+                smallvec![d]
+            }
+            Home::Computed => smallvec![self.computed(register)?],
+        })
+    }
+
+    /// A word of constant bank 0 in a new value.
+    pub fn bank_word(&mut self, offset: u32) -> Value {
+        let d = self.b.r();
+        self.b.ldc([d], bank_0(offset));
+        d
+    }
+
+    fn computed(&mut self, register: SpecialRegister) -> Result<Value, LowerError> {
+        use SpecialRegister::*;
+        let d = self.b.r();
+        match register {
+            TotalSmemSize => {
+                let size = self.b.r();
+                self.b.s2r(size, Symbol::SR_SMEMSZ);
+                let adjust = self.bank_word(self.bank.total_shared_adjust);
+                self.b.iadd3(d, size, Source::value(adjust).negated(), Source::rz());
+            }
+            AggrSmemSize => {
+                let place = self.bank.aggregate_shared.ok_or_else(|| self.unsupported("`%aggr_smem_size`"))?;
+                let size = self.b.r();
+                self.b.s2r(size, Symbol::SR_SMEMSZ);
+                let other = self.bank_word(place);
+                self.op(Op::VIMNMX, &[Mod::U32], d, [size.into(), other.into(), Source::pt()]);
+            }
+            IsExplicitCluster => {
+                let word = self.bank_word(self.bank.explicit_cluster);
+                let p = self.b.p();
+                self.b.isetp(p, Mod::EQ, true, word, 1u32);
+                self.b.sel(d, Source::rz(), 1u32, Source::value(p).inverted());
+            }
+            ClusterIdX | ClusterCtaidX => self.cluster_number(d, register == ClusterIdX, 0, Symbol::SR_CTAID_X)?,
+            ClusterIdY | ClusterCtaidY => self.cluster_number(d, register == ClusterIdY, 1, Symbol::SR_CTAID_Y)?,
+            _ => self.cluster_number(d, register == ClusterIdZ, 2, Symbol::SR_CTAID_Z)?,
+        }
+        Ok(d)
+    }
+
+    /// The number of the cluster in one dimension, or of the block in its cluster: the driver gives the reciprocal
+    /// of the cluster's extent, rounded so that the product in single precision, truncated, is the quotient.
+    fn cluster_number(&mut self, d: Value, cluster: bool, dimension: u32, block: Symbol) -> Result<(), LowerError> {
+        let (Some(factors), Some(extents)) = (self.bank.cluster_reciprocals, self.bank.cluster_blocks) else {
+            return Err(self.unsupported(format!("clusters on {}", self.chip)));
+        };
+        let [number, float, product] = [self.b.r(), self.b.r(), self.b.r()];
+        self.b.s2r(number, block);
+        self.op(Op::I2FP, &[Mod::F32, Mod::U32], float, [number.into()]);
+        let factor = self.bank_word(factors + 4 * dimension);
+        self.op(Op::FMUL, &[], product, [float.into(), factor.into()]);
+        let quotient = if cluster { d } else { self.b.r() };
+        self.op(Op::F2I, &[Mod::U32, Mod::TRUNC, Mod::NTZ], quotient, [product.into()]);
+        if !cluster {
+            let extent = self.bank_word(extents + 4 * dimension);
+            let negative = self.b.r();
+            self.b.iadd3(negative, Source::value(quotient).negated(), Source::rz(), Source::rz());
+            self.b.imad(d, extent, negative, number);
+        }
+        Ok(())
+    }
+}
+
+/// A word of constant bank 0.
+pub(crate) fn bank_0(offset: u32) -> SourceKind {
+    SourceKind::Const { bank: 0, base: ConstBase::Bank, offset: offset as i32 }
+}
