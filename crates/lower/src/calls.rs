@@ -134,7 +134,6 @@ impl Lower<'_> {
             call = call.destination(destination);
         }
         call.from_all(sources).memory(memory).call(shape).emit();
-        self.after_call();
         // Results in registers wider than their type are extended before control goes on.
         for pending in std::mem::take(&mut self.pending) {
             self.write_widened(pending);

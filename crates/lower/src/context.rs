@@ -49,10 +49,8 @@ pub(crate) struct Lower<'a> {
     pub ordinal: u32,
     /// True if the last instruction of the block at hand leaves it for good.
     pub terminated: bool,
-    /// True if the function calls others, which overwrite uniform registers.
+    /// True if the function calls others.
     pub calls: bool,
-    /// Blocks in the order of the text.
-    pub order: Vec<BlockId>,
     /// Words of `.param` variables, by variable.
     pub parameters: BTreeMap<u32, Words>,
     /// Frame symbols of `.local` variables and of parameters whose address is taken, by variable.
@@ -61,7 +59,7 @@ pub(crate) struct Lower<'a> {
     named: Vec<bool>,
     labels: Vec<Option<BlockId>>,
     symbols: BTreeMap<(u8, String), SymbolId>,
-    descriptor: Option<(Option<BlockId>, [Value; 2])>,
+    descriptor: Option<[Value; 2]>,
     cluster_base: Option<Value>,
     prelude: usize,
     mark: (BlockId, usize),
@@ -97,7 +95,6 @@ impl<'a> Lower<'a> {
             ordinal: 0,
             terminated: false,
             calls,
-            order: vec![entry],
             parameters: BTreeMap::new(),
             frame: BTreeMap::new(),
             registers: vec![None; body.registers.len()],
@@ -132,8 +129,6 @@ impl<'a> Lower<'a> {
             self.b.set_origin(Origin(self.ordinal.saturating_sub(1)));
             self.leave_function()?;
         }
-        let order = std::mem::take(&mut self.order);
-        crate::control::reorder(self.b.function_mut(), &order);
         Ok(())
     }
 
@@ -302,7 +297,6 @@ impl<'a> Lower<'a> {
 
     /// Goes on in this block, which follows in the text.
     pub fn open(&mut self, block: BlockId) {
-        self.order.push(block);
         self.b.set_block(block);
         self.terminated = false;
         self.mark = (block, self.length());
@@ -396,13 +390,16 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// The descriptor of global memory, a pair of uniform registers.
-    pub fn descriptor(&mut self) -> [Value; 2] {
-        let here = self.calls.then(|| self.b.block());
-        if let Some((block, pair)) = self.descriptor
-            && block == here
-        {
-            return pair;
+    /// The descriptor of global memory, a pair of uniform registers, or `None` where accesses do without.
+    ///
+    /// Uniform registers belong to the whole warp: where only some lanes call a function, it would overwrite what
+    /// the others hold. So neither callers nor callees keep anything there.
+    pub fn descriptor(&mut self) -> Option<[Value; 2]> {
+        if self.calls || !self.body.is_entry {
+            return None;
+        }
+        if self.descriptor.is_some() {
+            return self.descriptor;
         }
         let pair = [self.b.temporary(File::UR), self.b.temporary(File::UR)];
         let mut load = Instruction::new(Op::ULDC, self.b.origin());
@@ -413,18 +410,9 @@ impl<'a> Lower<'a> {
             base: ConstBase::Bank,
             offset: self.bank.global_descriptor as i32,
         }));
-        if self.calls {
-            self.b.push(load);
-        } else {
-            self.insert_in_prelude(load);
-        }
-        self.descriptor = Some((here, pair));
-        pair
-    }
-
-    /// Forgets what a call overwrites.
-    pub fn after_call(&mut self) {
-        self.descriptor = None;
+        self.insert_in_prelude(load);
+        self.descriptor = Some(pair);
+        self.descriptor
     }
 
     /// The rank of the block in its cluster, shifted to where addresses of shared memory hold it.

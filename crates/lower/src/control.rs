@@ -1,8 +1,8 @@
-//! Control flow: branches, indexed branches, leaving the function, traps; and the order of blocks at the end.
+//! Control flow: branches, indexed branches, leaving the function, traps.
 
 use crate::context::{Lower, Lowered};
 use oriole_hir::{Instruction, Operand, Table};
-use oriole_ori::{Block, BlockId, ConstBase, Function, Pseudo, Source, SourceKind};
+use oriole_ori::{BlockId, ConstBase, Pseudo, Source, SourceKind};
 use oriole_ptx::Type;
 use oriole_sass::{Mod, Op};
 
@@ -44,9 +44,8 @@ impl Lower<'_> {
         let place = SourceKind::ConstIndexed { bank: 2, base: ConstBase::Table(number), index: scaled, offset: 0 };
         self.load_constant([target[0]], &[], place);
         self.b.sar(target[1], target[0], 31u32);
-        // The offset operand of BRX is relative to its own place; the encoder fills it so that the register holds
-        // a text offset.
-        self.b.op(Op::BRX).from(Source::from(target)).emit();
+        // The table holds offsets from the start of the kernel's code.
+        self.b.op(Op::BRX).from(target).from(SourceKind::KernelStart).emit();
         let mut successors: Vec<BlockId> = Vec::new();
         for block in targets {
             if !successors.contains(&block) {
@@ -110,70 +109,5 @@ impl Lower<'_> {
             self.terminated = true;
         }
         Ok(())
-    }
-}
-
-/// Puts the blocks into the order given, renaming them.
-pub(crate) fn reorder(function: &mut Function, order: &[BlockId]) {
-    let mut position = vec![None; function.blocks.len()];
-    for (new, old) in order.iter().enumerate() {
-        position[old.0 as usize] = Some(BlockId(new as u32));
-    }
-    // Blocks that were named by a branch but never placed stay behind the others; a resolved body has none.
-    let mut order = order.to_vec();
-    for old in 0..function.blocks.len() {
-        if position[old].is_none() {
-            position[old] = Some(BlockId(order.len() as u32));
-            order.push(BlockId(old as u32));
-        }
-    }
-    let rename = |id: BlockId| position[id.0 as usize].unwrap_or(id);
-    let mut blocks: Vec<Block> =
-        order.iter().map(|old| std::mem::take(&mut function.blocks[old.0 as usize])).collect();
-    for block in &mut blocks {
-        for successor in &mut block.successors {
-            *successor = rename(*successor);
-        }
-        for source in block.instructions.iter_mut().flat_map(|i| &mut i.sources) {
-            if let SourceKind::Block(target) = &mut source.kind {
-                *target = rename(*target);
-            }
-        }
-    }
-    for table in &mut function.tables {
-        if let oriole_ori::Table::Targets(targets) = table {
-            for target in targets {
-                *target = rename(*target);
-            }
-        }
-    }
-    function.blocks = blocks;
-}
-
-/// Drops blocks that no path from the entry reaches, keeping the order of the others.
-pub(crate) fn tidy(function: &mut Function) {
-    let mut reached = vec![false; function.blocks.len()];
-    let mut work = vec![BlockId(0)];
-    while let Some(block) = work.pop() {
-        if !std::mem::replace(&mut reached[block.0 as usize], true) {
-            work.extend(function.block(block).successors.iter().copied());
-        }
-    }
-    let order: Vec<BlockId> = function.block_ids().filter(|b| reached[b.0 as usize]).collect();
-    if order.len() == function.blocks.len() {
-        return;
-    }
-    let kept = order.len();
-    reorder(function, &order);
-    function.blocks.truncate(kept);
-    // Tables of branches that were dropped are kept, so that numbers stay; their targets lead nowhere.
-    for table in &mut function.tables {
-        if let oriole_ori::Table::Targets(targets) = table {
-            for target in targets {
-                if target.0 as usize >= kept {
-                    *target = BlockId(0);
-                }
-            }
-        }
     }
 }

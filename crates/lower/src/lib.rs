@@ -62,8 +62,8 @@ pub struct Environment {
 
 /// Lowers one function.
 ///
-/// Blocks come out in the order of the text, unreachable ones left out, block 0 being the entry. The function is
-/// not in SSA: a value may be written several times.
+/// The function comes out in canonical form: blocks in RPO, unreachable ones left out. It is not in SSA: a value may
+/// be written several times.
 ///
 /// # Errors
 ///
@@ -71,6 +71,6 @@ pub struct Environment {
 pub fn lower(body: &Body, environment: &Environment) -> Result<Function, LowerError> {
     let mut function = Function::default();
     context::Lower::new(body, environment, &mut function)?.run()?;
-    control::tidy(&mut function);
+    oriole_ori::canonical::canonicalize(&mut function);
     Ok(function)
 }

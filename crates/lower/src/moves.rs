@@ -32,7 +32,11 @@ impl Lower<'_> {
             return Ok(());
         }
         let a = self.predicate(a)?;
-        self.b.mov(d, a);
+        match a.as_plain_value() {
+            Some(value) => self.b.mov(d, value),
+            // The table of its first input.
+            None => self.b.plop3(d, a, Source::pt(), Source::pt(), 0xf0),
+        }
         Ok(())
     }
 

@@ -1,0 +1,465 @@
+//! Atomic operations and reductions on global, shared and generic memory.
+//!
+//! What the machine lacks becomes a loop round a compare-and-swap. A generic address is asked whether it lies in
+//! shared memory where shared and global memory need different code.
+
+use crate::LowerError;
+use crate::context::{Lower, Lowered, Words};
+use crate::half::half_of;
+use crate::memory::{Place, scope_mod};
+use crate::operand::imm;
+use oriole_hir::{Instruction, Operand};
+use oriole_ori::{File, Guard, Pseudo, Source, Value, Values};
+use oriole_ptx::{Opcode, Space, Type};
+use oriole_sass::{Mod, Op};
+
+/// Operations as PTX and the machine name them.
+const OPERATIONS: [(&str, Mod); 10] = [
+    ("add", Mod::ADD),
+    ("min", Mod::MIN),
+    ("max", Mod::MAX),
+    ("inc", Mod::INC),
+    ("dec", Mod::DEC),
+    ("and", Mod::AND),
+    ("or", Mod::OR),
+    ("xor", Mod::XOR),
+    ("exch", Mod::EXCH),
+    ("cas", Mod::CAS),
+];
+
+/// One atomic operation, its operands read.
+struct Atomic {
+    operation: Mod,
+    ty: Type,
+    vector: u32,
+    scope: Mod,
+    /// First operand, in words.
+    b: Words,
+    /// What a compare-and-swap stores, in words.
+    c: Words,
+    /// Nobody wants the old value.
+    reduction: bool,
+}
+
+impl Atomic {
+    /// Bytes that are touched.
+    fn bytes(&self) -> u32 {
+        self.ty.bytes() * self.vector
+    }
+
+    /// True for the narrow types that are done on the word around them.
+    fn narrow(&self) -> bool {
+        self.bytes() < 4
+    }
+
+    /// The type modifiers of an operation on global or generic memory.
+    fn type_mods(&self) -> Vec<Mod> {
+        let signed = self.ty.is_signed() && matches!(self.operation, Mod::MIN | Mod::MAX);
+        match (self.ty, self.vector) {
+            (Type::F32, 1) => vec![Mod::F32, Mod::FTZ, Mod::RN],
+            (Type::F32, 2) => vec![Mod::F32x2, Mod::FTZ, Mod::RN],
+            (Type::F32, _) => vec![Mod::F32x4, Mod::FTZ, Mod::RN],
+            (Type::F64, _) => vec![Mod::F64, Mod::RN],
+            (Type::F16x2, 1) => vec![Mod::F16x2, Mod::RN],
+            (Type::F16x2, 2) => vec![Mod::F16x4, Mod::RN],
+            (Type::F16x2, _) => vec![Mod::F16x8, Mod::RN],
+            (Type::BF16x2, 1) => vec![Mod::BF16x2, Mod::RN],
+            (Type::BF16x2, 2) => vec![Mod::BF16x4, Mod::RN],
+            (Type::BF16x2, _) => vec![Mod::BF16x8, Mod::RN],
+            _ => match (self.bytes(), signed) {
+                (8, true) => vec![Mod::S64],
+                (8, false) => vec![Mod::_64],
+                (16, _) => vec![Mod::_128],
+                (_, true) => vec![Mod::S32],
+                _ => vec![],
+            },
+        }
+    }
+
+    /// True if shared memory has the operation.
+    fn in_shared(&self) -> bool {
+        let integer = !self.ty.is_float();
+        match self.bytes() {
+            4 => integer,
+            8 => matches!(self.operation, Mod::EXCH | Mod::CAS),
+            _ => false,
+        }
+    }
+}
+
+impl Lower<'_> {
+    /// `atom` and `red`.
+    pub fn atomic(&mut self, i: &Instruction) -> Lowered {
+        let ty = self.ty(i, 0)?;
+        let Some(&(_, operation)) = OPERATIONS.iter().find(|row| i.modifiers.has(row.0)) else {
+            return Err(self.unsupported_form(i));
+        };
+        let reduction = i.opcode == Opcode::Red;
+        let first = usize::from(!reduction);
+        let (release, acquire) = (
+            i.modifiers.has("release") || i.modifiers.has("acq_rel"),
+            i.modifiers.has("acquire") || i.modifiers.has("acq_rel"),
+        );
+        let (scope, fence) = scope_mod(i).unwrap_or((Mod::GPU, Mod::GPU));
+        let place = self.place(self.operand(i, first)?, i.space.unwrap_or(Space::Generic))?;
+        let vector = u32::from(i.vector.max(1));
+        let b = self.atomic_words(self.operand(i, first + 1)?, ty)?;
+        let c = if operation == Mod::CAS { self.atomic_words(self.operand(i, first + 2)?, ty)? } else { Words::new() };
+        let atomic = Atomic { operation, ty, vector, scope, b, c, reduction };
+        let simple = match place.space {
+            Space::Global => !atomic.narrow(),
+            Space::Shared => atomic.in_shared(),
+            Space::Generic => !atomic.narrow() && atomic.in_shared() && atomic.bytes() == 4,
+            _ => false,
+        };
+        if simple {
+            if release {
+                self.fence(fence, false, false);
+            }
+            let old = self.single(&atomic, &place, |lower| match lower.atomic_destination(i, ty, vector)? {
+                Some(words) => Ok(words),
+                None => Ok((0..atomic.bytes() / 4).map(|_| lower.b.r()).collect()),
+            })?;
+            if acquire && fence != Mod::CTA && place.space != Space::Shared {
+                self.invalidate();
+            }
+            return self.write_atomic(i, ty, vector, old);
+        }
+        let behind = self.begin_region();
+        if release {
+            self.fence(fence, false, false);
+        }
+        let old = match place.space {
+            Space::Global | Space::Shared => self.looped(&atomic, &place)?,
+            Space::Generic => self.by_space(&atomic, place)?,
+            other => return Err(self.unsupported(format!("an atomic operation on `.{}` memory", other.name()))),
+        };
+        if acquire && fence != Mod::CTA {
+            self.invalidate();
+        }
+        self.write_atomic(i, ty, vector, Some(old))?;
+        self.end_region(behind);
+        Ok(())
+    }
+
+    /// The words of an operand, vector elements one after the other.
+    fn atomic_words(&mut self, operand: &Operand, ty: Type) -> Result<Words, LowerError> {
+        let mut words = Words::new();
+        for element in self.elements(operand) {
+            for word in self.words(&element, ty)? {
+                words.push(self.value_of(word));
+            }
+        }
+        Ok(words)
+    }
+
+    /// The destination registers, if the old value can be written straight there.
+    fn atomic_destination(&mut self, i: &Instruction, ty: Type, vector: u32) -> Result<Option<Words>, LowerError> {
+        let d = self.operand(i, 0)?;
+        if vector != 1 || matches!(d, Operand::Sink) {
+            return Ok(None);
+        }
+        Ok(Some(self.result(d, ty)?))
+    }
+
+    /// Writes the old value, unless it is there already or nobody wants it.
+    fn write_atomic(&mut self, i: &Instruction, ty: Type, vector: u32, old: Option<Words>) -> Lowered {
+        let Some(old) = old.filter(|_| i.opcode != Opcode::Red) else { return Ok(()) };
+        let d = self.operand(i, 0)?;
+        if matches!(d, Operand::Sink) {
+            return Ok(());
+        }
+        let each = (old.len() / vector as usize).max(1);
+        let parts = old.chunks(each).map(|part| part.iter().map(|&v| Source::value(v)).collect()).collect();
+        let elements = self.elements(d);
+        if let ([Operand::Register(id)], 1) = (&elements[..], vector)
+            && self.register(*id) == old
+        {
+            return Ok(());
+        }
+        self.write_all(&elements, ty, parts)
+    }
+
+    /// The operation as one instruction. Gives the old value, or `None` for a reduction.
+    fn single(
+        &mut self,
+        a: &Atomic,
+        place: &Place,
+        destination: impl FnOnce(&mut Self) -> Result<Words, LowerError>,
+    ) -> Result<Option<Words>, LowerError> {
+        let width = (a.bytes() / 4) as u8;
+        let shared = place.space == Space::Shared;
+        let memory = Self::memory_info(place.space, true, true, true);
+        let compare = a.operation == Mod::CAS;
+        let address = self.memory_operand(place, !compare);
+        let old = if a.reduction { None } else { Some(destination(self)?) };
+        let mut mods = vec![a.operation];
+        if shared {
+            match (a.bytes(), a.ty.is_signed() && matches!(a.operation, Mod::MIN | Mod::MAX)) {
+                (8, _) => mods.push(Mod::_64),
+                (_, true) => mods.push(Mod::S32),
+                _ => {}
+            }
+        } else {
+            mods.push(Mod::E);
+            mods.extend(a.type_mods());
+            mods.extend([Mod::STRONG, a.scope]);
+        }
+        let op = match place.space {
+            Space::Shared => Op::ATOMS,
+            Space::Global if a.reduction && !compare && a.operation != Mod::EXCH => Op::REDG,
+            Space::Global => Op::ATOMG,
+            _ => Op::ATOM,
+        };
+        let mut draft = self.b.op(op).mods(&mods);
+        if matches!(op, Op::ATOMG | Op::ATOM) {
+            draft = draft.drop_result(File::P);
+        }
+        if op != Op::REDG {
+            draft = match &old {
+                Some(words) => draft.to_tuple(words.clone()),
+                None => draft.destination(oriole_ori::Destination::dropped(File::R, width)),
+            };
+        }
+        draft = draft.from(address).from(Source::values(a.b.clone()));
+        if compare {
+            draft = draft.from(Source::values(a.c.clone()));
+        }
+        draft.memory(memory).emit();
+        Ok(old)
+    }
+
+    /// A generic address: shared memory one way, global memory the other.
+    fn by_space(&mut self, a: &Atomic, place: Place) -> Result<Words, LowerError> {
+        let mut base = place.base.clone();
+        if place.offset != 0 {
+            let offset = i64::from(place.offset);
+            let add = self.tuple([imm(offset as u32), imm((offset >> 32) as u32)]);
+            let sum = self.b.pair();
+            self.pseudo(Pseudo::Add64, &[], sum, [Source::values(base), add]);
+            base = Values::from_slice(&sum);
+        }
+        let shared = self.b.p();
+        self.query_space(shared, Mod::S, Source::values(base.clone()));
+        let result: Words = (0..a.bytes().div_ceil(4)).map(|_| self.b.r()).collect();
+        let [in_shared, in_global, join] = [self.b.new_block(), self.b.new_block(), self.b.new_block()];
+        self.b.branch(Guard { value: shared, negated: false }, in_shared, in_global);
+        for (block, place) in [
+            (
+                in_global,
+                Place { space: Space::Global, base: base.clone(), symbol: None, offset: 0 },
+            ),
+            (
+                in_shared,
+                Place { space: Space::Shared, base: Values::from_slice(&base[..1]), symbol: None, offset: 0 },
+            ),
+        ] {
+            self.open(block);
+            let old = self.looped(a, &place)?;
+            for (&d, &word) in result.iter().zip(&old) {
+                self.b.mov(d, word);
+            }
+            if block == in_global {
+                self.b.jump(join);
+                self.terminated = true;
+            }
+        }
+        self.run_into(join);
+        Ok(result)
+    }
+
+    /// The operation on memory of a known space, as one instruction or as a loop.
+    fn looped(&mut self, a: &Atomic, place: &Place) -> Result<Words, LowerError> {
+        let native = match place.space {
+            Space::Global => !a.narrow(),
+            _ => a.in_shared(),
+        };
+        if native {
+            let width = a.bytes() / 4;
+            let old = self.single(a, place, |lower| Ok((0..width).map(|_| lower.b.r()).collect()))?;
+            return Ok(match old {
+                Some(words) => words,
+                None => {
+                    // The caller copies what it gets; give it something defined.
+                    (0..width)
+                        .map(|_| {
+                            let d = self.b.r();
+                            self.b.mov(d, Source::rz());
+                            d
+                        })
+                        .collect()
+                }
+            });
+        }
+        if a.narrow() { self.narrow_loop(a, place) } else { self.wide_loop(a, place) }
+    }
+
+    /// A loop round a compare-and-swap of one or two words.
+    fn wide_loop(&mut self, a: &Atomic, place: &Place) -> Result<Words, LowerError> {
+        if a.vector != 1 || a.bytes() > 8 {
+            return Err(self.unsupported("this atomic operation on shared memory"));
+        }
+        let count = (a.bytes() / 4) as usize;
+        let old: Words = (0..count).map(|_| self.b.r()).collect();
+        self.load_words(place, &old);
+        let again = self.b.new_block();
+        self.run_into(again);
+        let new = self.combine(a, &old)?;
+        let seen: Words = (0..count).map(|_| self.b.r()).collect();
+        self.swap(place, a.scope, &seen, &old, &new);
+        let changed = self.b.p();
+        if count == 2 {
+            let (seen, old) = (Source::values(seen.clone()), Source::values(old.clone()));
+            self.pseudo(Pseudo::SetPredicate64, &[Mod::NE, Mod::U64], [changed], [seen, old]);
+        } else {
+            self.b.isetp(changed, Mod::NE, true, seen[0], old[0]);
+        }
+        for (&d, &word) in old.iter().zip(&seen) {
+            self.b.mov(d, word);
+        }
+        let done = self.b.new_block();
+        self.b.branch(Guard { value: changed, negated: false }, again, done);
+        self.open(done);
+        Ok(old)
+    }
+
+    /// A loop on the word around 16 bits.
+    fn narrow_loop(&mut self, a: &Atomic, place: &Place) -> Result<Words, LowerError> {
+        let mut base = place.base.clone();
+        let low = self.b.r();
+        let start = base.first().map_or_else(Source::rz, |&v| Source::value(v));
+        let whole = if place.offset != 0 || place.symbol.is_some() {
+            let sum = self.b.r();
+            if let Some(symbol) = place.symbol {
+                let offset = self.b.r();
+                self.b.mov(offset, Self::address_word(symbol, oriole_ori::AddressPart::Low, place.offset));
+                self.b.iadd3(sum, start, offset, Source::rz());
+                Source::value(sum)
+            } else if base.len() == 2 {
+                let offset = i64::from(place.offset);
+                let add = self.tuple([imm(offset as u32), imm((offset >> 32) as u32)]);
+                let pair = self.b.pair();
+                self.pseudo(Pseudo::Add64, &[], pair, [Source::values(base.clone()), add]);
+                base = Values::from_slice(&pair);
+                Source::value(pair[0])
+            } else {
+                self.add(sum, start, imm(place.offset as u32));
+                Source::value(sum)
+            }
+        } else {
+            start
+        };
+        let whole = self.in_register(whole);
+        self.b.and(low, whole.clone(), !3u32);
+        let [half, upper] = [self.b.r(), self.b.p()];
+        self.b.and(half, whole, 2u32);
+        self.b.isetp(upper, Mod::NE, true, half, Source::rz());
+        let [insert, extract] = [self.b.r(), self.b.r()];
+        let (low_insert, low_extract) = (self.in_register(imm(0x3254)), self.in_register(imm(0x7710)));
+        let not_upper = Source::value(upper).inverted();
+        self.b.sel(insert, low_insert, 0x5410u32, not_upper.clone());
+        self.b.sel(extract, low_extract, 0x7732u32, not_upper);
+        let word_place = Place {
+            space: place.space,
+            base: if base.len() == 2 { Values::from_slice(&[low, base[1]]) } else { Values::from_slice(&[low]) },
+            symbol: None,
+            offset: 0,
+        };
+        let word: Words = Words::from_slice(&[self.b.r()]);
+        self.load_words(&word_place, &word);
+        let [again, swap, done] = [self.b.new_block(), self.b.new_block(), self.b.new_block()];
+        self.run_into(again);
+        let current = self.b.r();
+        self.b.prmt(current, word[0], extract, Source::rz());
+        let new = if a.operation == Mod::CAS {
+            let expected = self.extend(a.b[0].into(), Type::U16);
+            let differs = self.b.p();
+            self.b.isetp(differs, Mod::NE, true, current, expected);
+            self.b.branch(Guard { value: differs, negated: false }, done, swap);
+            self.open(swap);
+            a.c[0]
+        } else {
+            self.b.fall_through(swap);
+            self.open(swap);
+            self.combine(a, &Words::from_slice(&[current]))?[0]
+        };
+        let [joined, seen] = [self.b.r(), self.b.r()];
+        self.b.prmt(joined, word[0], insert, new);
+        let seen = Words::from_slice(&[seen]);
+        self.swap(&word_place, a.scope, &seen, &word, &Words::from_slice(&[joined]));
+        let changed = self.b.p();
+        self.b.isetp(changed, Mod::NE, true, seen[0], word[0]);
+        self.b.mov(word[0], seen[0]);
+        self.b.branch(Guard { value: changed, negated: false }, again, done);
+        self.open(done);
+        Ok(Words::from_slice(&[current]))
+    }
+
+    fn load_words(&mut self, place: &Place, d: &Words) {
+        let shared = place.space == Space::Shared;
+        let address = self.memory_operand(place, true);
+        self.b
+            .op(if shared { Op::LDS } else { Op::LDG })
+            .m_if(!shared, Mod::E)
+            .m_if(d.len() == 2, Mod::_64)
+            .to_tuple(d.clone())
+            .from(address)
+            .memory(Self::memory_info(place.space, true, false, true))
+            .emit();
+    }
+
+    /// `seen <- memory; if it is old, memory <- new`.
+    fn swap(&mut self, place: &Place, scope: Mod, seen: &Words, old: &Words, new: &Words) {
+        let shared = place.space == Space::Shared;
+        let address = self.memory_operand(place, false);
+        let mut draft = self.b.op(if shared { Op::ATOMS } else { Op::ATOMG }).m(Mod::CAS);
+        draft = draft.m_if(seen.len() == 2, Mod::_64);
+        if !shared {
+            draft = draft.mods(&[Mod::E, Mod::STRONG, scope]).drop_result(File::P);
+        }
+        draft
+            .to_tuple(seen.clone())
+            .from(address)
+            .from(Source::values(old.clone()))
+            .from(Source::values(new.clone()))
+            .memory(Self::memory_info(place.space, true, true, true))
+            .emit();
+    }
+
+    /// What the operation stores, from the old value.
+    fn combine(&mut self, a: &Atomic, old: &Words) -> Result<Words, LowerError> {
+        let d: Words = old.iter().map(|_| self.b.r()).collect();
+        let (x, y) = (Source::values(old.clone()), Source::values(a.b.clone()));
+        let signed = if a.ty.is_signed() { Mod::S64 } else { Mod::U64 };
+        let logic = |operation: Mod| match operation {
+            Mod::AND => 0xc0,
+            Mod::OR => 0xfc,
+            _ => 0x3c,
+        };
+        match (a.operation, a.ty) {
+            (Mod::ADD, Type::F32) => self.op(Op::FADD, &[], d[0], [x, y]),
+            (Mod::ADD, Type::F64) => self.b.op(Op::DADD).to_tuple(d.clone()).from(x).from(y).emit(),
+            (Mod::ADD, ty) if half_of(ty).is_some() => {
+                let half = half_of(ty).unwrap_or(crate::half::Half { bf16: false, packed: true });
+                let (x, y) =
+                    if half.packed { (x, y) } else { (x.suffixed(Mod::H0_H0), y.suffixed(Mod::H0_H0)) };
+                self.op(Op::HADD2, half.mods(), d[0], [x, y]);
+            }
+            (Mod::ADD, _) if d.len() == 2 => self.pseudo(Pseudo::Add64, &[], d.clone(), [x, y]),
+            (Mod::MIN, _) if d.len() == 2 => self.pseudo(Pseudo::Min64, &[signed], d.clone(), [x, y]),
+            (Mod::MAX, _) if d.len() == 2 => self.pseudo(Pseudo::Max64, &[signed], d.clone(), [x, y]),
+            (Mod::AND | Mod::OR | Mod::XOR, _) if d.len() == 2 => {
+                let table = Source::literal(logic(a.operation));
+                self.pseudo(Pseudo::Logic64, &[], d.clone(), [x, y, Source::rz(), table]);
+            }
+            (Mod::EXCH, _) => return Ok(a.b.clone()),
+            _ => return Err(self.unsupported("this atomic operation")),
+        }
+        Ok(d)
+    }
+
+    /// Temporaries for a value of this many words.
+    pub fn temporaries(&mut self, count: usize) -> Vec<Value> {
+        (0..count).map(|_| self.b.r()).collect()
+    }
+}

@@ -1,0 +1,228 @@
+//! Barriers of the block and the cluster, fences, and what else orders threads.
+
+use crate::context::{Lower, Lowered};
+use crate::memory::scope_mod;
+use crate::operand::is_register;
+use oriole_hir::{Immediate, Instruction, Operand};
+use oriole_ori::{File, Guard, MemoryInfo, Source, SourceKind, Space};
+use oriole_ptx::{Opcode, Type};
+use oriole_sass::{Mod, Op};
+
+/// What a fence does to memory, as far as reordering goes.
+const EVERYTHING: MemoryInfo = MemoryInfo { space: Space::Generic, reads: true, writes: true, ordered: true };
+
+impl Lower<'_> {
+    /// A fence: `sequential` for `.sc`, else for acquire and release; `acquire` drops cached lines.
+    pub fn fence(&mut self, scope: Mod, sequential: bool, acquire: bool) {
+        let kind = if sequential { Mod::SC } else { Mod::ALL };
+        self.b.op(Op::MEMBAR).m(kind).m(scope).memory(EVERYTHING).emit();
+        if scope != Mod::CTA {
+            self.b.op(Op::ERRBAR).memory(EVERYTHING).emit();
+            self.b.op(Op::CGAERRBAR).memory(EVERYTHING).emit();
+            if acquire {
+                self.invalidate();
+            }
+        }
+    }
+
+    /// Drops lines of the first-level cache, so that later reads see what others wrote.
+    pub fn invalidate(&mut self) {
+        self.b.op(Op::CCTL).m(Mod::IVALL).memory(EVERYTHING).emit();
+    }
+
+    /// `membar` and `fence`.
+    pub fn memory_barrier(&mut self, i: &Instruction) -> Lowered {
+        let has = |name: &str| i.modifiers.has(name);
+        if i.opcode == Opcode::Membar {
+            let scope = if has("cta") {
+                Mod::CTA
+            } else if has("gl") {
+                Mod::GPU
+            } else if has("sys") {
+                Mod::SYS
+            } else {
+                return Err(self.unsupported_form(i));
+            };
+            self.fence(scope, true, true);
+            return Ok(());
+        }
+        if i.modifiers.iter().any(|m| m.0.starts_with("proxy")) {
+            if !has("proxy::async") {
+                return Err(self.unsupported_form(i));
+            }
+            let global = i.space == Some(oriole_ptx::Space::Global);
+            if !global {
+                let scope = if i.space.is_some() && i.space != Some(oriole_ptx::Space::Generic) { Mod::CTA } else { Mod::GPU };
+                self.b.op(Op::MEMBAR).m(Mod::ALL).m(scope).memory(EVERYTHING).emit();
+            }
+            let which = if global { Mod::G } else { Mod::S };
+            self.b.op(Op::FENCE).mods(&[Mod::VIEW, Mod::ASYNC, which]).memory(EVERYTHING).emit();
+            return Ok(());
+        }
+        if has("mbarrier_init") {
+            return Ok(());
+        }
+        let Some((_, scope)) = scope_mod(i) else { return Err(self.unsupported_form(i)) };
+        if has("acquire") {
+            if scope != Mod::CTA {
+                self.invalidate();
+            }
+        } else if has("release") {
+            self.fence(scope, false, false);
+        } else {
+            self.fence(scope, has("sc"), true);
+        }
+        Ok(())
+    }
+
+    /// `bar` and `barrier`.
+    pub fn barrier(&mut self, i: &Instruction) -> Lowered {
+        if i.modifiers.has("cluster") {
+            return self.cluster_barrier(i);
+        }
+        if i.modifiers.has("warp") {
+            let mask = self.operand(i, 0)?.clone();
+            return self.warp_sync(&mask, true);
+        }
+        let reduces = i.modifiers.has("red");
+        let arrives = i.modifiers.has("arrive");
+        let first = usize::from(reduces);
+        let id = self.operand(i, first)?;
+        match id {
+            Operand::Immediate(Immediate::Integer(n)) if (0..16).contains(n) => {
+                let function = self.b.function_mut();
+                function.barriers = function.barriers.max(*n as u8 + 1);
+            }
+            Operand::Immediate(_) => return Err(self.unsupported("a barrier number that is not 0 to 15")),
+            _ => self.b.function_mut().barriers = 16,
+        }
+        let has_count = i.operands.len() > first + 1 + usize::from(reduces);
+        let mut id = self.barrier_number(id)?;
+        let mut count = if has_count { Some(self.barrier_number(self.operand(i, first + 1)?)?) } else { None };
+        if let Some(threads) = &count
+            && is_register(threads)
+            && is_register(&id)
+        {
+            // With both in registers the machine takes them from one: the number in the low bits, the count in the
+            // upper half.
+            let [shifted, packed] = [self.b.r(), self.b.r()];
+            self.b.shl(shifted, threads.clone(), 16u32);
+            self.b.lop3(packed, shifted, 0xfu32, id, 0xf8);
+            id = packed.into();
+            count = Some(packed.into());
+        }
+        let memory =
+            MemoryInfo { space: Space::Generic, reads: true, writes: true, ordered: true };
+        if !reduces {
+            let kind: &[Mod] = if arrives { &[Mod::ARV] } else { &[Mod::SYNC, Mod::DEFER_BLOCKING] };
+            self.b.op(Op::BAR).mods(kind).from(id).from_all(count).memory(memory).emit();
+            return Ok(());
+        }
+        let last = self.operand(i, i.operands.len() - 1)?;
+        let p = self.predicate(last)?;
+        let d = self.operand(i, 0)?;
+        let operation = if i.modifiers.has("popc") {
+            Mod::POPC
+        } else if i.modifiers.has("and") {
+            Mod::AND
+        } else {
+            Mod::OR
+        };
+        self.b
+            .op(Op::BAR)
+            .mods(&[Mod::RED, operation, Mod::DEFER_BLOCKING])
+            .from(id)
+            .from_all(count)
+            .from(p)
+            .memory(memory)
+            .emit();
+        if operation == Mod::POPC {
+            let d = self.result_word(d, Type::U32)?;
+            self.b.op(Op::B2R).m(Mod::RESULT).to(d).memory(memory).emit();
+        } else {
+            let d = self.result_predicate(d)?;
+            self.b.op(Op::B2R).m(Mod::RESULT).drop_result(File::R).to_or_drop(d, File::P).memory(memory).emit();
+        }
+        Ok(())
+    }
+
+    fn barrier_number(&mut self, operand: &Operand) -> Result<Source, crate::LowerError> {
+        let word = self.word(operand, Type::U32)?;
+        Ok(match word.kind {
+            SourceKind::Imm(bits) => Source::literal(bits.into()),
+            SourceKind::Zero(_) => Source::literal(0),
+            _ => word,
+        })
+    }
+
+    /// `barrier.cluster`: the barrier of the cluster where there is one, that of the block where there is not.
+    fn cluster_barrier(&mut self, i: &Instruction) -> Lowered {
+        let behind = self.begin_region();
+        let arrives = i.modifiers.has("arrive");
+        let word = self.bank_word(self.bank.explicit_cluster);
+        let alone = self.b.p();
+        self.b.isetp(alone, Mod::NE, true, word, 1u32);
+        let [cluster, block, join] = [self.b.new_block(), self.b.new_block(), self.b.new_block()];
+        self.b.branch(Guard { value: alone, negated: false }, block, cluster);
+        self.open(cluster);
+        if arrives {
+            if !i.modifiers.has("relaxed") {
+                self.fence(Mod::GPU, false, false);
+            }
+            self.b.op(Op::UCGABAR_ARV).memory(EVERYTHING).emit();
+        } else {
+            self.b.op(Op::UCGABAR_WAIT).memory(EVERYTHING).emit();
+            self.invalidate();
+        }
+        self.b.jump(join);
+        self.terminated = true;
+        self.open(block);
+        if !arrives {
+            self.b.function_mut().barriers = self.b.function().barriers.max(1);
+            let kind = [Mod::SYNC, Mod::DEFER_BLOCKING];
+            self.b.op(Op::BAR).mods(&kind).from(Source::literal(0)).memory(EVERYTHING).emit();
+        }
+        self.run_into(join);
+        self.end_region(behind);
+        Ok(())
+    }
+
+    /// Waits until the lanes of the mask are here; if `orders`, what they wrote is seen behind.
+    pub fn warp_sync(&mut self, mask: &Operand, orders: bool) -> Lowered {
+        let mut wait = oriole_ori::Instruction::new(Op::WARPSYNC, self.b.origin());
+        wait.memory = orders.then_some(EVERYTHING);
+        if Self::is_integer(mask, -1) || Self::is_integer(mask, 0xffff_ffff) {
+            wait.mods.insert(Mod::ALL);
+        } else {
+            let mask = self.word(mask, Type::B32)?;
+            let mask = self.in_register(mask);
+            wait.sources.push(mask);
+        }
+        self.b.push(wait);
+        Ok(())
+    }
+
+    /// `nanosleep`.
+    pub fn nanosleep(&mut self, i: &Instruction) -> Lowered {
+        let time = self.word(self.operand(i, 0)?, Type::U32)?;
+        self.b.op(Op::NANOSLEEP).from(time).memory(EVERYTHING).emit();
+        Ok(())
+    }
+
+    /// `griddepcontrol`.
+    pub fn grid_dependency(&mut self, i: &Instruction) -> Lowered {
+        let op = if i.modifiers.has("wait") { Op::ACQBULK } else { Op::PREEXIT };
+        self.b.op(op).memory(EVERYTHING).emit();
+        Ok(())
+    }
+
+    /// `pmevent`.
+    pub fn trigger(&mut self, i: &Instruction) -> Lowered {
+        let Operand::Immediate(Immediate::Integer(n)) = *self.operand(i, 0)? else {
+            return Err(self.unsupported_form(i));
+        };
+        let mask = if i.modifiers.has("mask") { n } else { 1 << n.clamp(0, 15) };
+        self.b.op(Op::PMTRIG).from(Source::literal(mask)).emit();
+        Ok(())
+    }
+}

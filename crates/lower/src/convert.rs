@@ -1,0 +1,397 @@
+//! `cvt` with a floating type on one side at least, and `cvt.pack`. Integers to integers are in `convert_integer`.
+
+use crate::LowerError;
+use crate::context::{Lower, Lowered};
+use crate::operand::imm;
+use oriole_hir::Instruction;
+use oriole_ori::{Pseudo, Source, Value};
+use oriole_ptx::Type;
+use oriole_sass::{Mod, Op};
+
+/// Roundings to an integral value; to nearest even is no modifier.
+const INTEGRAL: [(&str, Option<Mod>); 4] =
+    [("rni", None), ("rmi", Some(Mod::FLOOR)), ("rpi", Some(Mod::CEIL)), ("rzi", Some(Mod::TRUNC))];
+
+/// The bits that tf32 leaves out of a single.
+const TF32_MASK: u32 = 0xffff_e000;
+
+impl Lower<'_> {
+    /// `cvt`.
+    pub fn convert(&mut self, i: &Instruction) -> Lowered {
+        if i.modifiers.has("pack") {
+            return self.convert_pack(i);
+        }
+        let (to, from) = (self.ty(i, 0)?, self.ty(i, 1)?);
+        for known in ["rs", "scaled"] {
+            if i.modifiers.has(known) {
+                return Err(self.unsupported_form(i));
+            }
+        }
+        match (to.is_float(), from.is_float()) {
+            (false, false) => self.convert_integer(i, to, from),
+            (true, false) => self.integer_to_float(i, to, from),
+            (false, true) => self.float_to_integer(i, to, from),
+            (true, true) => self.float_to_float(i, to, from),
+        }
+    }
+
+    /// The rounding to an integral value, if one is asked for.
+    fn integral(i: &Instruction) -> Option<Option<Mod>> {
+        INTEGRAL.iter().find(|row| i.modifiers.has(row.0)).map(|row| row.1)
+    }
+
+    fn integer_to_float(&mut self, i: &Instruction, to: Type, from: Type) -> Lowered {
+        let kind: &[Mod] = match to {
+            Type::F32 => &[],
+            Type::F64 => &[Mod::F64],
+            Type::F16 => &[Mod::F16],
+            Type::BF16 => &[Mod::BF16],
+            _ => return Err(self.unsupported_form(i)),
+        };
+        let mut mods = kind.to_vec();
+        let rounding = Self::rounding(i);
+        let a = if from.bits() == 64 {
+            mods.push(if from.is_signed() { Mod::S64 } else { Mod::U64 });
+            self.pair(self.operand(i, 1)?, from)?
+        } else {
+            let a = self.extended(self.operand(i, 1)?, from)?;
+            if !from.is_signed() {
+                mods.push(Mod::U32);
+            }
+            a
+        };
+        let a = self.in_register(a);
+        // Narrow integers are exact in single precision, so that no rounding is needed.
+        let fast = to == Type::F32 && from.bits() <= 32 && (rounding.is_none() || from.bits() < 32);
+        let destination = self.result(self.operand(i, 0)?, to)?;
+        let saturate = i.modifiers.has("sat");
+        let d: Vec<Value> =
+            if saturate { destination.iter().map(|_| self.b.r()).collect() } else { destination.to_vec() };
+        if fast {
+            let sign = if from.is_signed() { Mod::S32 } else { Mod::U32 };
+            self.op(Op::I2FP, &[Mod::F32, sign], d[0], [a]);
+        } else {
+            mods.extend(rounding);
+            self.b.op(Op::I2F).mods(&mods).to_tuple(d.clone()).from(a).emit();
+        }
+        if saturate {
+            self.saturate(to, &destination, &d, false);
+        }
+        Ok(())
+    }
+
+    /// `destination <- d` clamped to 0 .. 1.
+    fn saturate(&mut self, ty: Type, destination: &[Value], d: &[Value], ftz: bool) {
+        match ty {
+            Type::F32 => {
+                let mods: &[Mod] = if ftz { &[Mod::SAT, Mod::FTZ] } else { &[Mod::SAT] };
+                self.op(Op::FADD, mods, destination[0], [Source::rz(), d[0].into()]);
+            }
+            Type::F64 => self.double_saturate([destination[0], destination[1]], Source::values(d.to_vec())),
+            _ => {
+                let mut mods = vec![Mod::SAT];
+                if ty == Type::BF16 {
+                    mods.push(Mod::BF16_V2);
+                }
+                let a = Source::value(d[0]).suffixed(Mod::H0_H0);
+                self.op(Op::HADD2, &mods, destination[0], [a, Source::rz().negated().suffixed(Mod::H0_H0)]);
+            }
+        }
+    }
+
+    fn float_to_integer(&mut self, i: &Instruction, to: Type, from: Type) -> Lowered {
+        let integral = Self::integral(i).ok_or_else(|| self.unsupported_form(i))?;
+        let ftz = i.modifiers.has("ftz");
+        let mut mods: Vec<Mod> = integral.into_iter().collect();
+        mods.extend(match to {
+            Type::U8 => Some(Mod::U8),
+            Type::S8 => Some(Mod::S8),
+            Type::U16 => Some(Mod::U16),
+            Type::S16 => Some(Mod::S16),
+            Type::U32 => Some(Mod::U32),
+            Type::S32 => None,
+            Type::U64 => Some(Mod::U64),
+            Type::S64 => Some(Mod::S64),
+            _ => return Err(self.unsupported_form(i)),
+        });
+        let wide = to.bits() == 64;
+        let mut a = if from == Type::F64 {
+            mods.push(Mod::F64);
+            self.double(self.operand(i, 1)?, false)?
+        } else {
+            let a = self.word(self.operand(i, 1)?, from)?;
+            match from {
+                Type::F32 => {}
+                Type::F16 => mods.push(Mod::F16),
+                Type::BF16 => mods.push(Mod::BF16),
+                _ => return Err(self.unsupported_form(i)),
+            }
+            if !wide {
+                mods.push(Mod::NTZ);
+            }
+            self.in_register(a)
+        };
+        if ftz && from == Type::F32 {
+            if wide {
+                let flushed = self.b.r();
+                self.op(Op::FMUL, &[Mod::FTZ], flushed, [a, Source::imm(1f32.to_bits())]);
+                a = flushed.into();
+            } else {
+                mods.push(Mod::FTZ);
+            }
+        }
+        let d = self.result(self.operand(i, 0)?, to)?;
+        self.b.op(Op::F2I).mods(&mods).to_tuple(d).from(a).emit();
+        Ok(())
+    }
+
+    fn float_to_float(&mut self, i: &Instruction, to: Type, from: Type) -> Lowered {
+        match to {
+            Type::F16x2 | Type::BF16x2 if from == Type::F32 => return self.pack_halves(i, to),
+            Type::F16x2 if matches!(from, Type::E4M3x2 | Type::E5M2x2) => {
+                let a = self.word(self.operand(i, 1)?, from)?;
+                let a = self.in_register(a);
+                let kind = if from == Type::E4M3x2 { Mod::E4M3_2 } else { Mod::E5M2_2 };
+                let d = self.result_word(self.operand(i, 0)?, to)?;
+                let mut mods = vec![Mod::F16, kind, Mod::UNPACK_B];
+                mods.extend(i.modifiers.has("relu").then_some(Mod::RELU));
+                self.op(Op::F2FP, &mods, d, [a]);
+                return Ok(());
+            }
+            Type::E4M3x2 | Type::E5M2x2 => return self.pack_bytes(i, to, from),
+            Type::TF32 => return self.to_tf32(i),
+            Type::F16 | Type::BF16 | Type::F32 | Type::F64 => {}
+            _ => return Err(self.unsupported_form(i)),
+        }
+        let ftz = i.modifiers.has("ftz");
+        let saturate = i.modifiers.has("sat");
+        let words = self.words(self.operand(i, 1)?, from)?;
+        let a: Vec<Value> = words.into_iter().map(|word| self.value_of(word)).collect();
+        let destination = self.result(self.operand(i, 0)?, to)?;
+        let d: Vec<Value> =
+            if saturate { destination.iter().map(|_| self.b.r()).collect() } else { destination.to_vec() };
+        self.float_value(i, to, from, &d, &a)?;
+        if saturate {
+            self.saturate(to, &destination, &d, ftz && from == Type::F32);
+        }
+        Ok(())
+    }
+
+    /// A conversion between scalar floating types, without saturation.
+    fn float_value(&mut self, i: &Instruction, to: Type, from: Type, d: &[Value], a: &[Value]) -> Lowered {
+        let ftz = i.modifiers.has("ftz");
+        let rounding = Self::rounding(i);
+        let first = |ty: Type| match ty {
+            Type::F16 => Mod::F16,
+            Type::BF16 => Mod::BF16,
+            Type::F32 => Mod::F32,
+            _ => Mod::F64,
+        };
+        let second = |ty: Type| match ty {
+            Type::F16 => Mod::F16_2,
+            Type::BF16 => Mod::BF16_2,
+            Type::F32 => Mod::F32_2,
+            _ => Mod::F64_2,
+        };
+        if to == from {
+            let Some(integral) = Self::integral(i) else {
+                if ftz && to == Type::F32 && !i.modifiers.has("sat") {
+                    self.op(Op::FADD, &[Mod::FTZ], d[0], [a[0].into(), Source::rz().negated()]);
+                } else {
+                    for (&d, &a) in d.iter().zip(a) {
+                        self.b.mov(d, a);
+                    }
+                }
+                return Ok(());
+            };
+            let mut mods: Vec<Mod> = integral.into_iter().collect();
+            mods.extend((ftz && to == Type::F32).then_some(Mod::FTZ));
+            mods.extend((to != Type::F32).then(|| first(to)));
+            self.b.op(Op::FRND).mods(&mods).to_tuple(d.to_vec()).from(Source::values(a.to_vec())).emit();
+            return Ok(());
+        }
+        match (to, from) {
+            (Type::F16 | Type::BF16, Type::F32) if matches!(rounding, None | Some(Mod::RZ)) => {
+                let mut mods = vec![first(to), Mod::F32, Mod::PACK_AB];
+                mods.extend(rounding);
+                for (name, token) in [("relu", Mod::RELU), ("satfinite", Mod::SATFINITE)] {
+                    mods.extend(i.modifiers.has(name).then_some(token));
+                }
+                self.op(Op::F2FP, &mods, d[0], [Source::rz(), a[0].into()]);
+            }
+            (Type::F32, Type::F16) => {
+                let half = Source::value(a[0]).suffixed(Mod::H0_H0);
+                self.op(Op::HADD2, &[Mod::F32], d[0], [Source::rz().negated(), half]);
+            }
+            (Type::F32, Type::BF16) => self.b.shl(d[0], a[0], 16u32),
+            (Type::F64, Type::F32) => {
+                let mut a = a[0];
+                if ftz {
+                    let flushed = self.b.r();
+                    self.op(Op::FMUL, &[Mod::FTZ], flushed, [a.into(), Source::imm(1f32.to_bits())]);
+                    a = flushed;
+                }
+                self.b.op(Op::F2F).mods(&[Mod::F64, Mod::F32_2]).to_tuple(d.to_vec()).from(a).emit();
+            }
+            (Type::F32, Type::F64) => {
+                let target = if ftz { self.b.r() } else { d[0] };
+                let mut mods = vec![Mod::F32, Mod::F64_2];
+                mods.extend(rounding);
+                self.b.op(Op::F2F).mods(&mods).to(target).from(Source::values(a.to_vec())).emit();
+                if ftz {
+                    self.flush_narrowed(d[0], target, [a[0], a[1]], rounding);
+                }
+            }
+            _ => {
+                let mut mods = vec![first(to), second(from)];
+                mods.extend(rounding);
+                self.b.op(Op::F2F).mods(&mods).to_tuple(d.to_vec()).from(Source::values(a.to_vec())).emit();
+            }
+        }
+        Ok(())
+    }
+
+    /// `d <- narrowed`, or a zero of its sign where the double is too small for a normal single.
+    ///
+    /// Whether it is too small is decided on the double rounded to 24 bits with unbounded exponent: to nearest,
+    /// what lies less than a quarter of the last subnormal's place below the smallest normal rounds up to it;
+    /// away from zero, everything above the number just below it does.
+    fn flush_narrowed(&mut self, d: Value, narrowed: Value, a: [Value; 2], rounding: Option<Mod>) {
+        const NORMAL: [u32; 2] = [0, 0x3810_0000];
+        let away: Option<[u32; 2]> = match rounding {
+            None => Some([0xf000_0000, 0x380f_ffff]),
+            Some(Mod::RM | Mod::RP) => Some([0xe000_0001, 0x380f_ffff]),
+            _ => None,
+        };
+        let limit: Source = match (rounding, away) {
+            (Some(mode @ (Mod::RM | Mod::RP)), Some(away)) => {
+                let negative = self.b.p();
+                self.b.isetp(negative, Mod::LT, false, a[1], Source::rz());
+                let rounds_away: Source = negative.into();
+                let rounds_away = if mode == Mod::RM { rounds_away } else { rounds_away.inverted() };
+                let away = self.tuple(away.map(imm));
+                let normal = self.tuple(NORMAL.map(imm));
+                let limit = self.b.pair();
+                self.pseudo(Pseudo::Select64, &[], limit, [away, normal, rounds_away]);
+                limit.into()
+            }
+            (_, limit) => self.tuple(limit.unwrap_or(NORMAL).map(imm)),
+        };
+        // Not less, or NaN: keep it.
+        let keep = self.compare_double(Mod::GEU, Source::from(a).magnitude(), limit);
+        let zero = self.b.r();
+        self.b.and(zero, narrowed, 0x8000_0000u32);
+        self.b.sel(d, narrowed, zero, keep);
+    }
+
+    fn pack_halves(&mut self, i: &Instruction, to: Type) -> Lowered {
+        let a = self.word(self.operand(i, 1)?, Type::F32)?;
+        let a = self.in_register(a);
+        let b = self.word(self.operand(i, 2)?, Type::F32)?;
+        let b = self.in_register(b);
+        let d = self.result_word(self.operand(i, 0)?, to)?;
+        let mut mods = vec![if to == Type::F16x2 { Mod::F16 } else { Mod::BF16 }, Mod::F32, Mod::PACK_AB];
+        mods.extend(Self::rounding(i));
+        for (name, token) in [("relu", Mod::RELU), ("satfinite", Mod::SATFINITE)] {
+            mods.extend(i.modifiers.has(name).then_some(token));
+        }
+        self.op(Op::F2FP, &mods, d, [a, b]);
+        Ok(())
+    }
+
+    fn pack_bytes(&mut self, i: &Instruction, to: Type, from: Type) -> Lowered {
+        let mut mods = vec![if to == Type::E4M3x2 { Mod::E4M3 } else { Mod::E5M2 }, Mod::SATFINITE];
+        mods.extend(i.modifiers.has("relu").then_some(Mod::RELU));
+        let a = self.word(self.operand(i, 1)?, from)?;
+        let a = self.in_register(a);
+        let sources = match from {
+            Type::F32 => {
+                let b = self.word(self.operand(i, 2)?, from)?;
+                let b = self.in_register(b);
+                mods.extend([Mod::F32, Mod::PACK_AB_MERGE_C]);
+                vec![a, b, Source::rz()]
+            }
+            Type::F16x2 => {
+                mods.extend([Mod::F16_2, Mod::UNPACK_B_MERGE_C]);
+                vec![a, Source::rz()]
+            }
+            _ => return Err(self.unsupported_form(i)),
+        };
+        let d = self.result_word(self.operand(i, 0)?, to)?;
+        self.op(Op::F2FP, &mods, d, sources);
+        Ok(())
+    }
+
+    fn to_tf32(&mut self, i: &Instruction) -> Lowered {
+        let a = self.word(self.operand(i, 1)?, Type::F32)?;
+        let a = self.in_register(a);
+        let d = self.result_word(self.operand(i, 0)?, Type::TF32)?;
+        let finite_only = i.modifiers.has("satfinite");
+        if !i.modifiers.has("rna") {
+            let mut mods = vec![Mod::TF32, Mod::F32, Mod::PACK_B];
+            mods.extend(Self::rounding(i));
+            for (name, token) in [("relu", Mod::RELU), ("satfinite", Mod::SATFINITE)] {
+                mods.extend(i.modifiers.has(name).then_some(token));
+            }
+            self.op(Op::F2FP, &mods, d, [a]);
+            return Ok(());
+        }
+        // To nearest, ties away: half of the last place is added to the magnitude, unless there is none to round.
+        let a = self.value_of(a);
+        let infinite = self.compare_magnitude(Mod::GEU, a, f32::INFINITY, false);
+        let [sum, chosen] = [self.b.r(), self.b.r()];
+        self.b.iadd3(sum, a, 0x1000u32, Source::rz());
+        self.b.sel(chosen, a, sum, infinite);
+        if !finite_only {
+            self.b.and(d, chosen, TF32_MASK);
+            return Ok(());
+        }
+        let [cut, less] = [self.b.r(), self.b.r()];
+        self.b.and(cut, chosen, TF32_MASK);
+        let overflow = self.compare_magnitude(Mod::GEU, cut, f32::INFINITY, false);
+        self.b.iadd3(less, cut, 0x2000u32.wrapping_neg(), Source::rz());
+        self.b.sel(d, less, cut, overflow);
+        Ok(())
+    }
+
+    /// `cvt.pack.sat`: two integers, clamped, become the low parts of the result.
+    fn convert_pack(&mut self, i: &Instruction) -> Lowered {
+        let (to, from) = (self.ty(i, 0)?, self.ty(i, 1)?);
+        if from != Type::S32 || !i.modifiers.has("sat") {
+            return Err(self.unsupported_form(i));
+        }
+        let (kind, suffix) = match to {
+            Type::S16 => (Mod::S16, None),
+            Type::U16 => (Mod::U16, None),
+            Type::S8 => (Mod::S8, None),
+            Type::U8 => (Mod::U8, None),
+            Type::S4 => (Mod::S4, Some(Mod::_24)),
+            Type::U4 => (Mod::U4, Some(Mod::_24)),
+            Type::S2 => (Mod::S2, Some(Mod::_28)),
+            Type::U2 => (Mod::U2, Some(Mod::_28)),
+            _ => return Err(self.unsupported_form(i)),
+        };
+        let a = self.word(self.operand(i, 1)?, from)?;
+        let a = self.in_register(a);
+        let b = self.word(self.operand(i, 2)?, from)?;
+        let b = self.in_register(b);
+        let mut c = match i.operands.get(3) {
+            Some(c) => {
+                let c = self.word(c, Type::B32)?;
+                self.in_register(c)
+            }
+            None => Source::rz(),
+        };
+        if let Some(suffix) = suffix {
+            c = c.suffixed(suffix);
+        }
+        let d = self.result_word(self.operand(i, 0)?, Type::B32)?;
+        self.op(Op::I2IP, &[kind, Mod::S32, Mod::SAT], d, [a, b, c]);
+        Ok(())
+    }
+
+    /// An error unless the operand count is as given.
+    pub fn expect_operands(&self, i: &Instruction, count: usize) -> Result<(), LowerError> {
+        if i.operands.len() == count { Ok(()) } else { Err(self.unsupported_form(i)) }
+    }
+}

@@ -1,0 +1,111 @@
+//! Which family lowers an instruction. One arm is one fact; no instruction is emitted here.
+
+use crate::context::{Lower, Lowered};
+use crate::half::half_of;
+use oriole_hir::Instruction;
+use oriole_ptx::{Opcode, Type};
+use oriole_sass::Mod;
+
+/// Lowers one instruction.
+pub(crate) fn instruction(l: &mut Lower, i: &Instruction) -> Lowered {
+    use Opcode::*;
+    let first = i.types.first().copied().unwrap_or(Type::B32);
+    match i.opcode {
+        Add | Sub | Mul | Mad | Fma | Min | Max | Abs | Neg => arithmetic(l, i, first),
+        Addc | Subc => l.add_carry(i),
+        Madc => l.multiply(i),
+        Mul24 | Mad24 => l.multiply_24(i),
+        Sad => l.sad(i),
+        Div => match l.float_type(i)? {
+            Type::F32 => l.float_divide(i),
+            Type::F64 => l.double_function(i),
+            ty if ty.is_float() => Err(l.unsupported_form(i)),
+            _ => l.divide_integer(i),
+        },
+        Rem => l.divide_integer(i),
+        Rcp | Sqrt | Rsqrt => match first {
+            Type::F64 => l.double_function(i),
+            Type::F32 => l.float_function(i),
+            _ => Err(l.unsupported_form(i)),
+        },
+        Sin | Cos | Lg2 => l.float_function(i),
+        Ex2 if first != Type::F32 => l.half_function(i, Mod::EX2),
+        Tanh if first != Type::F32 => l.half_function(i, Mod::TANH),
+        Ex2 | Tanh => l.float_function(i),
+        Dp2a | Dp4a => l.dot_product(i),
+        And | Or | Xor => l.logic(i),
+        Not => l.not(i),
+        Cnot => l.cnot(i),
+        Lop3 => l.lop3(i),
+        Shl | Shr => l.shift(i),
+        Shf => l.funnel_shift(i),
+        Bfe => l.extract_field(i),
+        Bfi => l.insert_field(i),
+        Bfind => l.find_bit(i),
+        Bmsk | Szext => l.mask_or_extend(i),
+        Brev => l.reverse_bits(i),
+        Clz => l.count_leading_zeros(i),
+        Popc => l.count_bits(i),
+        Fns => l.find_nth_set(i),
+        Prmt => l.permute(i),
+        Vadd | Vsub | Vabsdiff | Vmin | Vmax | Vset | Vshl | Vshr | Vmad | Vadd2 | Vsub2 | Vabsdiff2 | Vmin2
+        | Vmax2 | Vset2 | Vavrg2 | Vadd4 | Vsub4 | Vabsdiff4 | Vmin4 | Vmax4 | Vset4 | Vavrg4 => l.video(i),
+        Set => l.set(i),
+        Setp => l.set_predicate(i),
+        Selp => l.select(i),
+        Slct => l.select_by_sign(i),
+        Testp => l.test_class(i),
+        Copysign => l.copy_sign(i),
+        Cvt => l.convert(i),
+        Mov => l.mov(i),
+        Cvta => l.cvta(i),
+        Isspacep => l.isspacep(i),
+        Mapa => l.mapa(i),
+        Getctarank => l.getctarank(i),
+        Ld | Ldu => l.load(i),
+        St => l.store(i),
+        Prefetch | Prefetchu | Discard | Applypriority => l.cache_line(i),
+        Atom | Red => l.atomic(i),
+        Shfl => l.shuffle(i),
+        Vote => l.vote(i),
+        Activemask => l.active_mask(i),
+        Match => l.match_lanes(i),
+        Redux => l.reduce(i),
+        Elect => l.elect(i),
+        Bar | Barrier => l.barrier(i),
+        Membar | Fence => l.memory_barrier(i),
+        Nanosleep => l.nanosleep(i),
+        Griddepcontrol => l.grid_dependency(i),
+        Pmevent => l.trigger(i),
+        Bra => l.bra(i),
+        Brx => l.brx(i),
+        Call => l.call(i),
+        Ret => l.ret(i),
+        Exit => l.exit(),
+        Trap => l.trap(true),
+        Brkpt => l.trap(false),
+        _ => Err(l.unsupported_form(i)),
+    }
+}
+
+/// Arithmetic by type.
+fn arithmetic(l: &mut Lower, i: &Instruction, ty: Type) -> Lowered {
+    use Opcode::*;
+    match ty {
+        Type::F32 => return l.float_arithmetic(i),
+        Type::F64 => return l.double_arithmetic(i),
+        _ if half_of(ty).is_some() => return l.half_arithmetic(i),
+        _ if ty.is_float() => return Err(l.unsupported_form(i)),
+        _ => {}
+    }
+    match i.opcode {
+        Add | Sub if i.modifiers.has("cc") => l.add_carry(i),
+        Add | Sub if ty.bits() == 64 => l.add_64(i),
+        Add | Sub => l.add_integer(i),
+        Mul | Mad => l.multiply(i),
+        Min | Max => l.min_max_integer(i),
+        Abs => l.abs_integer(i),
+        Neg => l.neg_integer(i),
+        _ => Err(l.unsupported_form(i)),
+    }
+}

@@ -1,0 +1,274 @@
+//! Single-precision arithmetic and approximated functions.
+
+use crate::LowerError;
+use crate::context::{Lower, Lowered};
+use crate::operand::{is_register, magnitude, minus_float};
+use oriole_hir::Instruction;
+use oriole_ori::{File, Guard, Pseudo, Source, Value};
+use oriole_ptx::{Opcode, Type};
+use oriole_sass::{Mod, Op};
+
+/// The sign bit.
+pub(crate) const SIGN: u32 = 0x8000_0000;
+
+/// Smallest normal number.
+const NORMAL: f32 = f32::MIN_POSITIVE;
+/// Above this the reciprocal is subnormal.
+const LARGE: f32 = 8.507_059e37;
+/// 1 / (2 pi), to which the machine's sine and cosine are scaled.
+const TURNS: f32 = 0.159_154_94;
+
+/// Rounding modes; to nearest even is no modifier.
+pub(crate) const ROUNDINGS: [(&str, Option<Mod>); 4] =
+    [("rn", None), ("rz", Some(Mod::RZ)), ("rm", Some(Mod::RM)), ("rp", Some(Mod::RP))];
+
+impl Lower<'_> {
+    /// The rounding modifier of the machine, if the instruction rounds otherwise than to nearest.
+    pub fn rounding(i: &Instruction) -> Option<Mod> {
+        ROUNDINGS.iter().find(|row| i.modifiers.has(row.0)).and_then(|row| row.1)
+    }
+
+    fn float_mods(i: &Instruction) -> Vec<Mod> {
+        let mut mods: Vec<Mod> = Self::rounding(i).into_iter().collect();
+        for (name, token) in [("ftz", Mod::FTZ), ("sat", Mod::SAT)] {
+            if i.modifiers.has(name) {
+                mods.push(token);
+            }
+        }
+        mods
+    }
+
+    /// `add`, `sub`, `mul`, `fma`, `mad`, `min`, `max`, `abs`, `neg` of f32.
+    pub fn float_arithmetic(&mut self, i: &Instruction) -> Lowered {
+        let ty = Type::F32;
+        let mut mods = Self::float_mods(i);
+        let a = self.word(self.operand(i, 1)?, ty)?;
+        if matches!(i.opcode, Opcode::Abs | Opcode::Neg) {
+            let a = if i.opcode == Opcode::Abs { magnitude(a, SIGN) } else { minus_float(a, SIGN) };
+            let a = self.in_register(a);
+            let d = self.result_word(self.operand(i, 0)?, ty)?;
+            // Adding minus zero changes nothing but flushes and quiets.
+            self.op(Op::FADD, &mods, d, [a, Source::rz().negated()]);
+            return Ok(());
+        }
+        let b = self.word(self.operand(i, 2)?, ty)?;
+        let (a, b) = match i.opcode {
+            Opcode::Sub => (a, minus_float(b, SIGN)),
+            _ => (a, b),
+        };
+        let (a, b) = if is_register(&a) { (a, b) } else { (b, a) };
+        let mut sources = vec![self.in_register(a), b];
+        let op = match i.opcode {
+            Opcode::Add | Opcode::Sub => Op::FADD,
+            Opcode::Mul => Op::FMUL,
+            Opcode::Fma | Opcode::Mad => {
+                let c = self.word(self.operand(i, 3)?, ty)?;
+                let c = if is_register(&sources[1]) { c } else { self.in_register(c) };
+                sources.push(c);
+                Op::FFMA
+            }
+            Opcode::Min | Opcode::Max => {
+                if i.operands.len() > 3 {
+                    return Err(self.unsupported_form(i));
+                }
+                if i.modifiers.has("NaN") {
+                    mods.push(Mod::NAN);
+                }
+                if i.modifiers.has("xorsign") {
+                    mods.push(Mod::XORSIGN);
+                    for source in &mut sources {
+                        *source = magnitude(source.clone(), SIGN);
+                    }
+                }
+                sources.push(if i.opcode == Opcode::Min { Source::pt() } else { Source::not_pt() });
+                Op::FMNMX
+            }
+            _ => return Err(self.unsupported_form(i)),
+        };
+        let d = self.result_word(self.operand(i, 0)?, ty)?;
+        self.op(op, &mods, d, sources);
+        Ok(())
+    }
+
+    /// `p <- |a| compare limit`.
+    pub fn compare_magnitude(&mut self, compare: Mod, a: Value, limit: f32, ftz: bool) -> Value {
+        let p = self.b.p();
+        self.b
+            .op(Op::FSETP)
+            .mods(&[compare, Mod::AND])
+            .m_if(ftz, Mod::FTZ)
+            .to(p)
+            .drop_result(File::P)
+            .from(Source::value(a).magnitude())
+            .from(limit.to_bits())
+            .from(Source::pt())
+            .emit();
+        p
+    }
+
+    /// A copy of `a` that is multiplied by `factor` where the predicate is `when`.
+    fn scaled(&mut self, a: Value, factor: f32, p: Value, when: bool, ftz: bool) -> Value {
+        let [product, d] = [self.b.r(), self.b.r()];
+        let mods: &[Mod] = if ftz { &[Mod::FTZ] } else { &[] };
+        self.op(Op::FMUL, mods, product, [a.into(), Source::imm(factor.to_bits())]);
+        let p = Source::value(p);
+        self.b.sel(d, product, a, if when { p } else { p.inverted() });
+        d
+    }
+
+    /// A function of the multi-function unit.
+    fn mufu(&mut self, d: Value, function: Mod, a: impl Into<Source>) {
+        self.op(Op::MUFU, &[function], d, [a.into()]);
+    }
+
+    /// `rcp`, `sqrt`, `rsqrt`, `sin`, `cos`, `lg2`, `ex2`, `tanh` of f32.
+    ///
+    /// The multi-function unit flushes subnormal inputs; without `.ftz` the input is scaled by a power of two before
+    /// and the result after.
+    pub fn float_function(&mut self, i: &Instruction) -> Lowered {
+        let ftz = i.modifiers.has("ftz");
+        if !i.modifiers.has("approx") && matches!(i.opcode, Opcode::Rcp | Opcode::Sqrt) {
+            return self.float_exact(i);
+        }
+        let a = self.word(self.operand(i, 1)?, Type::F32)?;
+        let a = self.value_of(a);
+        let d = self.result_word(self.operand(i, 0)?, Type::F32)?;
+        match i.opcode {
+            Opcode::Sin | Opcode::Cos => {
+                let turns = self.b.r();
+                let mods: &[Mod] = if ftz { &[Mod::RZ, Mod::FTZ] } else { &[Mod::RZ] };
+                self.op(Op::FMUL, mods, turns, [a.into(), Source::imm(TURNS.to_bits())]);
+                self.mufu(d, if i.opcode == Opcode::Sin { Mod::SIN } else { Mod::COS }, turns);
+            }
+            Opcode::Tanh => self.mufu(d, Mod::TANH, a),
+            Opcode::Rcp if ftz => self.mufu(d, Mod::RCP, a),
+            Opcode::Sqrt if ftz => self.mufu(d, Mod::SQRT, a),
+            Opcode::Rsqrt if ftz => self.mufu(d, Mod::RSQ, a),
+            Opcode::Lg2 if ftz => self.mufu(d, Mod::LG2, a),
+            Opcode::Ex2 if ftz => self.mufu(d, Mod::EX2, a),
+            Opcode::Rcp => {
+                let normal = self.compare_magnitude(Mod::GEU, a, NORMAL, false);
+                let large = self.compare_magnitude(Mod::GT, a, LARGE, false);
+                let [up, factor] = [self.b.r(), self.b.r()];
+                let one = self.in_register(Source::imm(1f32.to_bits()));
+                self.b.sel(up, one.clone(), 16_777_216f32.to_bits(), normal);
+                self.b.sel(factor, up, 0.25f32.to_bits(), Source::value(large).inverted());
+                let [scaled, reciprocal] = [self.b.r(), self.b.r()];
+                self.op(Op::FMUL, &[], scaled, [a.into(), factor.into()]);
+                self.mufu(reciprocal, Mod::RCP, scaled);
+                self.op(Op::FMUL, &[], d, [factor.into(), reciprocal.into()]);
+            }
+            Opcode::Sqrt | Opcode::Rsqrt => {
+                let (function, factor) = if i.opcode == Opcode::Sqrt {
+                    (Mod::SQRT, 1.0 / 4096.0)
+                } else {
+                    (Mod::RSQ, 4096.0)
+                };
+                let normal = self.compare_magnitude(Mod::GEU, a, NORMAL, false);
+                let scaled = self.scaled(a, 16_777_216.0, normal, false, false);
+                let root = self.b.r();
+                self.mufu(root, function, scaled);
+                let result = self.scaled(root, factor, normal, false, false);
+                self.b.mov(d, result);
+            }
+            Opcode::Lg2 => {
+                let normal = self.compare_magnitude(Mod::GEU, a, NORMAL, false);
+                let scaled = self.scaled(a, 16_777_216.0, normal, false, false);
+                let [logarithm, less] = [self.b.r(), self.b.r()];
+                self.mufu(logarithm, Mod::LG2, scaled);
+                self.op(Op::FADD, &[], less, [logarithm.into(), Source::imm((-24f32).to_bits())]);
+                self.b.sel(d, logarithm, less, normal);
+            }
+            Opcode::Ex2 => {
+                // Below -126 the result is subnormal: half the exponent, then the square.
+                let normal = self.b.p();
+                self.b
+                    .op(Op::FSETP)
+                    .mods(&[Mod::GEU, Mod::AND])
+                    .to(normal)
+                    .drop_result(File::P)
+                    .from(a)
+                    .from((-126f32).to_bits())
+                    .from(Source::pt())
+                    .emit();
+                let halved = self.scaled(a, 0.5, normal, false, false);
+                let [power, square] = [self.b.r(), self.b.r()];
+                self.mufu(power, Mod::EX2, halved);
+                self.op(Op::FMUL, &[], square, [power.into(), power.into()]);
+                self.b.sel(d, power, square, normal);
+            }
+            _ => return Err(self.unsupported_form(i)),
+        }
+        Ok(())
+    }
+
+    /// Correctly rounded `rcp`, `sqrt` and `div`, kept whole for a later phase.
+    fn float_exact(&mut self, i: &Instruction) -> Lowered {
+        let pseudo = match i.opcode {
+            Opcode::Rcp => Pseudo::FReciprocal,
+            Opcode::Sqrt => Pseudo::FSquareRoot,
+            _ => Pseudo::FDivide,
+        };
+        let mut mods = vec![Mod::F32, Self::rounding(i).unwrap_or(Mod::RN)];
+        if i.modifiers.has("ftz") {
+            mods.push(Mod::FTZ);
+        }
+        let count = if i.opcode == Opcode::Div { 2 } else { 1 };
+        let mut sources = Vec::new();
+        for index in 1..=count {
+            let source = self.word(self.operand(i, index)?, Type::F32)?;
+            sources.push(self.in_register(source));
+        }
+        let d = self.result_word(self.operand(i, 0)?, Type::F32)?;
+        self.pseudo(pseudo, &mods, [d], sources);
+        Ok(())
+    }
+
+    /// `div` of f32.
+    pub fn float_divide(&mut self, i: &Instruction) -> Lowered {
+        let (approx, full, ftz) =
+            (i.modifiers.has("approx"), i.modifiers.has("full"), i.modifiers.has("ftz"));
+        if !approx && !full {
+            return self.float_exact(i);
+        }
+        let a = self.word(self.operand(i, 1)?, Type::F32)?;
+        let mut a = self.value_of(a);
+        let b = self.word(self.operand(i, 2)?, Type::F32)?;
+        let mut b = self.value_of(b);
+        let d = self.result_word(self.operand(i, 0)?, Type::F32)?;
+        // Both are scaled, so that the divisor has a normal reciprocal.
+        if full {
+            let large = self.compare_magnitude(Mod::GT, b, LARGE, ftz);
+            let small = (!ftz).then(|| self.compare_magnitude(Mod::GEU, b, NORMAL, false));
+            (a, b) = (self.scaled(a, 0.25, large, true, ftz), self.scaled(b, 0.25, large, true, ftz));
+            if let Some(normal) = small {
+                (a, b) = (
+                    self.scaled(a, 16_777_216.0, normal, false, false),
+                    self.scaled(b, 16_777_216.0, normal, false, false),
+                );
+            }
+        } else if !ftz {
+            let normal = self.compare_magnitude(Mod::GEU, b, NORMAL, false);
+            (a, b) = (
+                self.scaled(a, 16_777_216.0, normal, false, false),
+                self.scaled(b, 16_777_216.0, normal, false, false),
+            );
+        }
+        let reciprocal = self.b.r();
+        self.mufu(reciprocal, Mod::RCP, b);
+        let mods: &[Mod] = if ftz { &[Mod::FTZ] } else { &[] };
+        self.op(Op::FMUL, mods, d, [a.into(), reciprocal.into()]);
+        Ok(())
+    }
+
+    /// A guard that acts where the predicate is false.
+    pub fn unless(p: Value) -> Guard {
+        Guard { value: p, negated: true }
+    }
+
+    /// The type of a floating instruction, packed singles excluded.
+    pub fn float_type(&self, i: &Instruction) -> Result<Type, LowerError> {
+        let ty = self.ty(i, 0)?;
+        if ty == Type::F32x2 { Err(self.unsupported_form(i)) } else { Ok(ty) }
+    }
+}

@@ -1,0 +1,154 @@
+//! Arithmetic of f16 and bf16, single and packed in pairs. A single half is the low half of its value; operations
+//! read it with `.H0_H0`, so that both halves of the result are the same.
+
+use crate::LowerError;
+use crate::context::{Lower, Lowered};
+use crate::operand::{imm, is_register, magnitude, minus_float};
+use oriole_hir::{Instruction, Operand};
+use oriole_ori::{Source, SourceKind};
+use oriole_ptx::{Opcode, Type};
+use oriole_sass::{Mod, Op};
+
+/// Sign bits of both halves.
+pub(crate) const SIGNS: u32 = 0x8000_8000;
+
+/// Which half-precision type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Half {
+    /// bf16 in place of f16.
+    pub bf16: bool,
+    /// Two in a word.
+    pub packed: bool,
+}
+
+impl Half {
+    /// The modifier of the type.
+    pub fn mods(self) -> &'static [Mod] {
+        if self.bf16 { &[Mod::BF16_V2] } else { &[] }
+    }
+}
+
+/// The half-precision type, if it is one.
+pub(crate) fn half_of(ty: Type) -> Option<Half> {
+    Some(match ty {
+        Type::F16 => Half { bf16: false, packed: false },
+        Type::F16x2 => Half { bf16: false, packed: true },
+        Type::BF16 => Half { bf16: true, packed: false },
+        Type::BF16x2 => Half { bf16: true, packed: true },
+        _ => return None,
+    })
+}
+
+impl Lower<'_> {
+    /// A source of a half-precision operation.
+    pub fn half_source(&mut self, operand: &Operand, ty: Type) -> Result<Source, LowerError> {
+        let packed = half_of(ty).is_some_and(|half| half.packed);
+        let word = self.word(operand, ty)?;
+        Ok(match word.kind {
+            _ if packed => word,
+            SourceKind::Imm(bits) => imm(bits & 0xffff | bits << 16),
+            SourceKind::Values(_) => word.suffixed(Mod::H0_H0),
+            _ => word,
+        })
+    }
+
+    fn half_mods(&self, i: &Instruction, half: Half) -> Vec<Mod> {
+        let mut mods = half.mods().to_vec();
+        for (name, token) in [("ftz", Mod::FTZ), ("sat", Mod::SAT), ("relu", Mod::RELU), ("NaN", Mod::NAN)] {
+            if i.modifiers.has(name) {
+                mods.push(token);
+            }
+        }
+        mods
+    }
+
+    /// `add`, `sub`, `mul`, `fma`, `min`, `max`, `abs`, `neg` of halves.
+    pub fn half_arithmetic(&mut self, i: &Instruction) -> Lowered {
+        let ty = self.ty(i, 0)?;
+        let Some(half) = half_of(ty) else { return Err(self.unsupported_form(i)) };
+        if i.modifiers.has("oob") {
+            return Err(self.unsupported_form(i));
+        }
+        let mut mods = self.half_mods(i, half);
+        let a = self.half_source(self.operand(i, 1)?, ty)?;
+        if matches!(i.opcode, Opcode::Abs | Opcode::Neg) {
+            let a = if i.opcode == Opcode::Abs { magnitude(a, SIGNS) } else { minus_float(a, SIGNS) };
+            return self.half_sign(i, ty, mods, a);
+        }
+        let b = self.half_source(self.operand(i, 2)?, ty)?;
+        let (a, b) = if is_register(&a) || i.opcode == Opcode::Sub { (a, b) } else { (b, a) };
+        let a = self.in_register(a);
+        let mut sources = vec![a, b];
+        let op = match i.opcode {
+            Opcode::Add => Op::HADD2,
+            Opcode::Sub => {
+                sources[1] = minus_float(sources[1].clone(), SIGNS);
+                Op::HADD2
+            }
+            Opcode::Mul => Op::HMUL2,
+            Opcode::Fma | Opcode::Mad => {
+                let c = self.half_source(self.operand(i, 3)?, ty)?;
+                let c = if is_register(&sources[1]) { c } else { self.in_register(c) };
+                sources.push(c);
+                Op::HFMA2
+            }
+            Opcode::Min | Opcode::Max => {
+                if i.modifiers.has("xorsign") {
+                    mods.push(Mod::XORSIGN);
+                    for source in &mut sources {
+                        *source = magnitude(source.clone(), SIGNS);
+                    }
+                }
+                sources.push(if i.opcode == Opcode::Min { Source::pt() } else { Source::not_pt() });
+                Op::HMNMX2
+            }
+            _ => return Err(self.unsupported_form(i)),
+        };
+        let d = self.result_word(self.operand(i, 0)?, ty)?;
+        self.op(op, &mods, d, sources);
+        Ok(())
+    }
+
+    /// `abs` and `neg`: changes of the sign bits, or an addition of minus zero where subnormals are flushed.
+    fn half_sign(&mut self, i: &Instruction, ty: Type, mods: Vec<Mod>, a: Source) -> Lowered {
+        let ftz = mods.contains(&Mod::FTZ);
+        let d = self.result_word(self.operand(i, 0)?, ty)?;
+        if ftz && is_register(&a) {
+            let zero = Source::rz().suffixed(Mod::H0_H0).negated();
+            self.op(Op::HADD2, &mods, d, [a, zero]);
+            return Ok(());
+        }
+        match a.kind {
+            SourceKind::Values(_) => {
+                let absolute = a.absolute;
+                let plain = Source::plain(a.kind);
+                if absolute {
+                    self.b.and(d, plain, !SIGNS);
+                } else {
+                    self.b.xor(d, plain, SIGNS);
+                }
+            }
+            _ => self.b.mov(d, a),
+        }
+        Ok(())
+    }
+
+    /// `ex2.approx` and `tanh.approx` of halves; packed ones one after the other.
+    pub fn half_function(&mut self, i: &Instruction, function: Mod) -> Lowered {
+        let ty = self.ty(i, 0)?;
+        let Some(half) = half_of(ty) else { return Err(self.unsupported_form(i)) };
+        let a = self.word(self.operand(i, 1)?, ty)?;
+        let a = self.in_register(a);
+        let kind = if half.bf16 { Mod::BF16 } else { Mod::F16 };
+        let d = self.result_word(self.operand(i, 0)?, ty)?;
+        if !half.packed {
+            self.op(Op::MUFU, &[function, kind], d, [a]);
+            return Ok(());
+        }
+        let [low, high] = [self.b.r(), self.b.r()];
+        self.op(Op::MUFU, &[function, kind], low, [a.clone()]);
+        self.op(Op::MUFU, &[function, kind], high, [a.suffixed(Mod::H1)]);
+        self.b.prmt(d, low, 0x5410u32, high);
+        Ok(())
+    }
+}

@@ -1,0 +1,507 @@
+//! Loads, stores, prefetches and cache hints of every space.
+
+use crate::LowerError;
+use crate::context::{Lower, Lowered, Words};
+use crate::operand::imm;
+use oriole_hir::{Address, AddressBase, Instruction, Operand, VariableHome, VariableId};
+use oriole_ori::{ConstBase, MemoryInfo, Pseudo, Source, SourceKind, Value, Values};
+use oriole_ptx::{Opcode, Space, Type};
+use oriole_sass::{Mod, Op};
+use smallvec::SmallVec;
+
+/// Offsets that fit into a memory operand.
+const OFFSET: std::ops::RangeInclusive<i64> = -0x80_0000..=0x7f_ffff;
+
+/// How strongly an access is ordered, as the machine says it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Strength {
+    /// Modifiers of the access.
+    pub mods: Vec<Mod>,
+    /// Scope of the fence before a release.
+    pub release: Option<Mod>,
+    /// Invalidation of the cache after an acquire.
+    pub acquire: bool,
+    /// Never removed or reordered.
+    pub ordered: bool,
+}
+
+/// An address, with the space it is in.
+pub(crate) struct Place {
+    /// Space of the access.
+    pub space: Space,
+    /// Base registers: one in 32-bit spaces, two in 64-bit ones, none for an absolute address.
+    pub base: Values,
+    /// Shared variable that the offset counts from.
+    pub symbol: Option<oriole_ori::SymbolId>,
+    /// Offset in bytes.
+    pub offset: i32,
+}
+
+/// An access by size: modifiers for loads and stores of `bytes`.
+fn size_mods(bytes: u32, signed: bool) -> Option<&'static [Mod]> {
+    Some(match (bytes, signed) {
+        (1, false) => &[Mod::U8],
+        (1, true) => &[Mod::S8],
+        (2, false) => &[Mod::U16],
+        (2, true) => &[Mod::S16],
+        (4, _) => &[],
+        (8, _) => &[Mod::_64],
+        (16, _) => &[Mod::_128],
+        _ => return None,
+    })
+}
+
+/// The space as the alias classes name it.
+pub(crate) fn alias_space(space: Space) -> oriole_ori::Space {
+    match space {
+        Space::Global => oriole_ori::Space::Global,
+        Space::Shared => oriole_ori::Space::Shared,
+        Space::Local | Space::FunctionParameter => oriole_ori::Space::Local,
+        Space::Constant | Space::KernelParameter => oriole_ori::Space::Constant,
+        Space::Generic | Space::SharedCluster | Space::Register => oriole_ori::Space::Generic,
+    }
+}
+
+/// The machine's name of a scope, and of the fence that belongs to it.
+pub(crate) fn scope_mod(i: &Instruction) -> Option<(Mod, Mod)> {
+    if i.modifiers.has("cta") {
+        Some((Mod::SM, Mod::CTA))
+    } else if i.modifiers.has("gpu") || i.modifiers.has("cluster") {
+        Some((Mod::GPU, Mod::GPU))
+    } else if i.modifiers.has("sys") {
+        Some((Mod::SYS, Mod::SYS))
+    } else {
+        None
+    }
+}
+
+impl Lower<'_> {
+    /// How an access is ordered and cached.
+    pub fn strength(&self, i: &Instruction) -> Strength {
+        let mut s = Strength::default();
+        let has = |name: &str| i.modifiers.has(name);
+        if has("volatile") {
+            s.mods = vec![Mod::STRONG, Mod::SYS];
+            s.ordered = true;
+        } else if has("mmio") {
+            s.mods = vec![Mod::MMIO, Mod::SYS];
+            s.ordered = true;
+        } else if has("relaxed") || has("acquire") || has("release") {
+            let (scope, fence) = scope_mod(i).unwrap_or((Mod::GPU, Mod::GPU));
+            s.mods = vec![Mod::STRONG, scope];
+            s.ordered = true;
+            s.release = has("release").then_some(fence);
+            s.acquire = has("acquire") && fence != Mod::CTA;
+        }
+        let store = i.opcode == Opcode::St;
+        let cache: &[Mod] = if has("ca") || has("wb") {
+            &[Mod::STRONG, Mod::SM]
+        } else if has("cg") {
+            &[Mod::STRONG, Mod::GPU]
+        } else if has("cv") || has("wt") {
+            &[Mod::STRONG, Mod::SYS]
+        } else if has("cs") {
+            &[Mod::EF]
+        } else if has("lu") && !store {
+            &[Mod::LU]
+        } else {
+            &[]
+        };
+        s.mods.extend_from_slice(cache);
+        s.ordered |= has("cv") || has("wt");
+        if has("nc") {
+            s.mods.push(Mod::CONSTANT);
+        }
+        const EVICTIONS: [(&str, Mod); 4] = [
+            ("L1::no_allocate", Mod::NA),
+            ("L1::evict_last", Mod::EL),
+            ("L1::evict_first", Mod::EF),
+            ("L1::evict_unchanged", Mod::EU),
+        ];
+        s.mods.extend(EVICTIONS.iter().filter(|row| has(row.0)).map(|row| row.1));
+        if !store {
+            const PREFETCHES: [(&str, Mod); 3] =
+                [("L2::64B", Mod::LTC64B), ("L2::128B", Mod::LTC128B), ("L2::256B", Mod::LTC256B)];
+            s.mods.extend(PREFETCHES.iter().filter(|row| has(row.0)).map(|row| row.1));
+        }
+        s
+    }
+
+    /// Resolves an address operand.
+    pub fn place(&mut self, operand: &Operand, space: Space) -> Result<Place, LowerError> {
+        let Operand::Address(address) = operand else {
+            return Err(self.unsupported("a memory operand without brackets"));
+        };
+        let (space, mut base, mut symbol): (Space, SmallVec<[Source; 4]>, _) = match &address.base {
+            AddressBase::Register(id) => {
+                let words = self.register(*id);
+                (space, words.iter().map(|&v| Source::value(v)).collect(), None)
+            }
+            AddressBase::Variable(variable) => {
+                let own = self.body.variables[variable.0 as usize].space;
+                match own {
+                    Space::Shared | Space::SharedCluster => {
+                        let symbol = self.variable_symbol(*variable)?;
+                        let base = self.cluster_base();
+                        (Space::Shared, SmallVec::from_iter([Source::value(base)]), Some(symbol))
+                    }
+                    _ => {
+                        let pair = self.variable_address(*variable, 0)?;
+                        (own, pair.iter().map(|&v| Source::value(v)).collect(), None)
+                    }
+                }
+            }
+            AddressBase::Absolute => (space, SmallVec::new(), None),
+        };
+        let mut offset = address.offset;
+        if base.is_empty() && !OFFSET.contains(&offset) {
+            base = SmallVec::from_iter([imm(offset as u32), imm((offset >> 32) as u32)]);
+            offset = 0;
+        }
+        let wide = matches!(space, Space::Global | Space::Generic);
+        if !OFFSET.contains(&offset) {
+            if wide {
+                let words = base.clone();
+                let base_pair = self.tuple_of(words);
+                let add = self.tuple([imm(offset as u32), imm((offset >> 32) as u32)]);
+                let sum = self.b.pair();
+                self.pseudo(Pseudo::Add64, &[], sum, [base_pair, add]);
+                base = sum.iter().map(|&v| Source::value(v)).collect();
+            } else {
+                let sum = self.b.r();
+                self.add(sum, base[0].clone(), imm(offset as u32));
+                base = SmallVec::from_iter([Source::value(sum)]);
+            }
+            offset = 0;
+        }
+        let count = if base.is_empty() { 0 } else if wide { 2 } else { 1 };
+        base.truncate(count);
+        while base.len() < count {
+            base.push(Source::rz());
+        }
+        let base: Values = base.into_iter().map(|s| self.value_of(s)).collect();
+        if space == Space::Shared && base.is_empty() {
+            symbol = None;
+        }
+        Ok(Place { space, base, symbol, offset: offset as i32 })
+    }
+
+    fn tuple_of(&mut self, mut words: SmallVec<[Source; 4]>) -> Source {
+        while words.len() < 2 {
+            words.push(Source::rz());
+        }
+        self.tuple(words)
+    }
+
+    /// The memory operand of a place. With `descriptor`, global and generic accesses name the descriptor.
+    pub fn memory_operand(&mut self, place: &Place, descriptor: bool) -> Source {
+        let wide = matches!(place.space, Space::Global | Space::Generic);
+        let descriptor = if wide && descriptor { self.descriptor() } else { None };
+        let mut source = Source::plain(SourceKind::Address {
+            descriptor: descriptor.map(|pair| pair.into_iter().collect()),
+            base: place.base.clone(),
+            uniform: Values::new(),
+            symbol: place.symbol,
+            offset: place.offset,
+        });
+        if descriptor.is_some() {
+            source.suffixes.insert(Mod::_64);
+        }
+        source
+    }
+
+    /// Memory facts of an access.
+    pub fn memory_info(space: Space, reads: bool, writes: bool, ordered: bool) -> MemoryInfo {
+        MemoryInfo { space: alias_space(space), reads, writes, ordered }
+    }
+
+    /// Which instruction accesses the space: for loads, for stores, and whether `.E` belongs to it.
+    fn access_ops(&self, space: Space) -> Result<(Op, Op, bool), LowerError> {
+        Ok(match space {
+            Space::Global => (Op::LDG, Op::STG, true),
+            Space::Generic => (Op::LD, Op::ST, true),
+            Space::Shared => (Op::LDS, Op::STS, false),
+            Space::Local | Space::FunctionParameter => (Op::LDL, Op::STL, false),
+            other => return Err(self.unsupported(format!("an access of `.{}` memory", other.name()))),
+        })
+    }
+
+    /// A variable of shared memory of the cluster is reached by its generic address.
+    fn cluster_to_generic(&mut self, place: Place) -> Place {
+        if place.space != Space::SharedCluster {
+            return place;
+        }
+        let low = match place.base.first() {
+            Some(&value) => Source::value(value),
+            None => Source::rz(),
+        };
+        let high = self.b.r();
+        self.b.s2r(high, oriole_sass::Symbol::SR_SWINHI);
+        let low = self.value_of(low);
+        Place { space: Space::Generic, base: Values::from_slice(&[low, high]), symbol: None, offset: place.offset }
+    }
+
+    /// `ld` and `ldu`.
+    pub fn load(&mut self, i: &Instruction) -> Lowered {
+        let ty = self.ty(i, 0)?;
+        let operand = self.operand(i, 1)?;
+        let mut space = i.space.unwrap_or(Space::Generic);
+        let Operand::Address(address) = operand else { return Err(self.unsupported_form(i)) };
+        if let AddressBase::Variable(variable) = address.base {
+            space = self.body.variables[variable.0 as usize].space;
+            if self.in_registers(variable) {
+                return self.load_parameter_words(i, variable, address.offset);
+            }
+        }
+        match space {
+            Space::Constant | Space::KernelParameter => return self.load_bank(i, address, space),
+            // A pointer to a parameter of a function points into its frame.
+            Space::FunctionParameter => space = Space::Local,
+            _ => {}
+        }
+        let place = self.place(operand, space)?;
+        let place = self.cluster_to_generic(place);
+        let (op, _, extended) = self.access_ops(place.space)?;
+        let count = u32::from(i.vector.max(1));
+        let bytes = ty.bytes() * count;
+        let narrow = ty.bits() < 32;
+        let signed = ty.is_signed() && count == 1;
+        let size = size_mods(bytes, signed).ok_or_else(|| self.unsupported_form(i))?;
+        let mut strength = self.strength(i);
+        match place.space {
+            Space::Global | Space::Generic => {}
+            // Other spaces know no strength; only the last-use hint means something for local memory.
+            Space::Local => strength.mods.retain(|&m| m == Mod::LU),
+            _ => strength.mods.clear(),
+        }
+        let elements = self.elements(self.operand(i, 0)?);
+        if elements.len() != count as usize {
+            return Err(self.unsupported_form(i));
+        }
+        let words = bytes.div_ceil(4) as usize;
+        let whole = if narrow { if ty.is_signed() { Type::S32 } else { Type::U32 } } else { ty };
+        // The loaded words are the results themselves where each is a register of just that size, once.
+        let direct = (!narrow || count == 1).then(|| self.direct_words(&elements, whole)).flatten();
+        let d: Words = match &direct {
+            Some(words) => words.clone(),
+            None => (0..words).map(|_| self.b.r()).collect(),
+        };
+        let memory = Self::memory_info(place.space, true, false, strength.ordered);
+        let address = self.memory_operand(&place, true);
+        self.b
+            .op(op)
+            .m_if(extended, Mod::E)
+            .mods(size)
+            .mods(&strength.mods)
+            .to_tuple(d.clone())
+            .from(address)
+            .memory(memory)
+            .emit();
+        if strength.acquire && matches!(place.space, Space::Global | Space::Generic) {
+            self.invalidate();
+        }
+        if direct.is_some() {
+            return Ok(());
+        }
+        let mut parts = Vec::new();
+        for index in 0..u64::from(count) {
+            if narrow && count > 1 {
+                parts.push(self.extract(&d, index * u64::from(ty.bytes()), ty)?.into_iter().collect());
+            } else {
+                let each = ty.bits().div_ceil(32) as usize;
+                let start = index as usize * each;
+                parts.push(d[start..start + each].iter().map(|&v| Source::value(v)).collect());
+            }
+        }
+        self.write_all(&elements, whole, parts)
+    }
+
+    /// The words of the elements, if each is a register of just this size and no word comes twice.
+    fn direct_words(&mut self, elements: &[Operand], ty: Type) -> Option<Words> {
+        let mut words = Words::new();
+        for element in elements {
+            let Operand::Register(id) = element else { return None };
+            let declared = self.body.registers[id.0 as usize].ty;
+            let own = self.register(*id);
+            if declared.bits() > ty.bits() || own.len() != ty.bits().div_ceil(32) as usize {
+                return None;
+            }
+            if own.iter().any(|v| words.contains(v)) {
+                return None;
+            }
+            words.extend(own);
+        }
+        Some(words)
+    }
+
+    /// A load of a constant bank: of a `.const` variable, or of a kernel parameter.
+    fn load_bank(&mut self, i: &Instruction, address: &Address, space: Space) -> Lowered {
+        let ty = self.ty(i, 0)?;
+        let count = usize::from(i.vector.max(1));
+        let elements = self.elements(self.operand(i, 0)?);
+        if elements.len() != count {
+            return Err(self.unsupported_form(i));
+        }
+        let (bank, start) = match space {
+            Space::Constant => (3, 0),
+            _ => (0, i64::from(self.bank.parameters)),
+        };
+        let mut index: Option<Value> = None;
+        let mut base = ConstBase::Bank;
+        let mut offset = address.offset + start;
+        match address.base {
+            AddressBase::Register(id) => index = Some(self.register(id)[0]),
+            AddressBase::Variable(variable) => match self.body.variables[variable.0 as usize].home {
+                VariableHome::Parameter(number) if space == Space::KernelParameter => {
+                    offset += i64::from(self.body.parameters[number as usize].offset);
+                }
+                _ => base = ConstBase::Variable(self.variable_symbol(VariableId(variable.0))?),
+            },
+            AddressBase::Absolute => {}
+        }
+        if !(-0x8000..=0x7fff).contains(&offset) {
+            let sum = self.b.r();
+            let low = index.map_or_else(Source::rz, Source::value);
+            self.add(sum, low, imm(offset as u32));
+            index = Some(sum);
+            offset = 0;
+        }
+        let at = |extra: i64| {
+            let offset = (offset + extra) as i32;
+            match index {
+                Some(index) => SourceKind::ConstIndexed { bank, base, index, offset },
+                None => SourceKind::Const { bank, base, offset },
+            }
+        };
+        let mut parts: Vec<SmallVec<[Source; 4]>> = Vec::new();
+        let whole = if ty.bits() < 32 { if ty.is_signed() { Type::S32 } else { Type::U32 } } else { ty };
+        if ty.bits() < 32 {
+            for number in 0..count as i64 {
+                let d = self.b.r();
+                let size: &[Mod] = if ty.bits() == 8 { &[Mod::U8] } else { &[Mod::U16] };
+                self.load_constant([d], size, at(number * i64::from(ty.bytes())));
+                let extended = if ty.is_signed() { self.extend(d.into(), ty) } else { d.into() };
+                parts.push(SmallVec::from_iter([extended]));
+            }
+            return self.write_all(&elements, whole, parts);
+        }
+        let each = ty.bits().div_ceil(32) as usize;
+        let words = each * count;
+        if let (1, Some(direct)) = (count, self.direct_words(&elements, ty))
+            && each <= 2
+        {
+            let size: &[Mod] = if each == 2 { &[Mod::_64] } else { &[] };
+            self.load_constant(direct, size, at(0));
+            return Ok(());
+        }
+        let mut loaded = Vec::new();
+        for number in (0..words).step_by(2) {
+            // Vectors and wide elements are aligned to their size.
+            let group = (words - number).min(2);
+            let d: Words = (0..group).map(|_| self.b.r()).collect();
+            let size: &[Mod] = if group == 2 { &[Mod::_64] } else { &[] };
+            self.load_constant(d.clone(), size, at(4 * number as i64));
+            loaded.extend(d);
+        }
+        for chunk in loaded.chunks(each) {
+            parts.push(chunk.iter().map(|&v| Source::value(v)).collect());
+        }
+        self.write_all(&elements, whole, parts)
+    }
+
+    /// `st`.
+    pub fn store(&mut self, i: &Instruction) -> Lowered {
+        let ty = self.ty(i, 0)?;
+        let operand = self.operand(i, 0)?;
+        let mut space = i.space.unwrap_or(Space::Generic);
+        if let Operand::Address(Address { base: AddressBase::Variable(variable), offset }) = operand {
+            space = self.body.variables[variable.0 as usize].space;
+            if self.in_registers(*variable) {
+                return self.store_parameter_words(i, *variable, *offset);
+            }
+        }
+        if space == Space::FunctionParameter {
+            space = Space::Local;
+        }
+        let place = self.place(operand, space)?;
+        let place = self.cluster_to_generic(place);
+        let (_, op, extended) = self.access_ops(place.space)?;
+        let count = u32::from(i.vector.max(1));
+        let bytes = ty.bytes() * count;
+        let size = size_mods(bytes, false).ok_or_else(|| self.unsupported_form(i))?;
+        let elements = self.elements(self.operand(i, 1)?);
+        if elements.len() != count as usize {
+            return Err(self.unsupported_form(i));
+        }
+        let mut words: Vec<Source> = Vec::new();
+        if ty.bits() < 32 && count > 1 {
+            let per_word = (32 / ty.bits()) as usize;
+            for group in elements.chunks(per_word) {
+                let parts = group.iter().map(|e| self.word(e, ty)).collect::<Result<Vec<_>, _>>()?;
+                words.push(self.join(parts, ty.bits()));
+            }
+        } else {
+            for element in &elements {
+                words.extend(self.words(element, ty)?);
+            }
+        }
+        let value = self.tuple(words);
+        let mut strength = self.strength(i);
+        let wide = matches!(place.space, Space::Global | Space::Generic);
+        if !wide {
+            strength.mods.clear();
+        }
+        if let Some(scope) = strength.release {
+            self.fence(scope, false, false);
+        }
+        let memory = Self::memory_info(place.space, false, true, strength.ordered);
+        let address = self.memory_operand(&place, true);
+        self.b
+            .op(op)
+            .m_if(extended, Mod::E)
+            .mods(size)
+            .mods(&strength.mods)
+            .from(address)
+            .from(value)
+            .memory(memory)
+            .emit();
+        Ok(())
+    }
+
+    /// `prefetch`, `prefetchu`, `discard`, `applypriority`: operations on cache lines.
+    pub fn cache_line(&mut self, i: &Instruction) -> Lowered {
+        let operation = match i.opcode {
+            Opcode::Discard => Mod::RML2,
+            Opcode::Applypriority => Mod::DML2,
+            _ if i.modifiers.has("L2::evict_last") => Mod::PML2,
+            _ if i.modifiers.has("L1") => Mod::PF1,
+            _ => Mod::PF2,
+        };
+        let space = i.space.unwrap_or(Space::Generic);
+        if space == Space::Local {
+            // Local memory is cached as it is used; there is nothing to fetch.
+            return Ok(());
+        }
+        if !matches!(space, Space::Global | Space::Generic) {
+            return Err(self.unsupported_form(i));
+        }
+        let mut place = self.place(self.operand(i, 0)?, space)?;
+        if place.offset != 0 {
+            let base = Source::values(place.base.clone());
+            let offset = i64::from(place.offset);
+            let add = self.tuple([imm(offset as u32), imm((offset >> 32) as u32)]);
+            let sum = self.b.pair();
+            self.pseudo(Pseudo::Add64, &[], sum, [base, add]);
+            place = Place { base: Values::from_slice(&sum), offset: 0, ..place };
+        }
+        let address = self.memory_operand(&place, false);
+        self.b
+            .op(Op::CCTL)
+            .m(Mod::E)
+            .m(operation)
+            .from(address)
+            .memory(Self::memory_info(space, true, i.opcode == Opcode::Discard, true))
+            .emit();
+        Ok(())
+    }
+}
