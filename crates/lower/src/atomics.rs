@@ -9,7 +9,7 @@ use crate::half::half_of;
 use crate::memory::{Place, scope_mod};
 use crate::operand::imm;
 use oriole_hir::{Instruction, Operand};
-use oriole_ori::{File, Guard, Pseudo, Source, Value, Values};
+use oriole_ori::{File, Guard, Pseudo, Source, Values};
 use oriole_ptx::{Opcode, Space, Type};
 use oriole_sass::{Mod, Op};
 
@@ -104,7 +104,11 @@ impl Lower<'_> {
         let place = self.place(self.operand(i, first)?, i.space.unwrap_or(Space::Generic))?;
         let vector = u32::from(i.vector.max(1));
         let b = self.atomic_words(self.operand(i, first + 1)?, ty)?;
-        let c = if operation == Mod::CAS { self.atomic_words(self.operand(i, first + 2)?, ty)? } else { Words::new() };
+        let c = if operation == Mod::CAS {
+            self.atomic_words(self.operand(i, first + 2)?, ty)?
+        } else {
+            Words::new()
+        };
         let atomic = Atomic { operation, ty, vector, scope, b, c, reduction };
         let simple = match place.space {
             Space::Global => !atomic.narrow(),
@@ -116,10 +120,11 @@ impl Lower<'_> {
             if release {
                 self.fence(fence, false, false);
             }
-            let old = self.single(&atomic, &place, |lower| match lower.atomic_destination(i, ty, vector)? {
-                Some(words) => Ok(words),
-                None => Ok((0..atomic.bytes() / 4).map(|_| lower.b.r()).collect()),
-            })?;
+            let old =
+                self.single(&atomic, &place, |lower| match lower.atomic_destination(i, ty, vector)? {
+                    Some(words) => Ok(words),
+                    None => Ok((0..atomic.bytes() / 4).map(|_| lower.b.r()).collect()),
+                })?;
             if acquire && fence != Mod::CTA && place.space != Space::Shared {
                 self.invalidate();
             }
@@ -132,7 +137,9 @@ impl Lower<'_> {
         let old = match place.space {
             Space::Global | Space::Shared => self.looped(&atomic, &place)?,
             Space::Generic => self.by_space(&atomic, place)?,
-            other => return Err(self.unsupported(format!("an atomic operation on `.{}` memory", other.name()))),
+            other => {
+                return Err(self.unsupported(format!("an atomic operation on `.{}` memory", other.name())));
+            }
         };
         if acquire && fence != Mod::CTA {
             self.invalidate();
@@ -154,7 +161,12 @@ impl Lower<'_> {
     }
 
     /// The destination registers, if the old value can be written straight there.
-    fn atomic_destination(&mut self, i: &Instruction, ty: Type, vector: u32) -> Result<Option<Words>, LowerError> {
+    fn atomic_destination(
+        &mut self,
+        i: &Instruction,
+        ty: Type,
+        vector: u32,
+    ) -> Result<Option<Words>, LowerError> {
         let d = self.operand(i, 0)?;
         if vector != 1 || matches!(d, Operand::Sink) {
             return Ok(None);
@@ -245,10 +257,7 @@ impl Lower<'_> {
         let [in_shared, in_global, join] = [self.b.new_block(), self.b.new_block(), self.b.new_block()];
         self.b.branch(Guard { value: shared, negated: false }, in_shared, in_global);
         for (block, place) in [
-            (
-                in_global,
-                Place { space: Space::Global, base: base.clone(), symbol: None, offset: 0 },
-            ),
+            (in_global, Place { space: Space::Global, base: base.clone(), symbol: None, offset: 0 }),
             (
                 in_shared,
                 Place { space: Space::Shared, base: Values::from_slice(&base[..1]), symbol: None, offset: 0 },
@@ -361,7 +370,11 @@ impl Lower<'_> {
         self.b.sel(extract, low_extract, 0x7732u32, not_upper);
         let word_place = Place {
             space: place.space,
-            base: if base.len() == 2 { Values::from_slice(&[low, base[1]]) } else { Values::from_slice(&[low]) },
+            base: if base.len() == 2 {
+                Values::from_slice(&[low, base[1]])
+            } else {
+                Values::from_slice(&[low])
+            },
             symbol: None,
             offset: 0,
         };
@@ -456,10 +469,5 @@ impl Lower<'_> {
             _ => return Err(self.unsupported("this atomic operation")),
         }
         Ok(d)
-    }
-
-    /// Temporaries for a value of this many words.
-    pub fn temporaries(&mut self, count: usize) -> Vec<Value> {
-        (0..count).map(|_| self.b.r()).collect()
     }
 }

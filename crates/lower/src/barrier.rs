@@ -52,7 +52,11 @@ impl Lower<'_> {
             }
             let global = i.space == Some(oriole_ptx::Space::Global);
             if !global {
-                let scope = if i.space.is_some() && i.space != Some(oriole_ptx::Space::Generic) { Mod::CTA } else { Mod::GPU };
+                let scope = if i.space.is_some() && i.space != Some(oriole_ptx::Space::Generic) {
+                    Mod::CTA
+                } else {
+                    Mod::GPU
+                };
                 self.b.op(Op::MEMBAR).m(Mod::ALL).m(scope).memory(EVERYTHING).emit();
             }
             let which = if global { Mod::G } else { Mod::S };
@@ -98,7 +102,8 @@ impl Lower<'_> {
         }
         let has_count = i.operands.len() > first + 1 + usize::from(reduces);
         let mut id = self.barrier_number(id)?;
-        let mut count = if has_count { Some(self.barrier_number(self.operand(i, first + 1)?)?) } else { None };
+        let mut count =
+            if has_count { Some(self.barrier_number(self.operand(i, first + 1)?)?) } else { None };
         if let Some(threads) = &count
             && is_register(threads)
             && is_register(&id)
@@ -111,8 +116,7 @@ impl Lower<'_> {
             id = packed.into();
             count = Some(packed.into());
         }
-        let memory =
-            MemoryInfo { space: Space::Generic, reads: true, writes: true, ordered: true };
+        let memory = MemoryInfo { space: Space::Generic, reads: true, writes: true, ordered: true };
         if !reduces {
             let kind: &[Mod] = if arrives { &[Mod::ARV] } else { &[Mod::SYNC, Mod::DEFER_BLOCKING] };
             self.b.op(Op::BAR).mods(kind).from(id).from_all(count).memory(memory).emit();
@@ -141,7 +145,13 @@ impl Lower<'_> {
             self.b.op(Op::B2R).m(Mod::RESULT).to(d).memory(memory).emit();
         } else {
             let d = self.result_predicate(d)?;
-            self.b.op(Op::B2R).m(Mod::RESULT).drop_result(File::R).to_or_drop(d, File::P).memory(memory).emit();
+            self.b
+                .op(Op::B2R)
+                .m(Mod::RESULT)
+                .drop_result(File::R)
+                .to_or_drop(d, File::P)
+                .memory(memory)
+                .emit();
         }
         Ok(())
     }

@@ -308,11 +308,8 @@ impl Lower<'_> {
         self.op(Op::FLO, low_mods, in_low, [low]);
         self.b.isetp(found_high, Mod::NE, true, in_high, imm(!0));
         // A position counts from bit 0, a shift amount from bit 63.
-        let (to_move, other, found) = if shift {
-            (in_low, in_high, found_low)
-        } else {
-            (in_high, in_low, found_high)
-        };
+        let (to_move, other, found) =
+            if shift { (in_low, in_high, found_low) } else { (in_high, in_low, found_high) };
         self.b.iadd3(moved, to_move, 32u32, Source::rz());
         if shift {
             self.b.isetp(found, Mod::NE, true, in_low, imm(!0));
@@ -451,7 +448,8 @@ impl Lower<'_> {
         self.op(Op::IABS, &[], count, [offset]);
         self.b.mov(one, imm(1));
         // An offset of zero asks for the bit at the base itself: only that bit is kept.
-        let [above, single, kept, wanted, left] = [self.b.r(), self.b.r(), self.b.r(), self.b.r(), self.b.r()];
+        let [above, single, kept, wanted, left] =
+            [self.b.r(), self.b.r(), self.b.r(), self.b.r(), self.b.r()];
         let ones = self.in_register(imm(!0));
         self.b.shl(above, ones, start);
         self.b.shl(single, one, start);

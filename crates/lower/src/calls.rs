@@ -64,7 +64,8 @@ impl Lower<'_> {
                     match operand {
                         Operand::Prototype(id) => signature = self.body.prototypes[id.0 as usize].clone(),
                         Operand::Table(id) => {
-                            if let Some(oriole_hir::Table::Functions(list)) = self.body.tables.get(id.0 as usize)
+                            if let Some(oriole_hir::Table::Functions(list)) =
+                                self.body.tables.get(id.0 as usize)
                                 && let Some(first) = list.first()
                             {
                                 signature = self.body.functions[first.0 as usize].signature.clone();
@@ -101,7 +102,9 @@ impl Lower<'_> {
             }
         }
         let mut destinations = Vec::new();
-        for ((result, &(first, count)), parameter) in results.iter().zip(&result_places).zip(&signature.results) {
+        for ((result, &(first, count)), parameter) in
+            results.iter().zip(&result_places).zip(&signature.results)
+        {
             let words = match result {
                 Operand::Variable(variable) => self.parameter_words(*variable)?,
                 other => self.result(other, parameter.ty)?,

@@ -126,7 +126,14 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn compare_64(&mut self, ty: Type, c: Comparison, d: [Option<Value>; 2], a: Source, b: Source) -> Lowered {
+    fn compare_64(
+        &mut self,
+        ty: Type,
+        c: Comparison,
+        d: [Option<Value>; 2],
+        a: Source,
+        b: Source,
+    ) -> Lowered {
         let mods = [c.compare, signedness_64(ty)];
         let plain = c.with == Source::pt() && c.combine == Mod::AND;
         if let ([Some(d), None], true) = (d, plain) {
@@ -246,7 +253,8 @@ impl Lower<'_> {
         } else {
             magnitude.into()
         };
-        let (infinity, normal) = if ty == Type::F64 { (0x7ff0_0000, 0x0010_0000) } else { (0x7f80_0000, 0x0080_0000) };
+        let (infinity, normal) =
+            if ty == Type::F64 { (0x7ff0_0000, 0x0010_0000) } else { (0x7f80_0000, 0x0080_0000) };
         const TESTS: [(&str, Mod); 4] =
             [("finite", Mod::LT), ("infinite", Mod::EQ), ("notanumber", Mod::GT), ("number", Mod::LE)];
         if let Some(&(_, compare)) = TESTS.iter().find(|row| i.modifiers.has(row.0)) {

@@ -6,8 +6,8 @@ use oriole_chip::{Chip, ConstantBank};
 use oriole_diagnostics::Code;
 use oriole_hir::{Body, LabelId, RegisterId, Statement};
 use oriole_ori::{
-    BlockId, Builder, ConstBase, File, Function, Guard, Instruction, Opcode, Origin, Pseudo, Source, SourceKind,
-    Space, SymbolId, SymbolKind, SymbolRef, Value,
+    BlockId, Builder, ConstBase, File, Function, Guard, Instruction, Opcode, Origin, Pseudo, Source,
+    SourceKind, Space, SymbolId, SymbolKind, SymbolRef, Value,
 };
 use oriole_sass::{Mod, Op, Symbol};
 use smallvec::SmallVec;
@@ -79,9 +79,10 @@ impl<'a> Lower<'a> {
             message: format!("no code can be made for {chip}"),
         })?;
         function.is_entry = body.is_entry;
-        let calls = body.statements.iter().any(
-            |s| matches!(s, Statement::Instruction(i) if i.opcode == oriole_ptx::Opcode::Call),
-        );
+        let calls = body
+            .statements
+            .iter()
+            .any(|s| matches!(s, Statement::Instruction(i) if i.opcode == oriole_ptx::Opcode::Call));
         let mut b = Builder::new(function, BlockId(0), Origin(0));
         let entry = b.new_block();
         Ok(Lower {
@@ -134,7 +135,8 @@ impl<'a> Lower<'a> {
 
     fn directives(&mut self) {
         let directives = &self.body.directives;
-        let threads = directives.reqntid.or(directives.maxntid).map(|n| n[0].max(1) * n[1].max(1) * n[2].max(1));
+        let threads =
+            directives.reqntid.or(directives.maxntid).map(|n| n[0].max(1) * n[1].max(1) * n[2].max(1));
         let mut limit = directives.maxnreg.map(|n| n.max(24));
         if let (Some(threads), Some(limits)) = (threads, self.chip.limits()) {
             // All threads of the blocks that must fit at a time share the registers of one SM; a warp is the
@@ -366,7 +368,9 @@ impl<'a> Lower<'a> {
             SymbolKind::Helper => 5,
             SymbolKind::Extern => 6,
         };
-        if tag != 3 && let Some(&id) = self.symbols.get(&(tag, name.to_string())) {
+        if tag != 3
+            && let Some(&id) = self.symbols.get(&(tag, name.to_string()))
+        {
             return id;
         }
         let function = self.b.function_mut();

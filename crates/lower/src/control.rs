@@ -41,7 +41,8 @@ impl Lower<'_> {
         let scaled = self.b.r();
         self.b.shl(scaled, index, 2u32);
         let target = self.b.pair();
-        let place = SourceKind::ConstIndexed { bank: 2, base: ConstBase::Table(number), index: scaled, offset: 0 };
+        let place =
+            SourceKind::ConstIndexed { bank: 2, base: ConstBase::Table(number), index: scaled, offset: 0 };
         self.load_constant([target[0]], &[], place);
         self.b.sar(target[1], target[0], 31u32);
         // The table holds offsets from the start of the kernel's code.

@@ -1,6 +1,5 @@
 //! `cvt` with a floating type on one side at least, and `cvt.pack`. Integers to integers are in `convert_integer`.
 
-use crate::LowerError;
 use crate::context::{Lower, Lowered};
 use crate::operand::imm;
 use oriole_hir::Instruction;
@@ -388,10 +387,5 @@ impl Lower<'_> {
         let d = self.result_word(self.operand(i, 0)?, Type::B32)?;
         self.op(Op::I2IP, &[kind, Mod::S32, Mod::SAT], d, [a, b, c]);
         Ok(())
-    }
-
-    /// An error unless the operand count is as given.
-    pub fn expect_operands(&self, i: &Instruction, count: usize) -> Result<(), LowerError> {
-        if i.operands.len() == count { Ok(()) } else { Err(self.unsupported_form(i)) }
     }
 }

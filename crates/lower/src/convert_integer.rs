@@ -58,9 +58,10 @@ impl Lower<'_> {
         let mut value = self.extended(a, from)?;
         value = self.in_register(value);
         let mods: &[Mod] = if from.is_signed() { &[] } else { &[Mod::U32] };
-        for (needed, limit, which) in
-            [(raise, least, Source::not_pt()), (cap && greatest < i128::from(u32::MAX), greatest, Source::pt())]
-        {
+        for (needed, limit, which) in [
+            (raise, least, Source::not_pt()),
+            (cap && greatest < i128::from(u32::MAX), greatest, Source::pt()),
+        ] {
             if needed {
                 let clamped = self.b.r();
                 self.op(Op::VIMNMX, mods, clamped, [value, imm(limit as u32), which]);

@@ -48,8 +48,10 @@ pub(crate) fn instruction(l: &mut Lower, i: &Instruction) -> Lowered {
         Popc => l.count_bits(i),
         Fns => l.find_nth_set(i),
         Prmt => l.permute(i),
-        Vadd | Vsub | Vabsdiff | Vmin | Vmax | Vset | Vshl | Vshr | Vmad | Vadd2 | Vsub2 | Vabsdiff2 | Vmin2
-        | Vmax2 | Vset2 | Vavrg2 | Vadd4 | Vsub4 | Vabsdiff4 | Vmin4 | Vmax4 | Vset4 | Vavrg4 => l.video(i),
+        Vadd | Vsub | Vabsdiff | Vmin | Vmax | Vset | Vshl | Vshr | Vmad | Vadd2 | Vsub2 | Vabsdiff2
+        | Vmin2 | Vmax2 | Vset2 | Vavrg2 | Vadd4 | Vsub4 | Vabsdiff4 | Vmin4 | Vmax4 | Vset4 | Vavrg4 => {
+            l.video(i)
+        }
         Set => l.set(i),
         Setp => l.set_predicate(i),
         Selp => l.select(i),
@@ -80,7 +82,7 @@ pub(crate) fn instruction(l: &mut Lower, i: &Instruction) -> Lowered {
         Bra => l.bra(i),
         Brx => l.brx(i),
         Call => l.call(i),
-        Ret => l.ret(i),
+        Ret => l.ret(),
         Exit => l.exit(),
         Trap => l.trap(true),
         Brkpt => l.trap(false),

@@ -4,7 +4,7 @@ use crate::LowerError;
 use crate::context::{Lower, Lowered};
 use crate::operand::{is_register, magnitude, minus_float};
 use oriole_hir::Instruction;
-use oriole_ori::{File, Guard, Pseudo, Source, Value};
+use oriole_ori::{File, Pseudo, Source, Value};
 use oriole_ptx::{Opcode, Type};
 use oriole_sass::{Mod, Op};
 
@@ -159,11 +159,8 @@ impl Lower<'_> {
                 self.op(Op::FMUL, &[], d, [factor.into(), reciprocal.into()]);
             }
             Opcode::Sqrt | Opcode::Rsqrt => {
-                let (function, factor) = if i.opcode == Opcode::Sqrt {
-                    (Mod::SQRT, 1.0 / 4096.0)
-                } else {
-                    (Mod::RSQ, 4096.0)
-                };
+                let (function, factor) =
+                    if i.opcode == Opcode::Sqrt { (Mod::SQRT, 1.0 / 4096.0) } else { (Mod::RSQ, 4096.0) };
                 let normal = self.compare_magnitude(Mod::GEU, a, NORMAL, false);
                 let scaled = self.scaled(a, 16_777_216.0, normal, false, false);
                 let root = self.b.r();
@@ -259,11 +256,6 @@ impl Lower<'_> {
         let mods: &[Mod] = if ftz { &[Mod::FTZ] } else { &[] };
         self.op(Op::FMUL, mods, d, [a.into(), reciprocal.into()]);
         Ok(())
-    }
-
-    /// A guard that acts where the predicate is false.
-    pub fn unless(p: Value) -> Guard {
-        Guard { value: p, negated: true }
     }
 
     /// The type of a floating instruction, packed singles excluded.

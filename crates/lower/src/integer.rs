@@ -3,7 +3,7 @@
 use crate::context::{Lower, Lowered};
 use crate::operand::{complement, is_register, minus};
 use oriole_hir::Instruction;
-use oriole_ori::{File, Pseudo, Source, SourceKind, Value};
+use oriole_ori::{Pseudo, Source, SourceKind, Value};
 use oriole_ptx::{Opcode, Type};
 use oriole_sass::{Mod, Op};
 
@@ -88,7 +88,8 @@ impl Lower<'_> {
         let last = d.len() - 1;
         let mut sums = Vec::new();
         for (index, (a, b)) in a.iter().zip(b).enumerate().take(d.len()) {
-            let (a, b) = if is_register(a) || subtract { (a.clone(), b.clone()) } else { (b.clone(), a.clone()) };
+            let (a, b) =
+                if is_register(a) || subtract { (a.clone(), b.clone()) } else { (b.clone(), a.clone()) };
             let a = self.in_register(a);
             let sum = if index == last { d[index] } else { self.b.r() };
             let out = if index < last { Some(inner) } else { gives.then_some(carry) };
@@ -363,10 +364,5 @@ impl Lower<'_> {
         };
         self.op(Op::IDP, &mods, d, [a, b, c]);
         Ok(())
-    }
-
-    /// A predicate result in a temporary if nobody wants it.
-    pub fn predicate_or_temporary(&mut self, d: Option<Value>) -> Value {
-        d.unwrap_or_else(|| self.b.temporary(File::P))
     }
 }

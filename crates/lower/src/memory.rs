@@ -174,7 +174,13 @@ impl Lower<'_> {
             }
             offset = 0;
         }
-        let count = if base.is_empty() { 0 } else if wide { 2 } else { 1 };
+        let count = if base.is_empty() {
+            0
+        } else if wide {
+            2
+        } else {
+            1
+        };
         base.truncate(count);
         while base.len() < count {
             base.push(Source::rz());
@@ -238,7 +244,12 @@ impl Lower<'_> {
         let high = self.b.r();
         self.b.s2r(high, oriole_sass::Symbol::SR_SWINHI);
         let low = self.value_of(low);
-        Place { space: Space::Generic, base: Values::from_slice(&[low, high]), symbol: None, offset: place.offset }
+        Place {
+            space: Space::Generic,
+            base: Values::from_slice(&[low, high]),
+            symbol: None,
+            offset: place.offset,
+        }
     }
 
     /// `ld` and `ldu`.

@@ -70,7 +70,11 @@ impl Lower<'_> {
         index: usize,
     ) -> Result<&'i Operand, LowerError> {
         instruction.operands.get(index).ok_or_else(|| {
-            self.unsupported(format!("`{}` with {} operands", instruction.opcode.name(), instruction.operands.len()))
+            self.unsupported(format!(
+                "`{}` with {} operands",
+                instruction.opcode.name(),
+                instruction.operands.len()
+            ))
         })
     }
 
@@ -112,8 +116,12 @@ impl Lower<'_> {
         let mut words: SmallVec<[Source; 4]> = match operand {
             Operand::Register(id) => self.register(*id).iter().map(|&v| Source::value(v)).collect(),
             Operand::Immediate(value) => {
-                let bits = if ty.is_float() { immediate::bits(*value, ty) } else { immediate::extended(*value, ty) as u64 };
-                SmallVec::from_slice(&[imm(bits as u32), imm((bits >> 32) as u32)])
+                let bits = if ty.is_float() {
+                    immediate::bits(*value, ty)
+                } else {
+                    immediate::extended(*value, ty) as u64
+                };
+                SmallVec::from_iter([imm(bits as u32), imm((bits >> 32) as u32)])
             }
             Operand::VariableAddress(variable, offset) => {
                 self.variable_address(*variable, *offset)?.iter().map(|&v| Source::value(v)).collect()
@@ -258,7 +266,11 @@ impl Lower<'_> {
                 let words = self.register(*id);
                 let fits = words.len() == count && declared.bits() == ty.bits();
                 // A narrow result in a wider register of one word must be extended as well.
-                if fits || (ty == Type::Pred) == (declared == Type::Pred) && declared.bits() <= ty.bits() && words.len() == count {
+                if fits
+                    || (ty == Type::Pred) == (declared == Type::Pred)
+                        && declared.bits() <= ty.bits()
+                        && words.len() == count
+                {
                     return Ok(words);
                 }
                 let temporaries: Words = (0..count).map(|_| self.b.temporary(file)).collect();
@@ -353,7 +365,13 @@ impl Lower<'_> {
     }
 
     /// A machine operation with one word as result.
-    pub fn op(&mut self, op: Op, mods: &[oriole_sass::Mod], d: Value, sources: impl IntoIterator<Item = Source>) {
+    pub fn op(
+        &mut self,
+        op: Op,
+        mods: &[oriole_sass::Mod],
+        d: Value,
+        sources: impl IntoIterator<Item = Source>,
+    ) {
         self.b.op(op).mods(mods).to(d).from_all(sources).emit();
     }
 }

@@ -110,8 +110,12 @@ impl Lower<'_> {
                 let place = self.b.r();
                 self.frame_address(place, symbol, 4 * index as i32);
                 let address = crate::space::address_of(place.into(), 0);
-                let memory =
-                    MemoryInfo { space: oriole_ori::Space::Local, reads: false, writes: true, ordered: false };
+                let memory = MemoryInfo {
+                    space: oriole_ori::Space::Local,
+                    reads: false,
+                    writes: true,
+                    ordered: false,
+                };
                 self.b.op(Op::STL).from(address).from(value).memory(memory).emit();
             }
         }
@@ -142,7 +146,9 @@ impl Lower<'_> {
         };
         let mut sources = Vec::new();
         for (index, (first, words)) in places.into_iter().enumerate() {
-            let Some(variable) = self.parameter_variable(VariableHome::Result(index as u32)) else { continue };
+            let Some(variable) = self.parameter_variable(VariableHome::Result(index as u32)) else {
+                continue;
+            };
             let values = self.parameter_words(VariableId(variable))?;
             for (word, &value) in values.iter().take(usize::from(words)).enumerate() {
                 let mut source = Source::value(value);

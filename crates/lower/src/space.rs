@@ -5,7 +5,7 @@ use crate::LowerError;
 use crate::context::{Lower, Lowered};
 use crate::operand::imm;
 use crate::special::bank_0;
-use oriole_hir::{FunctionId, Instruction, Operand, VariableHome, VariableId};
+use oriole_hir::{FunctionId, Instruction, VariableHome, VariableId};
 use oriole_ori::{
     AddressPart, ConstBase, File, LocalVariable, Pseudo, Source, SourceKind, SymbolId, SymbolKind, Value,
 };
@@ -86,7 +86,9 @@ impl Lower<'_> {
                 let place = i64::from(self.body.parameters[index as usize].offset) + offset;
                 self.b.mov(d[0], imm(place as u32));
             }
-            (Space::FunctionParameter, VariableHome::Parameter(_)) if self.frame.contains_key(&variable.0) => {
+            (Space::FunctionParameter, VariableHome::Parameter(_))
+                if self.frame.contains_key(&variable.0) =>
+            {
                 let symbol = self.frame[&variable.0];
                 self.frame_address(d[0], symbol, small);
             }
@@ -230,14 +232,6 @@ impl Lower<'_> {
         let d = self.result_word(self.operand(i, 0)?, oriole_ptx::Type::U32)?;
         self.b.shr(d, a, 24u32);
         Ok(())
-    }
-
-    /// The operand's own space: that of the variable it names, or the one given.
-    pub fn variable_space(&self, operand: &Operand, given: Space) -> Space {
-        match operand {
-            Operand::VariableAddress(variable, _) => self.body.variables[variable.0 as usize].space,
-            _ => given,
-        }
     }
 }
 

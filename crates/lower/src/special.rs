@@ -31,7 +31,10 @@ impl Lower<'_> {
         let bank = self.bank;
         let known = |place: Option<u32>, extra: u32| {
             place.map(|p| Home::Constant(p + extra)).ok_or_else(|| {
-                self.unsupported(format!("this special register of {} cannot be read: {register:?}", self.chip))
+                self.unsupported(format!(
+                    "this special register of {} cannot be read: {register:?}",
+                    self.chip
+                ))
             })
         };
         const PM: [Symbol; 8] = [
@@ -149,7 +152,8 @@ impl Lower<'_> {
                 self.b.iadd3(d, size, Source::value(adjust).negated(), Source::rz());
             }
             AggrSmemSize => {
-                let place = self.bank.aggregate_shared.ok_or_else(|| self.unsupported("`%aggr_smem_size`"))?;
+                let place =
+                    self.bank.aggregate_shared.ok_or_else(|| self.unsupported("`%aggr_smem_size`"))?;
                 let size = self.b.r();
                 self.b.s2r(size, Symbol::SR_SMEMSZ);
                 let other = self.bank_word(place);
@@ -161,8 +165,12 @@ impl Lower<'_> {
                 self.b.isetp(p, Mod::EQ, true, word, 1u32);
                 self.b.sel(d, Source::rz(), 1u32, Source::value(p).inverted());
             }
-            ClusterIdX | ClusterCtaidX => self.cluster_number(d, register == ClusterIdX, 0, Symbol::SR_CTAID_X)?,
-            ClusterIdY | ClusterCtaidY => self.cluster_number(d, register == ClusterIdY, 1, Symbol::SR_CTAID_Y)?,
+            ClusterIdX | ClusterCtaidX => {
+                self.cluster_number(d, register == ClusterIdX, 0, Symbol::SR_CTAID_X)?
+            }
+            ClusterIdY | ClusterCtaidY => {
+                self.cluster_number(d, register == ClusterIdY, 1, Symbol::SR_CTAID_Y)?
+            }
             _ => self.cluster_number(d, register == ClusterIdZ, 2, Symbol::SR_CTAID_Z)?,
         }
         Ok(d)
@@ -170,7 +178,13 @@ impl Lower<'_> {
 
     /// The number of the cluster in one dimension, or of the block in its cluster: the driver gives the reciprocal
     /// of the cluster's extent, rounded so that the product in single precision, truncated, is the quotient.
-    fn cluster_number(&mut self, d: Value, cluster: bool, dimension: u32, block: Symbol) -> Result<(), LowerError> {
+    fn cluster_number(
+        &mut self,
+        d: Value,
+        cluster: bool,
+        dimension: u32,
+        block: Symbol,
+    ) -> Result<(), LowerError> {
         let (Some(factors), Some(extents)) = (self.bank.cluster_reciprocals, self.bank.cluster_blocks) else {
             return Err(self.unsupported(format!("clusters on {}", self.chip)));
         };

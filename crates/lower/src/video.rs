@@ -51,14 +51,8 @@ fn action(opcode: Opcode) -> Option<(Action, u32)> {
 }
 
 /// Comparisons of `vset`.
-const COMPARISONS: [(&str, Mod); 6] = [
-    ("eq", Mod::EQ),
-    ("ne", Mod::NE),
-    ("lt", Mod::LT),
-    ("le", Mod::LE),
-    ("gt", Mod::GT),
-    ("ge", Mod::GE),
-];
+const COMPARISONS: [(&str, Mod); 6] =
+    [("eq", Mod::EQ), ("ne", Mod::NE), ("lt", Mod::LT), ("le", Mod::LE), ("gt", Mod::GT), ("ge", Mod::GE)];
 
 impl Lower<'_> {
     /// Any video instruction.
@@ -241,7 +235,13 @@ impl Lower<'_> {
         d
     }
 
-    fn video_lane(&mut self, i: &Instruction, action: Action, x: Value, y: Value) -> Result<Value, LowerError> {
+    fn video_lane(
+        &mut self,
+        i: &Instruction,
+        action: Action,
+        x: Value,
+        y: Value,
+    ) -> Result<Value, LowerError> {
         let d = self.b.r();
         match action {
             Action::Add => self.b.iadd3(d, x, y, Source::rz()),

@@ -137,12 +137,7 @@ impl Lower<'_> {
         };
         let wanted = !matches!(d, Operand::Sink);
         let lane = wanted.then(|| self.b.temporary(File::UR));
-        self.b
-            .op(Op::ELECT)
-            .to_or_drop(p, File::P)
-            .to_or_drop(lane, File::UR)
-            .from(Source::pt())
-            .emit();
+        self.b.op(Op::ELECT).to_or_drop(p, File::P).to_or_drop(lane, File::UR).from(Source::pt()).emit();
         if let Some(lane) = lane {
             let d = self.result_word(d, Type::B32)?;
             self.b.mov(d, lane);

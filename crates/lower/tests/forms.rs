@@ -1,0 +1,151 @@
+//! Everything that lowering makes must pass the verifier, and each machine instruction must have a form on the chip.
+//!
+//! The kernels of the repository are lowered always; other PTX files are if the environment variable
+//! `ORIOLE_PTX_FILES` names directories of them, separated by colons.
+
+use oriole_chip::Chip;
+use oriole_hir::resolve_module;
+use oriole_lower::{Environment, lower};
+use oriole_options::LowerOptions;
+use oriole_ori::{Assignment, Block, Form, Function, Instruction, Opcode, Value};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The PTX files of a directory and those below it, sorted.
+fn ptx_files(directory: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(directory) else { return };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            ptx_files(&path, found);
+        } else if path.extension().is_some_and(|e| e == "ptx") {
+            found.push(path);
+        }
+    }
+}
+
+/// The same instruction alone, every operand in registers of its own.
+fn alone(function: &Function, instruction: &Instruction) -> (Function, Assignment) {
+    let mut single = Function { is_entry: true, symbols: function.symbols.clone(), ..Function::default() };
+    single.tables = function.tables.clone();
+    let mut assignment = Assignment::default();
+    let mut next = [0u8; 5];
+    let mut instruction = instruction.clone();
+    let mut fresh = |values: &mut [Value], single: &mut Function, assignment: &mut Assignment| {
+        let Some(&first) = values.first() else { return };
+        let file = function.file(first);
+        let counter = &mut next[file as usize];
+        let step = if values.len() > 2 { 4 } else { values.len() as u8 };
+        *counter = counter.next_multiple_of(step);
+        for value in values {
+            *value = single.new_value(file, None);
+            assignment.registers.push(Some(*counter));
+            *counter += 1;
+        }
+    };
+    for destination in &mut instruction.destinations {
+        fresh(&mut destination.values, &mut single, &mut assignment);
+    }
+    for source in &mut instruction.sources {
+        match &mut source.kind {
+            oriole_ori::SourceKind::Values(values) => fresh(values, &mut single, &mut assignment),
+            oriole_ori::SourceKind::ConstIndexed { index, .. } => {
+                fresh(std::slice::from_mut(index), &mut single, &mut assignment)
+            }
+            oriole_ori::SourceKind::Address { descriptor, base, uniform, .. } => {
+                if let Some(descriptor) = descriptor {
+                    fresh(descriptor, &mut single, &mut assignment);
+                }
+                fresh(base, &mut single, &mut assignment);
+                fresh(uniform, &mut single, &mut assignment);
+            }
+            oriole_ori::SourceKind::Block(block) => *block = oriole_ori::BlockId(0),
+            _ => {}
+        }
+    }
+    instruction.guard = None;
+    single.blocks.push(Block { instructions: vec![instruction], ..Block::default() });
+    (single, assignment)
+}
+
+/// What is wrong with the lowering of one module.
+fn faults(text: &str, faults: &mut BTreeMap<String, usize>) -> usize {
+    let chip = Chip::SM_90A;
+    let module = resolve_module(text);
+    let mut count = 0;
+    let mut say = |message: String| *faults.entry(message).or_default() += 1;
+    if module.has_errors() {
+        say("not resolved".to_string());
+        return 0;
+    }
+    for (_, _, resolved) in &module.functions {
+        let environment = Environment { chip, options: LowerOptions::default() };
+        let function = match lower(&resolved.body, &environment) {
+            Ok(function) => function,
+            Err(error) => {
+                say(format!("refused: {error}"));
+                continue;
+            }
+        };
+        count += 1;
+        if let Err(violations) = oriole_ori::verify(&function, Form::Plain) {
+            for violation in violations {
+                say(format!("verifier: {}", violation.message));
+            }
+        }
+        for block in &function.blocks {
+            for instruction in &block.instructions {
+                if matches!(instruction.opcode, Opcode::Pseudo(_)) {
+                    continue;
+                }
+                let (single, assignment) = alone(&function, instruction);
+                if let Err(error) = oriole_isel::select(chip, &single, &assignment) {
+                    say(format!("form: {error}"));
+                }
+            }
+        }
+    }
+    count
+}
+
+fn report(files: &[PathBuf]) -> String {
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut functions = 0;
+    for file in files {
+        let Ok(text) = std::fs::read_to_string(file) else { continue };
+        let mut found = BTreeMap::new();
+        functions += faults(&text, &mut found);
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().to_string();
+        for message in found.into_keys() {
+            all.entry(message).or_default().push(name.clone());
+        }
+    }
+    println!("{} files, {functions} functions lowered", files.len());
+    all.iter()
+        .map(|(message, names)| format!("{message}\n    {} files, as {}\n", names.len(), names[0]))
+        .collect()
+}
+
+#[test]
+fn kernels_of_the_repository() {
+    let mut files = Vec::new();
+    ptx_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test-data"), &mut files);
+    assert!(!files.is_empty(), "the repository has kernels");
+    let report = report(&files);
+    assert!(report.is_empty(), "{report}");
+}
+
+#[test]
+fn files_from_the_environment() {
+    let Ok(directories) = std::env::var("ORIOLE_PTX_FILES") else {
+        println!("skipped: ORIOLE_PTX_FILES is not set");
+        return;
+    };
+    let mut files = Vec::new();
+    for directory in directories.split(':') {
+        ptx_files(Path::new(directory), &mut files);
+    }
+    let report = report(&files);
+    assert!(report.is_empty(), "{report}");
+}
