@@ -1,11 +1,15 @@
-//! Maps allocated Ori to machine instructions: operands by the assignment, symbolic parts to fixups.
+//! Maps allocated Ori to machine instructions: the pattern table says which operation, the assignment which registers,
+//! and symbolic parts become fixups.
 
+use crate::hopper;
+use crate::matcher::{Candidate, Tree, candidates};
+use crate::pattern::{Pattern, Piece, Target, Template};
 use oriole_chip::Chip;
 use oriole_ori::{
     Assignment, BlockId, ConstBase, Destination, File, Fixup, Function, Instruction, MachineBlock,
     MachineFunction, MachineInstruction, Opcode, Source, SourceKind, SymbolKind, Value,
 };
-use oriole_sass::{Control, Guard, Op, Operand, OperandKind};
+use oriole_sass::{Control, Guard, Mods, Op, Operand, OperandKind};
 use smallvec::SmallVec;
 
 /// An instruction that has no machine form: an error of the compiler, never of its user.
@@ -45,14 +49,19 @@ pub fn select(
         general_registers: assignment.general_registers,
         frame_bytes: assignment.frame_bytes,
     };
+    let tree = Tree::new(patterns(chip)).map_err(|tie| SelectError {
+        instruction: "the pattern table".to_owned(),
+        reason: tie.to_string(),
+    })?;
     let depths = loop_depths(function);
     for (block, depth) in function.blocks.iter().zip(depths) {
         let mut instructions = Vec::with_capacity(block.instructions.len());
         for instruction in &block.instructions {
-            let chosen = choose(chip, function, assignment, instruction).map_err(|reason| SelectError {
-                instruction: oriole_ori::print::InstructionText(function, instruction).to_string(),
-                reason,
-            })?;
+            let chosen =
+                choose(chip, &tree, function, assignment, instruction).map_err(|reason| SelectError {
+                    instruction: oriole_ori::print::InstructionText(function, instruction).to_string(),
+                    reason,
+                })?;
             instructions.push(chosen);
         }
         machine.blocks.push(MachineBlock {
@@ -71,12 +80,61 @@ fn loop_depths(function: &Function) -> Vec<u8> {
     function.block_ids().map(|block: BlockId| loops.depth(block).min(255) as u8).collect()
 }
 
+/// The pattern table of a chip.
+pub fn patterns(_chip: Chip) -> &'static [Pattern] {
+    // One table serves every chip that code can be made for so far.
+    hopper::PATTERNS
+}
+
+/// Why an instruction gets the form that it gets: every row of the table that speaks of its operation, best first. The
+/// first row without a failed test is the one chosen.
+pub fn explain(chip: Chip, function: &Function, instruction: &Instruction) -> Vec<Candidate> {
+    candidates(patterns(chip), function, instruction)
+}
+
+/// The instruction that a template makes of another.
+fn rewrite(template: Template, from: &Instruction) -> Result<Instruction, String> {
+    let Template::Build { op, mods, destinations, sources } = template else { return Ok(from.clone()) };
+    let missing = || "the template names an operand that is not there".to_owned();
+    let mut made = from.clone();
+    made.opcode = Opcode::Sass(op);
+    made.mods = Mods::of(mods);
+    made.destinations.clear();
+    made.sources.clear();
+    for target in destinations {
+        made.destinations.push(match target {
+            Target::Destination(n) => from.destinations.get(*n as usize).cloned().ok_or_else(missing)?,
+            Target::Dropped(file) => Destination::dropped(*file, 1),
+        });
+    }
+    for piece in sources {
+        made.sources.push(match piece {
+            Piece::Source(n) => from.sources.get(*n as usize).cloned().ok_or_else(missing)?,
+            Piece::True(file) => Source::plain(SourceKind::True(*file)),
+            Piece::Literal(number) => Source::literal(*number),
+        });
+    }
+    Ok(made)
+}
+
 fn choose(
     chip: Chip,
+    tree: &Tree,
     function: &Function,
     assignment: &Assignment,
-    instruction: &Instruction,
+    original: &Instruction,
 ) -> Result<MachineInstruction, String> {
+    let pattern = tree
+        .find(function, original)
+        .ok_or_else(|| "no pattern speaks of this pseudo-operation".to_owned())?;
+    let rewritten;
+    let instruction = match pattern.template {
+        Template::Keep => original,
+        template => {
+            rewritten = rewrite(template, original)?;
+            &rewritten
+        }
+    };
     let Opcode::Sass(op) = instruction.opcode else {
         return Err("a pseudo-operation after expansion".to_owned());
     };
@@ -121,25 +179,22 @@ fn choose(
     })
 }
 
-/// Ori keeps an immediate as 32 bits; the form says whether it is an integer, a float, or two halves.
+/// Makes sure that the instruction has a form. Ori keeps an immediate as 32 bits; the form says whether it is an integer,
+/// a float, or two halves.
 fn fit_immediates(
     chip: Chip,
     chosen: &mut oriole_sass::Instruction,
     from: &Instruction,
 ) -> Result<(), String> {
-    let skip = from.destinations.len();
-    let Some(at) = from.sources.iter().position(|source| matches!(source.kind, SourceKind::Imm(_))) else {
-        return Ok(());
-    };
-    let SourceKind::Imm(bits) = from.sources[at].kind else { return Ok(()) };
-    let at = at + skip;
     let legal = |candidate: &oriole_sass::Instruction| {
         oriole_sass::legal(chip, candidate.op, &candidate.mods, &candidate.operands)
     };
-    let first = match legal(chosen) {
-        Ok(_) => return Ok(()),
-        Err(error) => error,
-    };
+    let Err(first) = legal(chosen) else { return Ok(()) };
+    let immediate = from.sources.iter().enumerate().find_map(|(at, source)| match source.kind {
+        SourceKind::Imm(bits) => Some((at + from.destinations.len(), bits)),
+        _ => None,
+    });
+    let Some((at, bits)) = immediate else { return Err(first.to_string()) };
     let mut float = chosen.clone();
     float.operands[at].kind = OperandKind::Float(bits);
     if legal(&float).is_ok() {

@@ -146,7 +146,7 @@ fn half_bits(value: f64) -> Option<u32> {
     for exponent in [exponent, exponent - 1, exponent + 1] {
         let steps = magnitude * 2f64.powi(10 - exponent);
         let whole = steps.fract() == 0.0;
-        if whole && exponent >= -14 && exponent <= 15 && (1024.0..2048.0).contains(&steps) {
+        if whole && (-14..=15).contains(&exponent) && (1024.0..2048.0).contains(&steps) {
             return Some(sign | ((exponent + 15) as u32) << 10 | (steps as u32 - 1024));
         }
         if whole && exponent == -14 && steps < 1024.0 {

@@ -116,7 +116,14 @@ fn role(form: &Form, slot: usize, mods: &Mods, operand: &Operand) -> Option<Role
         Role { access: row.access, components: 0, uniform_components: 0, descriptor_components: 0 };
     match row.kind {
         SlotKind::Reg | SlotKind::UReg => role.components = components(form.op, row.width, mods)?,
-        SlotKind::Pred | SlotKind::UPred | SlotKind::Barrier => role.components = 1,
+        SlotKind::Pred | SlotKind::UPred => role.components = 1,
+        SlotKind::Barrier => {
+            role.components = 1;
+            // Reading a barrier out may clear it.
+            if form.op == Op::BMOV && mods.has(Mod::CLEAR) {
+                role.access = Access::DefUse;
+            }
+        }
         SlotKind::MatrixDescriptor => role.components = components(form.op, row.width, mods)?,
         SlotKind::ConstIndexed | SlotKind::ConstBindlessIndexed => role.components = 1,
         SlotKind::ConstUniformIndexed => role.uniform_components = 1,

@@ -177,9 +177,9 @@ impl Token {
         let slot = self.slot.map_or("SELF".to_owned(), |slot| slot.to_string());
         match &self.what {
             What::Mod(name) => format!("M({})", identifier(name)),
-            What::Negate => format!("Negate({slot})"),
-            What::Absolute => format!("Absolute({slot})"),
-            What::Invert => format!("Invert({slot})"),
+            What::Negate => format!("Token::Negate({slot})"),
+            What::Absolute => format!("Token::Absolute({slot})"),
+            What::Invert => format!("Token::Invert({slot})"),
             What::Suffix(None, name) => format!("Suffix({slot},End,Mod::{})", identifier(name)),
             What::Suffix(Some(part), name) => {
                 format!("Suffix({slot},Part({part}),Mod::{})", identifier(name))
@@ -442,7 +442,7 @@ fn table(tables: &Tables, ops: &BTreeSet<String>) -> Result<String, String> {
          #![cfg_attr(rustfmt, rustfmt_skip)]\n\
          #![allow(clippy::unreadable_literal)]\n\n\
          use super::Access::*;\nuse super::Elided::*;\nuse super::Place::*;\nuse super::SlotKind as K;\n\
-         use super::Token::{Absolute, Invert, Negate, Suffix};\nuse super::{Field, FloatKind, Form, Row, SELF, Set, Slot, Table, Token, Width as W};\n\
+         use super::Token::Suffix;\nuse super::{Field, FloatKind, Form, Row, SELF, Set, Slot, Table, Token, Width as W};\n\
          use super::{field, row, set, slot};\nuse crate::{Mod, Op, Symbol};\n\n\
          const fn m(name: Mod) -> Token { Token::Mod(name) }\n\
          const fn n(slot: u8, name: Symbol) -> Token { Token::Symbol(slot, name) }\n\n",

@@ -7,7 +7,7 @@ use super::Access::*;
 use super::Elided::*;
 use super::Place::*;
 use super::SlotKind as K;
-use super::Token::{Absolute, Invert, Negate, Suffix};
+use super::Token::Suffix;
 use super::{Field, FloatKind, Form, Row, SELF, Set, Slot, Table, Token, Width as W};
 use super::{field, row, set, slot};
 use crate::{Mod, Op, Symbol};
@@ -114,7 +114,7 @@ const T95: &[Row] = &[row(0,&[m(Mod::F16x2),m(Mod::RN)]),row(1,&[m(Mod::F16x4),m
 const T96: &[Row] = &[row(0,&[m(Mod::F16x2),m(Mod::RN)]),row(1,&[m(Mod::F16x4),m(Mod::RN)]),row(2,&[m(Mod::F16x8),m(Mod::RN)]),row(3,&[m(Mod::BF16x2),m(Mod::RN)]),row(4,&[m(Mod::BF16x4),m(Mod::RN)]),row(5,&[m(Mod::BF16x8),m(Mod::RN)]),row(12,&[m(Mod::F32),m(Mod::RN)]),row(13,&[m(Mod::F32x2),m(Mod::RN)]),row(14,&[m(Mod::F32x4),m(Mod::RN)]),row(15,&[m(Mod::F64),m(Mod::RN)])];
 const T97: &[Row] = &[row(3,&[m(Mod::F32_2),m(Mod::F64)]),row(9,&[m(Mod::F16),m(Mod::F64_2)]),row(10,&[m(Mod::F32),m(Mod::F64_2)]),row(12,&[m(Mod::BF16),m(Mod::F64_2)])];
 const T98: &[Row] = &[row(1,&[m(Mod::F32)]),row(2,&[m(Mod::BF16)])];
-const T99: &[Row] = &[row(0,&[]),row(1,&[Absolute(1)]),row(2,&[m(Mod::F32)]),row(3,&[m(Mod::F32)]),row(4,&[m(Mod::BF16_V2)]),row(5,&[m(Mod::BF16_V2),Absolute(1)])];
+const T99: &[Row] = &[row(0,&[]),row(1,&[Token::Absolute(1)]),row(2,&[m(Mod::F32)]),row(3,&[m(Mod::F32)]),row(4,&[m(Mod::BF16_V2)]),row(5,&[m(Mod::BF16_V2),Token::Absolute(1)])];
 const T100: &[Row] = &[row(0,&[]),row(1,&[m(Mod::F32)]),row(2,&[m(Mod::BF16_V2)])];
 const T101: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::F32)]),row(2,&[Suffix(SELF,Part(0),Mod::H0_H0)]),row(3,&[Suffix(SELF,Part(0),Mod::H1_H1)]),row(4,&[Suffix(SELF,Part(0),Mod::H0_NH1)])];
 const T102: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::F32)]),row(2,&[Suffix(SELF,End,Mod::H0_H0)]),row(3,&[Suffix(SELF,End,Mod::H1_H1)]),row(4,&[Suffix(SELF,End,Mod::H0_NH1)])];
@@ -1449,8 +1449,8 @@ static FORMS: [Form; 889] = [
     Form { op: Op::QGMMA, uniform_guard: false, mask: 0x87002000400000000000fff, value: 0x870000000000000000009f3, unused: 0x1fff00fc400781fffffc0000000, unused_value: 0x0, always: &[], slots: &[S63,S64,S65,S67], sets: &[G449,G283,G284,G285,G450,G451], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::QGMMA, uniform_guard: false, mask: 0x87002000400000000000fff, value: 0x800000000000000000009f3, unused: 0x1fff00fc400781fffffc0000000, unused_value: 0x0, always: &[], slots: &[S63,S64,S65,S67,S69], sets: &[G449,G283,G284,G285,G450,G451], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::QGMMA, uniform_guard: false, mask: 0x87002000400000000000fff, value: 0x87000000000000000000df3, unused: 0x1fff00fc400781fffc000000000, unused_value: 0x0, always: &[], slots: &[S63,S293,S72,S65,S67], sets: &[G449,G295,G285,G450,G451], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3aa, unused: 0x1fff7f1f8ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S27,S50,S48], sets: &[G31,G452], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009aa, unused: 0x1fff3f1f8ff000000c000000000, unused_value: 0x0, always: &[], slots: &[S27,S50,S408], sets: &[G386,G452], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3aa, unused: 0x1fff7f1f8ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S27,S50,S29], sets: &[G31,G452], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009aa, unused: 0x1fff3f1f8ff000000c000000000, unused_value: 0x0, always: &[], slots: &[S27,S50,S378], sets: &[G386,G452], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x204, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S453,S101,S62], sets: &[G454], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x804, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S453,S101,S89], sets: &[G454], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xa04, unused: 0x1fff7ffcffff80000ff00ff0000, unused_value: 0x0, always: &[], slots: &[S453,S101,S94], sets: &[G454], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
