@@ -66,7 +66,7 @@ fn combine(context: &Context, kind: Kind, old: u128, data: u128) -> Result<u128,
                         add(format, a, b, Round::Nearest)
                     }
                 } else if context.has(Mod::MIN) || context.has(Mod::MAX) {
-                    rules.choose(format, a, b, context.has(Mod::MIN))
+                    rules.choose(format, a, b, context.has(Mod::MIN), 0)
                 } else {
                     return Err(context.refuse());
                 };

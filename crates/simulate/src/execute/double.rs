@@ -55,27 +55,23 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
 fn compare(context: &mut Context) -> Result<(), Fault> {
     let (a, b) = (context.double(2)?, context.double(3)?);
     let other = context.predicate(4)?;
-    let result = if context.has(Mod::MIN) || context.has(Mod::MAX) {
-        // Holds where the first operand is the minimum (maximum); a NaN never is, unless both are.
-        let minimum = context.has(Mod::MIN);
-        mask_of(|lane| {
-            let (a, b) = (f64::from_bits(a[lane]), f64::from_bits(b[lane]));
-            if a.is_nan() || b.is_nan() {
-                return b.is_nan();
-            }
-            let key = |x: f64| {
-                if x.is_sign_negative() {
-                    -((x.to_bits() & !(1 << 63)) as i64) - 1
-                } else {
-                    x.to_bits() as i64
-                }
-            };
-            if minimum { key(a) < key(b) } else { key(a) > key(b) }
-        })
-    } else {
-        let test = Comparison::of(context)?;
-        mask_of(|lane| test.holds(f64::from_bits(a[lane]), f64::from_bits(b[lane])))
-    };
+    let (minimum, maximum) = (context.has(Mod::MIN), context.has(Mod::MAX));
+    if minimum || maximum {
+        // The first predicate holds where the first operand is the result, the second where the result is a NaN.
+        let nan = |lanes: &crate::warp::WideLanes| mask_of(|lane| f64::from_bits(lanes[lane]).is_nan());
+        let (a_nan, b_nan) = (nan(&a), nan(&b));
+        let key = |bits: u64| {
+            let magnitude = (bits & !(1 << 63)) as i64;
+            if bits >> 63 == 1 { -magnitude - 1 } else { magnitude }
+        };
+        let first =
+            mask_of(|lane| if minimum { key(a[lane]) < key(b[lane]) } else { key(a[lane]) > key(b[lane]) });
+        let first = ((first & !b_nan) | b_nan) & !a_nan;
+        context.write_predicate(0, join(context, first, other))?;
+        return context.write_predicate(1, join(context, a_nan & b_nan, other));
+    }
+    let test = Comparison::of(context)?;
+    let result = mask_of(|lane| test.holds(f64::from_bits(a[lane]), f64::from_bits(b[lane])));
     let (first, second) = (join(context, result, other), join(context, !result, other));
     context.write_predicate(0, first)?;
     context.write_predicate(1, second)

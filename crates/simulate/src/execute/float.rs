@@ -91,10 +91,12 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         Op::FMNMX => {
             let first = if context.has(Mod::IS_A) { 2 } else { 1 };
             let [a, b] = [context.single(first, flush)?, context.single(first + 1, flush)?];
+            let signs = [context.raw(first)?, context.raw(first + 1)?];
             let minimum = context.predicate(first + 2)?;
             let rules = Extreme::of(context);
             let result: Lanes = std::array::from_fn(|lane| {
-                rules.choose(F32, a[lane].into(), b[lane].into(), minimum >> lane & 1 == 1) as u32
+                let mixed = u64::from((signs[0][lane] ^ signs[1][lane]) & 0x8000_0000);
+                rules.choose(F32, a[lane].into(), b[lane].into(), minimum >> lane & 1 == 1, mixed) as u32
             });
             if first == 2 {
                 context.write_predicate(1, mask_of(|lane| result[lane] == a[lane]))?;
@@ -179,25 +181,25 @@ impl Extreme {
         Extreme { propagate: context.has(Mod::NAN), mix_signs: context.has(Mod::XORSIGN) }
     }
 
-    /// The smaller or larger of two numbers; negative zero is smaller than positive zero.
-    pub(super) fn choose(self, format: Format, a: u64, b: u64, minimum: bool) -> u64 {
+    /// The smaller or larger of two numbers; negative zero is smaller than positive zero. `mixed` is the exclusive or
+    /// of the signs that the operands had before signs and absolute values were applied.
+    pub(super) fn choose(self, format: Format, a: u64, b: u64, minimum: bool, mixed: u64) -> u64 {
         let (a_nan, b_nan) = (format.is_nan(a), format.is_nan(b));
         let sign = format.sign();
-        let (x, y) = if self.mix_signs { (a & !sign, b & !sign) } else { (a, b) };
         let chosen = if a_nan && b_nan || self.propagate && (a_nan || b_nan) {
             return format.not_a_number();
         } else if a_nan {
-            y
+            b
         } else if b_nan {
-            x
+            a
         } else {
             let key = |bits: u64| {
                 let magnitude = (bits & (sign - 1)) as i64;
                 if bits & sign != 0 { -magnitude - 1 } else { magnitude }
             };
-            if (key(x) < key(y)) == minimum { x } else { y }
+            if (key(a) < key(b)) == minimum { a } else { b }
         };
-        if self.mix_signs { chosen & !sign | (a ^ b) & sign } else { chosen }
+        if self.mix_signs { chosen & !sign | mixed } else { chosen }
     }
 }
 

@@ -20,6 +20,24 @@ fn entries(context: &Context, index: usize) -> usize {
     if float(index) && float(index + 1) { 2 } else { 1 }
 }
 
+/// The signs of the halves before signs and absolute values are applied.
+fn signs(context: &Context, index: usize) -> Result<Pairs, Fault> {
+    if entries(context, index) == 2 {
+        return Ok(pairs(context, index)?.map(|pair| pair.map(|bits| bits & 0x8000)));
+    }
+    let operand = &context.instruction.operands[index];
+    Ok(context.raw(index)?.map(|word| {
+        let (low, high) = (u64::from(word & 0x8000), u64::from(word >> 16 & 0x8000));
+        if operand.has(Mod::H0_H0) {
+            [low, low]
+        } else if operand.has(Mod::H1_H1) {
+            [high, high]
+        } else {
+            [low, high]
+        }
+    }))
+}
+
 fn pairs(context: &Context, index: usize) -> Result<Pairs, Fault> {
     let format = format(context);
     let sign = format.sign();
@@ -134,9 +152,11 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
             let [a, b] = [pairs(context, 1)?, pairs(context, second)?];
             let minimum = context.predicate(second + entries(context, second))?;
             let rules = Extreme::of(context);
+            let (x, y) = (signs(context, 1)?, signs(context, second)?);
             let result = std::array::from_fn(|lane| {
                 std::array::from_fn(|half| {
-                    rules.choose(format, a[lane][half], b[lane][half], minimum >> lane & 1 == 1)
+                    let mixed = x[lane][half] ^ y[lane][half];
+                    rules.choose(format, a[lane][half], b[lane][half], minimum >> lane & 1 == 1, mixed)
                 })
             });
             write_pairs(context, &result)
@@ -147,11 +167,14 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
             let [a, b, c] = [pairs(context, 1)?, pairs(context, second)?, pairs(context, third)?];
             let minimum = context.predicate(third + entries(context, third))?;
             let rules = Extreme::of(context);
+            if rules.mix_signs {
+                return Err(context.refuse());
+            }
             let result = std::array::from_fn(|lane| {
                 let less = minimum >> lane & 1 == 1;
                 std::array::from_fn(|half| {
-                    let both = rules.choose(format, a[lane][half], b[lane][half], less);
-                    rules.choose(format, both, c[lane][half], less)
+                    let both = rules.choose(format, a[lane][half], b[lane][half], less, 0);
+                    rules.choose(format, both, c[lane][half], less, 0)
                 })
             });
             write_pairs(context, &result)
