@@ -1,1 +1,12 @@
-//! Placeholder.
+//! The target-independent passes over Ori, one file a pass, named as the phases that run them.
+//!
+//! It is here because every pass changes a function and nothing else: each is `run(&mut Function, &OptimizeOptions)`
+//! (or without options where correctness needs it at every level). No PTX, no encoding and no choice of order may
+//! enter: the order is the pipeline's.
+
+pub mod branch_opt;
+pub mod convert_mov_phi;
+pub mod edges;
+pub mod expand_sync;
+pub mod generate_mov_phi;
+pub mod live_dead;

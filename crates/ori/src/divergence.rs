@@ -8,9 +8,8 @@
 //! exchanges, atomics, calls), (b) an input is divergent, (c) it merges values whose choice depends on a divergent
 //! branch, or (d) it leaves a loop that lanes leave at different times.
 
-use crate::{
-    BlockId, Cfg, Dominators, File, Function, Instruction, Loops, Opcode, Pseudo, SourceKind, Space, Value,
-};
+use crate::convergence::{Meetings, Reconvergence};
+use crate::{BlockId, Cfg, File, Function, Instruction, Loops, Opcode, Pseudo, SourceKind, Space, Value};
 use oriole_sass::{Op, Symbol};
 
 /// The answer for one function.
@@ -24,9 +23,7 @@ pub struct Divergence {
 impl Divergence {
     /// Analyses a function, in SSA or not.
     pub fn new(function: &Function, cfg: &Cfg) -> Divergence {
-        let dominators = Dominators::new(function, cfg);
-        let loops = Loops::new(function, cfg, &dominators);
-        Analysis::new(function, cfg, &loops).run()
+        Analysis::new(function, cfg).run()
     }
 
     /// True if lanes may hold different values.
@@ -40,7 +37,7 @@ impl Divergence {
     }
 
     /// True if all threads of the warp that have not ended execute the block together (given convergence barriers
-    /// at the immediate post-dominators of divergent branches).
+    /// at the sites of divergent branches, see [`crate::convergence`]).
     pub fn is_uniform_block(&self, block: BlockId) -> bool {
         !self.blocks[block.0 as usize]
     }
@@ -62,8 +59,8 @@ pub fn is_bare_exit(function: &Function, block: BlockId) -> bool {
 struct Analysis<'a> {
     function: &'a Function,
     cfg: &'a Cfg,
-    loops: &'a Loops,
-    post: Dominators,
+    loops: Loops,
+    reconvergence: Reconvergence<'a>,
     /// For each value the places that read it: block and index (phis first, then instructions).
     uses: Vec<Vec<(BlockId, u32)>>,
     /// For each value the blocks that define it.
@@ -72,14 +69,12 @@ struct Analysis<'a> {
     value_work: Vec<Value>,
     branch_work: Vec<BlockId>,
     loop_done: Vec<bool>,
-    /// For each block the last branch (stamp) that looked at it and the first block of the way that leads there.
-    labels: Vec<(u32, BlockId)>,
-    seen: Vec<u32>,
-    stamp: u32,
 }
 
 impl<'a> Analysis<'a> {
-    fn new(function: &'a Function, cfg: &'a Cfg, loops: &'a Loops) -> Analysis<'a> {
+    fn new(function: &'a Function, cfg: &'a Cfg) -> Analysis<'a> {
+        let reconvergence = Reconvergence::new(function, cfg);
+        let loops = reconvergence.loops().clone();
         let values = function.values.len();
         let blocks = function.blocks.len();
         let mut uses = vec![Vec::new(); values];
@@ -101,8 +96,7 @@ impl<'a> Analysis<'a> {
         Analysis {
             function,
             cfg,
-            loops,
-            post: Dominators::post_with(function, cfg, |block| !is_bare_exit(function, block)),
+            reconvergence,
             uses,
             definitions,
             result: Divergence {
@@ -113,9 +107,7 @@ impl<'a> Analysis<'a> {
             value_work: Vec::new(),
             branch_work: Vec::new(),
             loop_done: vec![false; loops.loops.len()],
-            labels: vec![(0, BlockId(0)); blocks],
-            seen: vec![0; blocks],
-            stamp: 0,
+            loops,
         }
     }
 
@@ -221,61 +213,17 @@ impl<'a> Analysis<'a> {
             .copied()
             .filter(|&s| !is_bare_exit(self.function, s))
             .collect();
-        let distinct = live.iter().any(|&s| s != live[0]);
-        if distinct && !std::mem::replace(&mut self.result.branches[id.0 as usize], true) {
+        // Even two ways to one block part the threads, if only for a moment.
+        if live.len() > 1 && !std::mem::replace(&mut self.result.branches[id.0 as usize], true) {
             self.branch_work.push(id);
         }
     }
 
-    /// A divergent branch: blocks up to its immediate post-dominator are executed in parts; values merged where two
+    /// A divergent branch: blocks up to where its threads meet again are executed in parts; values merged where two
     /// of its paths first meet depend on it; values that leave a loop it leaves differ.
     fn visit_branch(&mut self, branch: BlockId) {
-        let join = self.post.immediate(branch);
-        self.stamp += 1;
-        let stamp = self.stamp;
-        // Arrays are kept between branches and told apart by stamps: clearing them each time would be quadratic.
-        let mut labels = std::mem::take(&mut self.labels);
-        let mut seen = std::mem::take(&mut self.seen);
-        let mut work: std::collections::BTreeSet<(u32, BlockId)> = Default::default();
-        let reach = |cfg: &Cfg, to: BlockId| cfg.position(to).map(|place| (place, to));
-        let mut joins: Vec<BlockId> = Vec::new();
-        let mut region: Vec<BlockId> = Vec::new();
-        for &successor in &self.function.block(branch).successors {
-            if is_bare_exit(self.function, successor) {
-                continue;
-            }
-            labels[successor.0 as usize] = (stamp, successor);
-            work.extend(reach(self.cfg, successor));
-            if Some(successor) == join {
-                joins.push(successor);
-            }
-        }
-        while let Some((_, block)) = work.pop_first() {
-            if Some(block) == join {
-                joins.push(block);
-                continue;
-            }
-            if std::mem::replace(&mut seen[block.0 as usize], stamp) != stamp {
-                region.push(block);
-            }
-            let own = labels[block.0 as usize].1;
-            for &successor in &self.function.block(block).successors {
-                let (known, old) = labels[successor.0 as usize];
-                if known != stamp {
-                    labels[successor.0 as usize] = (stamp, own);
-                    work.extend(reach(self.cfg, successor));
-                } else if old != own {
-                    // Two ways from the branch meet here.
-                    joins.push(successor);
-                    if old != successor {
-                        labels[successor.0 as usize] = (stamp, successor);
-                        work.extend(reach(self.cfg, successor));
-                    }
-                }
-            }
-        }
-        self.labels = labels;
-        self.seen = seen;
+        let join = self.reconvergence.site(branch).map(|site| site.join);
+        let Meetings { joins, region } = self.reconvergence.meetings(branch, join);
         for block in joins {
             let phis: Vec<Value> =
                 self.function.block(block).phis.iter().map(|phi| phi.destination).collect();
@@ -371,70 +319,10 @@ pub fn is_divergence_source(instruction: &Instruction) -> bool {
                 )
             )
         }),
-        Opcode::Sass(op) => !is_lane_wise(op),
+        Opcode::Sass(op) => !crate::effects::is_lane_wise(op),
         Opcode::Pseudo(pseudo) => matches!(
             pseudo,
             Pseudo::Call | Pseudo::CallHelper | Pseudo::Parameters | Pseudo::Undefined | Pseudo::Return
         ),
     }
-}
-
-/// Operations whose results in a lane depend on nothing but the operands in that lane.
-fn is_lane_wise(op: Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        BMSK | BREV
-            | DADD
-            | DFMA
-            | DMUL
-            | DSETP
-            | F2F
-            | F2FP
-            | F2I
-            | F2IP
-            | FADD
-            | FCHK
-            | FFMA
-            | FLO
-            | FMNMX
-            | FMUL
-            | FRND
-            | FSEL
-            | FSET
-            | FSETP
-            | HADD2
-            | HFMA2
-            | HMNMX2
-            | HMUL2
-            | HSET2
-            | HSETP2
-            | I2F
-            | I2FP
-            | I2I
-            | I2IP
-            | IABS
-            | IADD3
-            | IDP
-            | IMAD
-            | IMNMX
-            | ISETP
-            | LDC
-            | LEA
-            | LEPC
-            | LOP3
-            | MOV
-            | MUFU
-            | PLOP3
-            | POPC
-            | PRMT
-            | SEL
-            | SGXT
-            | SHF
-            | VABSDIFF
-            | VABSDIFF4
-            | VIADD
-            | VIADDMNMX
-            | VIMNMX
-    )
 }

@@ -30,8 +30,8 @@ impl Dominators {
         Dominators::number(parent, order, count)
     }
 
-    /// The post-dominator tree over a virtual exit. Blocks without successors hang below the virtual exit; so does one
-    /// block of each part of the graph that never ends, so that every reachable block is in the tree.
+    /// The post-dominator tree over a virtual exit. Blocks without successors hang below the virtual exit; so does every
+    /// block from which no end is reached: nothing post-dominates what never ends.
     pub fn post(function: &Function, cfg: &Cfg) -> Dominators {
         Dominators::post_with(function, cfg, |_| true)
     }
@@ -61,6 +61,7 @@ impl Dominators {
             if std::mem::replace(&mut seen[start.0 as usize], true) {
                 continue;
             }
+            let endless = !(kept(start).is_empty() || !keep(start));
             leads_out[start.0 as usize] = true;
             let mut group = Vec::new();
             let mut stack = vec![(start, 0usize)];
@@ -73,6 +74,7 @@ impl Dominators {
                     }
                 } else {
                     group.push(block.0);
+                    leads_out[block.0 as usize] |= endless;
                     stack.pop();
                 }
             }

@@ -1,0 +1,122 @@
+//! Phase 73, ConvertAllMovPhiToMov: leaves SSA.
+//!
+//! The phis of a block become one [`Pseudo::ParallelCopy`] on each edge into it. Critical edges are split first, so
+//! each edge has a place of its own: the end of the predecessor, or the top of the block if that has only one.
+//! Because all copies of an edge happen at once, exchanged values and values needed after the loop come out right. A
+//! guarded definition loses its list of old values: old and new are made one register, by a copy before it if
+//! they are not the same value yet.
+
+use crate::{branch_opt, edges};
+use oriole_ori::{Cfg, Destination, Function, Instruction, Opcode, Origin, Pseudo, Source, canonical};
+
+/// Leaves SSA.
+pub fn run(function: &mut Function) {
+    if function.blocks.is_empty() {
+        return;
+    }
+    edges::split_critical_if(function, |block| !block.phis.is_empty());
+    let undefined = undefined_values(function);
+    let cfg = Cfg::new(function);
+    for &id in cfg.order() {
+        let phis = std::mem::take(&mut function.block_mut(id).phis);
+        if phis.is_empty() {
+            continue;
+        }
+        for &predecessor in cfg.predecessors(id) {
+            let origin =
+                function.block(predecessor).instructions.last().map_or(Origin(0), |last| last.origin);
+            let mut code = Vec::new();
+            let mut copy = Instruction::new(Pseudo::ParallelCopy, origin);
+            for phi in &phis {
+                let Some((_, source)) = phi.sources.iter().find(|(from, _)| *from == predecessor) else {
+                    continue;
+                };
+                if source.as_plain_value() == Some(phi.destination) {
+                    continue;
+                }
+                let destination = Destination::new(function.file(phi.destination), [phi.destination]);
+                if is_undefined(&undefined, source) {
+                    let mut nothing = Instruction::new(Pseudo::Undefined, origin);
+                    nothing.destinations.push(destination);
+                    code.push(nothing);
+                } else {
+                    copy.destinations.push(destination);
+                    copy.sources.push(source.clone());
+                }
+            }
+            if !copy.destinations.is_empty() {
+                code.push(copy);
+            }
+            if function.block(predecessor).successors.iter().all(|&s| s == id) {
+                let block = function.block_mut(predecessor);
+                let end = edges::end_of_code(block);
+                block.instructions.splice(end..end, code);
+            } else {
+                // The only predecessor, which has other successors too.
+                function.block_mut(id).instructions.splice(0..0, code);
+            }
+        }
+    }
+    untie(function, &undefined);
+    // Edges that were split for nothing are whole again.
+    branch_opt::skip_empty_blocks(function);
+    branch_opt::fold_equal_targets(function);
+    canonical::order_blocks(function);
+}
+
+/// Which values hold nothing that anybody may rely on.
+fn undefined_values(function: &Function) -> Vec<bool> {
+    let mut undefined = vec![false; function.values.len()];
+    for id in function.block_ids() {
+        for instruction in &function.block(id).instructions {
+            if instruction.opcode == Opcode::Pseudo(Pseudo::Undefined) {
+                instruction.for_each_definition(|value| undefined[value.0 as usize] = true);
+            }
+        }
+    }
+    undefined
+}
+
+/// A source of which nothing is known needs no copy: the result is written by nothing, which ends its live range.
+fn is_undefined(undefined: &[bool], source: &Source) -> bool {
+    source.as_plain_value().is_some_and(|value| undefined[value.0 as usize])
+}
+
+/// Writes old values into the registers of guarded definitions.
+fn untie(function: &mut Function, undefined: &[bool]) {
+    for id in function.block_ids() {
+        if function.block(id).instructions.iter().all(|instruction| instruction.tied.is_empty()) {
+            continue;
+        }
+        let old = std::mem::take(&mut function.block_mut(id).instructions);
+        let mut new = Vec::with_capacity(old.len() + 4);
+        for mut instruction in old {
+            let tied = std::mem::take(&mut instruction.tied);
+            if !tied.is_empty() {
+                let mut results = Vec::new();
+                instruction.for_each_definition(|value| results.push(value));
+                let mut copy = Instruction::new(Pseudo::ParallelCopy, instruction.origin);
+                for (&to, &from) in results.iter().zip(&tied) {
+                    let source = Source::value(from);
+                    let destination = Destination::new(function.file(to), [to]);
+                    if to == from {
+                        continue;
+                    }
+                    if is_undefined(undefined, &source) {
+                        let mut nothing = Instruction::new(Pseudo::Undefined, instruction.origin);
+                        nothing.destinations.push(destination);
+                        new.push(nothing);
+                    } else {
+                        copy.destinations.push(destination);
+                        copy.sources.push(source);
+                    }
+                }
+                if !copy.destinations.is_empty() {
+                    new.push(copy);
+                }
+            }
+            new.push(instruction);
+        }
+        function.block_mut(id).instructions = new;
+    }
+}

@@ -1,0 +1,148 @@
+//! Edges of the control-flow graph: redirecting, splitting, cutting. Shared by the passes that change control flow.
+
+use oriole_ori::{
+    Block, BlockId, Cfg, ConstBase, Function, Opcode, Pseudo, SourceKind, Table, divergence::is_control,
+};
+use oriole_sass::Op;
+
+/// Makes every edge `from -> old` go to `new`: successors, branch operands, and the jump table of an indexed branch.
+/// Phis are the caller's business.
+pub fn redirect(function: &mut Function, from: BlockId, old: BlockId, new: BlockId) {
+    let block = function.block_mut(from);
+    let mut named = false;
+    for successor in &mut block.successors {
+        if *successor == old {
+            *successor = new;
+        }
+    }
+    for instruction in &mut block.instructions {
+        if !is_control(instruction) {
+            continue;
+        }
+        for source in &mut instruction.sources {
+            if let SourceKind::Block(target) = &mut source.kind {
+                named = true;
+                if *target == old {
+                    *target = new;
+                }
+            }
+        }
+    }
+    let indexed = block.instructions.last().is_some_and(|last| {
+        matches!(last.opcode, Opcode::Sass(Op::BRX | Op::BRXU | Op::JMX | Op::JMXU)) && !named
+    });
+    if indexed {
+        redirect_table(function, from, old, new);
+    }
+}
+
+/// The jump table of an indexed branch: the one that its block reads, or else one that names the same targets. Tables
+/// are not shared between branches.
+fn redirect_table(function: &mut Function, from: BlockId, old: BlockId, new: BlockId) {
+    let mut read = Vec::new();
+    for instruction in &function.block(from).instructions {
+        for source in &instruction.sources {
+            if let SourceKind::Const { base: ConstBase::Table(table), .. }
+            | SourceKind::ConstIndexed { base: ConstBase::Table(table), .. } = &source.kind
+            {
+                read.push(*table as usize);
+            }
+        }
+    }
+    if read.is_empty() {
+        let successors = &function.block(from).successors;
+        let matches = |table: &Table| match table {
+            Table::Targets(targets) => targets.iter().all(|t| *t == old || successors.contains(t)),
+            Table::Words(_) => false,
+        };
+        read.extend((0..function.tables.len()).filter(|&index| matches(&function.tables[index])));
+    }
+    for index in read {
+        if let Table::Targets(targets) = &mut function.tables[index] {
+            targets.iter_mut().filter(|target| **target == old).for_each(|target| *target = new);
+        }
+    }
+}
+
+/// Puts an empty block on every edge from a block with several successors to one with several predecessors, so that
+/// code can be placed on each edge. Returns true if there was one.
+pub fn split_critical(function: &mut Function) -> bool {
+    split_critical_if(function, |_| true)
+}
+
+/// The same for the edges into blocks that the filter chooses.
+pub fn split_critical_if(function: &mut Function, wanted: impl Fn(&Block) -> bool) -> bool {
+    let cfg = Cfg::new(function);
+    let mut changed = false;
+    for &from in cfg.order() {
+        let mut targets = function.block(from).successors.clone();
+        targets.sort_unstable();
+        targets.dedup();
+        if targets.len() < 2 {
+            continue;
+        }
+        for to in targets {
+            if cfg.predecessors(to).len() < 2 || !wanted(function.block(to)) {
+                continue;
+            }
+            let middle = BlockId(function.blocks.len() as u32);
+            function.blocks.push(Block { successors: vec![to], ..Block::default() });
+            redirect(function, from, to, middle);
+            rename_predecessor(function, to, from, middle);
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// The phis of a block take from `new` what they took from `old`.
+pub fn rename_predecessor(function: &mut Function, block: BlockId, old: BlockId, new: BlockId) {
+    for phi in &mut function.block_mut(block).phis {
+        for (predecessor, _) in &mut phi.sources {
+            if *predecessor == old {
+                *predecessor = new;
+            }
+        }
+    }
+}
+
+/// The phis of a block forget a predecessor.
+pub fn forget_predecessor(function: &mut Function, block: BlockId, predecessor: BlockId) {
+    for phi in &mut function.block_mut(block).phis {
+        phi.sources.retain(|(from, _)| *from != predecessor);
+    }
+}
+
+/// Index of the first of the trailing transfers of a block: code at the end of a block goes before it. A guarded exit
+/// is an ordinary instruction, so only branches (and what follows them) count.
+pub fn end_of_code(block: &Block) -> usize {
+    let mut end = block.instructions.len();
+    while end > 0 {
+        let instruction = &block.instructions[end - 1];
+        let ends_thread = matches!(
+            instruction.opcode,
+            Opcode::Sass(Op::EXIT | Op::KILL | Op::RET) | Opcode::Pseudo(Pseudo::Return)
+        );
+        if is_control(instruction) && !(ends_thread && instruction.guard.is_some()) {
+            end -= 1;
+        } else {
+            break;
+        }
+    }
+    end
+}
+
+/// Gives the function an entry without predecessors: if control comes back to block 0, its contents move to a new
+/// block that block 0 falls into.
+pub fn detach_entry(function: &mut Function) {
+    if Cfg::new(function).predecessors(BlockId(0)).is_empty() {
+        return;
+    }
+    let body = BlockId(function.blocks.len() as u32);
+    let contents = std::mem::take(function.block_mut(BlockId(0)));
+    function.blocks.push(contents);
+    for id in function.block_ids() {
+        redirect(function, id, BlockId(0), body);
+    }
+    function.block_mut(BlockId(0)).successors = vec![body];
+}

@@ -1,0 +1,269 @@
+//! Phases 71 and 72, OptimizeSyncInstructions and LateExpandSyncInstructions: convergence barriers.
+//!
+//! After every divergent branch the parted threads must come together again where the analyses say they do
+//! ([`oriole_ori::convergence`]), and threads that meet earlier should go on as one convoy. For each block where threads
+//! meet there is one barrier: `BSSY` sets it up at the anchor, `BSYNC` waits for it in a block of its own before the
+//! join, and threads that turn away from the join leave it by `BREAK`. Where branches nested in each other end at one
+//! join, the outermost anchor serves all.
+//!
+//! `BSSY` names the block of its `BSYNC`; in the machine word its target is the instruction after that.
+
+use crate::edges;
+use oriole_ori::convergence::{Anchor, Reconvergence, Site};
+use oriole_ori::divergence::is_bare_exit;
+use oriole_ori::{
+    Block, BlockId, Cfg, Destination, Divergence, Dominators, File, Function, Instruction, Loops, Opcode,
+    Origin, Phi, Source, SourceKind, Value, canonical,
+};
+use oriole_sass::{Mod, Op};
+use std::collections::BTreeMap;
+
+/// Phase 72: places `BSSY`, `BREAK` and `BSYNC`. SSA in, SSA out.
+pub fn run(function: &mut Function) {
+    if function.blocks.is_empty() {
+        return;
+    }
+    merge_latches(function);
+    let sites = barrier_sites(function);
+    if sites.is_empty() {
+        return;
+    }
+    // All waits are placed first, then what sets barriers up before loops: threads that meet at a loop header come
+    // together before they enter. Sets of blocks speak of the function as it was, so edges are told by their ends.
+    for barrier in &sites {
+        let mut into_join: Vec<BlockId> = barrier.inside.clone();
+        if let Anchor::End(block) = barrier.site.anchor {
+            into_join.push(block);
+        }
+        into_join.retain(|&block| function.block(block).successors.contains(&barrier.site.join));
+        let origin = first_origin(function, barrier.site.join);
+        let mut wait = Instruction::new(Op::BSYNC, origin);
+        wait.sources.push(Source::value(barrier.value));
+        let gather = insert_block(function, barrier.site.join, &into_join);
+        debug_assert_eq!(gather, barrier.gather);
+        function.block_mut(gather).instructions.push(wait);
+    }
+    let mut preheaders: BTreeMap<BlockId, BlockId> = BTreeMap::new();
+    for barrier in &sites {
+        let mut set_up = Instruction::new(Op::BSSY, Origin(0));
+        set_up.destinations.push(Destination::new(File::B, [barrier.value]));
+        set_up.sources.push(Source::plain(SourceKind::Block(barrier.gather)));
+        match barrier.site.anchor {
+            Anchor::End(id) => {
+                set_up.origin = last_origin(function, id);
+                let block = function.block_mut(id);
+                let end = edges::end_of_code(block);
+                block.instructions.insert(end, set_up);
+            }
+            Anchor::Entry(header) => {
+                let before = match preheaders.get(&header) {
+                    Some(&before) => before,
+                    None => {
+                        // The back edges come from inside or from waits of barriers within the loop; what is not
+                        // reached from the header enters.
+                        let entering = entering_edges(function, header);
+                        let before = insert_block(function, header, &entering);
+                        preheaders.insert(header, before);
+                        before
+                    }
+                };
+                set_up.origin = first_origin(function, header);
+                function.block_mut(before).instructions.push(set_up);
+            }
+        }
+    }
+    let first_new = sites[0].gather;
+    for barrier in &sites {
+        for &(from, to) in &barrier.leaving {
+            leave(function, barrier, from, to, first_new);
+        }
+    }
+    canonical::order_blocks(function);
+}
+
+/// Gives each loop one back edge: threads that end an iteration in different ways meet there, before the next one.
+fn merge_latches(function: &mut Function) {
+    let cfg = Cfg::new(function);
+    let dominators = Dominators::new(function, &cfg);
+    let loops = Loops::new(function, &cfg, &dominators);
+    for lap in loops.loops.iter().filter(|lap| lap.latches.len() > 1) {
+        // Latches keep their numbers: a merge adds a block and moves edges.
+        insert_block(function, lap.header, &lap.latches);
+    }
+}
+
+/// A barrier to be placed.
+struct Barrier {
+    site: Site,
+    value: Value,
+    /// The block that will wait.
+    gather: BlockId,
+    /// Blocks between anchor and join.
+    inside: Vec<BlockId>,
+    /// Edges on which threads turn away from the join.
+    leaving: Vec<(BlockId, BlockId)>,
+}
+
+/// One site for each block where threads of a divergent branch meet.
+fn barrier_sites(function: &mut Function) -> Vec<Barrier> {
+    let cfg = Cfg::new(function);
+    let divergence = Divergence::new(function, &cfg);
+    let mut reconvergence = Reconvergence::new(function, &cfg);
+    let mut by_join: BTreeMap<BlockId, Vec<Site>> = BTreeMap::new();
+    for &id in cfg.order() {
+        if !divergence.is_divergent_branch(id) {
+            continue;
+        }
+        let whole = reconvergence.site(id);
+        let meetings = reconvergence.meetings(id, whole.map(|site| site.join));
+        let partial = meetings.joins.iter().filter(|&&join| Some(join) != whole.map(|site| site.join));
+        let partial: Vec<Site> = partial.filter_map(|&join| reconvergence.partial_site(id, join)).collect();
+        for site in whole.into_iter().chain(partial) {
+            let sites = by_join.entry(site.join).or_default();
+            if !sites.contains(&site) {
+                sites.push(site);
+            }
+        }
+    }
+    // Where one anchor of a join stands above another, the upper one serves both.
+    let covers = |upper: &Site, lower: &Site| {
+        let (up, low) = (upper.anchor.block(), lower.anchor.block());
+        if up == low {
+            matches!((upper.anchor, lower.anchor), (Anchor::Entry(_), Anchor::End(_)))
+        } else {
+            reconvergence.dominators().dominates(up, low)
+        }
+    };
+    let mut chosen: Vec<Site> = Vec::new();
+    for sites in by_join.values() {
+        chosen.extend(sites.iter().filter(|site| !sites.iter().any(|other| covers(other, site))));
+    }
+    let mut barriers = Vec::new();
+    for site in chosen {
+        let inside = reconvergence.inside(site);
+        let is_inside = |block: &BlockId| inside.binary_search(block).is_ok();
+        let mut leaving = Vec::new();
+        let end = match site.anchor {
+            Anchor::End(block) => Some(block),
+            Anchor::Entry(_) => None,
+        };
+        for &from in inside.iter().chain(&end) {
+            let mut targets = function.block(from).successors.clone();
+            targets.sort_unstable();
+            targets.dedup();
+            for to in targets {
+                // Whoever ends is taken out of all barriers by the machine.
+                if to != site.join && !is_inside(&to) && !is_bare_exit(function, to) {
+                    leaving.push((from, to));
+                }
+            }
+        }
+        barriers.push((site, inside, leaving));
+    }
+    let first = function.blocks.len() as u32;
+    barriers
+        .into_iter()
+        .enumerate()
+        .map(|(index, (site, inside, leaving))| Barrier {
+            site,
+            value: function.new_value(File::B, None),
+            gather: BlockId(first + index as u32),
+            inside,
+            leaving,
+        })
+        .collect()
+}
+
+fn first_origin(function: &Function, block: BlockId) -> Origin {
+    function.block(block).instructions.first().map_or(Origin(0), |first| first.origin)
+}
+
+fn last_origin(function: &Function, block: BlockId) -> Origin {
+    function.block(block).instructions.last().map_or(Origin(0), |last| last.origin)
+}
+
+/// Predecessors of a loop header that its loop does not contain.
+fn entering_edges(function: &Function, header: BlockId) -> Vec<BlockId> {
+    let cfg = Cfg::new(function);
+    let dominators = Dominators::new(function, &cfg);
+    cfg.predecessors(header).iter().copied().filter(|&p| !dominators.dominates(header, p)).collect()
+}
+
+/// Threads that go this way leave the barrier.
+fn leave(function: &mut Function, barrier: &Barrier, from: BlockId, to: BlockId, first_new: BlockId) {
+    let mut instruction = Instruction::new(Op::BREAK, last_origin(function, from));
+    instruction.sources.push(Source::value(barrier.value));
+    if function.block(from).successors.len() == 1 {
+        let block = function.block_mut(from);
+        let end = edges::end_of_code(block);
+        block.instructions.insert(end, instruction);
+        return;
+    }
+    // The edge may lead through blocks that were placed on it.
+    let leads = |mut block: BlockId| {
+        while block >= first_new {
+            block = function.block(block).successors[0];
+        }
+        block == to
+    };
+    let Some(next) = function.block(from).successors.iter().copied().find(|&s| leads(s)) else { return };
+    let between = insert_block(function, next, &[from]);
+    function.block_mut(between).instructions.push(instruction);
+}
+
+/// Puts a new block before `target` on the edges from these predecessors; phis are divided between the two.
+fn insert_block(function: &mut Function, target: BlockId, from: &[BlockId]) -> BlockId {
+    let new = BlockId(function.blocks.len() as u32);
+    function.blocks.push(Block { successors: vec![target], ..Block::default() });
+    for &predecessor in from {
+        edges::redirect(function, predecessor, target, new);
+    }
+    let phis = std::mem::take(&mut function.block_mut(target).phis);
+    for mut phi in phis {
+        let (moved, kept): (Vec<_>, Vec<_>) =
+            phi.sources.into_iter().partition(|(block, _)| from.contains(block));
+        if kept.is_empty() {
+            phi.sources = moved;
+            function.block_mut(new).phis.push(phi);
+            continue;
+        }
+        phi.sources = kept;
+        match <[_; 1]>::try_from(moved) {
+            Ok([(_, only)]) => phi.sources.push((new, only)),
+            Err(moved) if moved.is_empty() => {}
+            Err(moved) => {
+                let data = function.values[phi.destination.0 as usize];
+                let merged = function.new_value(data.file, data.source);
+                function.block_mut(new).phis.push(Phi { destination: merged, sources: moved });
+                phi.sources.push((new, Source::value(merged)));
+            }
+        }
+        function.block_mut(target).phis.push(phi);
+    }
+    new
+}
+
+/// Phase 71: a `WARPSYNC` of all lanes is not needed where the whole warp of a kernel is together anyway.
+pub fn optimize(function: &mut Function) {
+    if !function.is_entry || function.blocks.is_empty() {
+        return;
+    }
+    let cfg = Cfg::new(function);
+    let divergence = Divergence::new(function, &cfg);
+    for &id in cfg.order() {
+        if divergence.is_uniform_block(id) {
+            function.block_mut(id).instructions.retain(|instruction| !gathers_everybody(instruction));
+        }
+    }
+}
+
+fn gathers_everybody(instruction: &Instruction) -> bool {
+    instruction.opcode == Opcode::Sass(Op::WARPSYNC)
+        && instruction.guard.is_none()
+        && (instruction.mods.has(Mod::ALL)
+            || matches!(instruction.sources.as_slice(), [Source { kind: SourceKind::Imm(u32::MAX), .. }])
+            || matches!(
+                instruction.sources.as_slice(),
+                [Source { kind: SourceKind::Literal(-1 | 0xffff_ffff), .. }]
+            ))
+}

@@ -1,0 +1,267 @@
+//! Phase 23, GenerateMovPhi: enters SSA.
+//!
+//! Before: registers are values that may be written several times. After: every value has one definition that
+//! dominates its uses; phis stand on iterated dominance frontiers where the value is live (pruned SSA); a guarded
+//! definition lists the old values it keeps; what is read before any write comes from one
+//! [`Pseudo::Undefined`] in the entry. No edge is critical, the entry has no predecessor, and a function that is no
+//! kernel returns in one place, so that the warp comes back to its caller together.
+
+use crate::{branch_opt, edges};
+use oriole_ori::{
+    BlockId, Builder, Cfg, Destination, Dominators, Function, Instruction, Liveness, Opcode, Origin, Phi,
+    Pseudo, Source, Value, canonical,
+};
+
+/// Brings a function into SSA.
+pub fn run(function: &mut Function) {
+    if function.blocks.is_empty() {
+        return;
+    }
+    unify_returns(function);
+    branch_opt::fold_equal_targets(function);
+    edges::detach_entry(function);
+    canonical::order_blocks(function);
+    if edges::split_critical(function) {
+        canonical::order_blocks(function);
+    }
+    construct(function);
+}
+
+/// One return block: the others copy their results and jump there.
+fn unify_returns(function: &mut Function) {
+    let is_return = |instruction: &Instruction| instruction.opcode == Opcode::Pseudo(Pseudo::Return);
+    let mut returns: Vec<(BlockId, usize)> = Vec::new();
+    for id in function.block_ids() {
+        for (index, instruction) in function.block(id).instructions.iter().enumerate() {
+            if is_return(instruction) {
+                returns.push((id, index));
+            }
+        }
+    }
+    if returns.len() < 2 {
+        return;
+    }
+    let (first_block, first_index) = returns[0];
+    let template = function.block(first_block).instructions[first_index].clone();
+    // Values of the merged return: one for each component that the returns read.
+    let mut shared = template.clone();
+    shared.guard = None;
+    shared.for_each_use_mut(|value| *value = function_copy(function, *value));
+    let mut merged: Vec<Value> = Vec::new();
+    shared.for_each_use(|value| merged.push(value));
+    let exit = BlockId(function.blocks.len() as u32);
+    function.blocks.push(oriole_ori::Block { instructions: vec![shared], ..Default::default() });
+    // From the back, so that indices stay right where a block holds a guarded return in its middle.
+    for (id, index) in returns.into_iter().rev() {
+        let instruction = function.block(id).instructions[index].clone();
+        let guard = instruction.guard;
+        let mut plain = instruction.clone();
+        plain.guard = None;
+        let mut sources = Vec::new();
+        plain.for_each_use(|value| sources.push(value));
+        if sources.len() != merged.len() {
+            // Returns of different shapes cannot be merged; each stays for itself.
+            continue;
+        }
+        let tail = function.block_mut(id).instructions.split_off(index);
+        let mut rest = tail.into_iter();
+        rest.next();
+        let rest: Vec<Instruction> = rest.collect();
+        let origin = instruction.origin;
+        match guard {
+            None => {
+                let mut builder = Builder::new(function, id, origin);
+                copy_all(&mut builder, &merged, &sources);
+                builder.jump(exit);
+            }
+            Some(guard) => {
+                // The rest of the block becomes a block of its own.
+                let successors = std::mem::take(&mut function.block_mut(id).successors);
+                let mut builder = Builder::new(function, id, origin);
+                let leave = builder.new_block();
+                let stay = builder.new_block();
+                builder.branch(guard, leave, stay);
+                builder.set_block(leave);
+                copy_all(&mut builder, &merged, &sources);
+                builder.jump(exit);
+                let block = function.block_mut(stay);
+                block.instructions = rest;
+                block.successors = successors;
+            }
+        }
+    }
+}
+
+fn function_copy(function: &mut Function, value: Value) -> Value {
+    let data = function.values[value.0 as usize];
+    function.new_value(data.file, None)
+}
+
+fn copy_all(builder: &mut Builder<'_>, to: &[Value], from: &[Value]) {
+    for (&to, &from) in to.iter().zip(from) {
+        builder.mov(to, from);
+    }
+}
+
+/// What has to be undone when the walk leaves a block.
+enum Step {
+    Visit(BlockId),
+    Leave(usize),
+}
+
+fn construct(function: &mut Function) {
+    let cfg = Cfg::new(function);
+    let dominators = Dominators::new(function, &cfg);
+    let frontiers = dominators.frontiers(&cfg);
+    let liveness = Liveness::new(function, &cfg);
+    let count = function.values.len();
+
+    // Which blocks write each value.
+    let mut writes: Vec<(Value, BlockId)> = Vec::new();
+    for &id in cfg.order() {
+        for instruction in &function.block(id).instructions {
+            instruction.for_each_definition(|value| writes.push((value, id)));
+        }
+    }
+    writes.sort_unstable();
+    writes.dedup();
+
+    // Phis for each value at the iterated frontier of its writers, where it is live.
+    let mut phi_for: Vec<Vec<Value>> = vec![Vec::new(); function.blocks.len()];
+    let mut placed = vec![u32::MAX; function.blocks.len()];
+    let mut at = 0;
+    while at < writes.len() {
+        let value = writes[at].0;
+        let mut work = Vec::new();
+        while at < writes.len() && writes[at].0 == value {
+            work.push(writes[at].1);
+            at += 1;
+        }
+        while let Some(block) = work.pop() {
+            for &frontier in &frontiers[block.0 as usize] {
+                if placed[frontier.0 as usize] != value.0 && liveness.is_live_in(frontier, value) {
+                    placed[frontier.0 as usize] = value.0;
+                    phi_for[frontier.0 as usize].push(value);
+                    work.push(frontier);
+                }
+            }
+        }
+    }
+    for &id in cfg.order() {
+        let phis = phi_for[id.0 as usize]
+            .iter()
+            .map(|&destination| Phi { destination, sources: Vec::new() })
+            .collect();
+        function.block_mut(id).phis = phis;
+    }
+
+    let mut renaming = Renaming {
+        function,
+        current: vec![None; count],
+        taken: vec![false; count],
+        undefined: vec![None; count],
+        log: Vec::new(),
+    };
+    let mut steps: Vec<Step> = dominators.roots().iter().map(|&root| Step::Visit(root)).collect();
+    while let Some(step) = steps.pop() {
+        match step {
+            Step::Leave(length) => renaming.rewind(length),
+            Step::Visit(id) => {
+                steps.push(Step::Leave(renaming.log.len()));
+                renaming.block(id, &phi_for);
+                steps.extend(dominators.children(id).iter().rev().map(|&child| Step::Visit(child)));
+            }
+        }
+    }
+    renaming.define_undefined();
+}
+
+struct Renaming<'a> {
+    function: &'a mut Function,
+    /// The SSA value that stands for each register at this point of the walk.
+    current: Vec<Option<Value>>,
+    /// The first definition keeps the number of the register.
+    taken: Vec<bool>,
+    /// Value that stands for the register where nothing was written.
+    undefined: Vec<Option<Value>>,
+    log: Vec<(Value, Option<Value>)>,
+}
+
+impl Renaming<'_> {
+    fn rewind(&mut self, length: usize) {
+        while self.log.len() > length {
+            let (value, old) = self.log.pop().expect("the log is longer than the mark");
+            self.current[value.0 as usize] = old;
+        }
+    }
+
+    fn read(&mut self, register: Value) -> Value {
+        let at = register.0 as usize;
+        if let Some(value) = self.current[at] {
+            return value;
+        }
+        if let Some(value) = self.undefined[at] {
+            return value;
+        }
+        let data = self.function.values[at];
+        let value = self.function.new_value(data.file, data.source);
+        self.undefined[at] = Some(value);
+        value
+    }
+
+    fn write(&mut self, register: Value) -> Value {
+        let at = register.0 as usize;
+        let value = if std::mem::replace(&mut self.taken[at], true) {
+            let data = self.function.values[at];
+            self.function.new_value(data.file, data.source)
+        } else {
+            register
+        };
+        self.log.push((register, self.current[at]));
+        self.current[at] = Some(value);
+        value
+    }
+
+    fn block(&mut self, id: BlockId, phi_for: &[Vec<Value>]) {
+        let mut phis = std::mem::take(&mut self.function.block_mut(id).phis);
+        for phi in &mut phis {
+            phi.destination = self.write(phi.destination);
+        }
+        self.function.block_mut(id).phis = phis;
+        let mut instructions = std::mem::take(&mut self.function.block_mut(id).instructions);
+        for instruction in &mut instructions {
+            instruction.for_each_use_mut(|value| *value = self.read(*value));
+            if instruction.guard.is_some() && instruction.tied.is_empty() {
+                let mut tied = smallvec::SmallVec::new();
+                instruction.for_each_definition(|value| tied.push(self.read(value)));
+                instruction.tied = tied;
+            }
+            instruction.for_each_definition_mut(|value| *value = self.write(*value));
+        }
+        self.function.block_mut(id).instructions = instructions;
+        let mut successors = self.function.block(id).successors.clone();
+        successors.sort_unstable();
+        successors.dedup();
+        for successor in successors {
+            for (index, &register) in phi_for[successor.0 as usize].iter().enumerate() {
+                let value = self.read(register);
+                self.function.block_mut(successor).phis[index].sources.push((id, Source::value(value)));
+            }
+        }
+    }
+
+    fn define_undefined(self) {
+        let mut definitions = Vec::new();
+        for value in self.undefined.into_iter().flatten() {
+            let mut instruction = Instruction::new(Pseudo::Undefined, Origin(0));
+            instruction.destinations.push(Destination::new(self.function.file(value), [value]));
+            definitions.push(instruction);
+        }
+        // Parameters of a function must stay first.
+        let entry = self.function.block_mut(BlockId(0));
+        let first = usize::from(
+            entry.instructions.first().is_some_and(|i| i.opcode == Opcode::Pseudo(Pseudo::Parameters)),
+        );
+        entry.instructions.splice(first..first, definitions);
+    }
+}

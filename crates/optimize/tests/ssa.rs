@@ -1,0 +1,310 @@
+//! Entering and leaving SSA, dead code, branches, convergence barriers: random functions keep doing what they did.
+
+mod common;
+
+use common::*;
+use expect_test::{Expect, expect};
+use oriole_optimize::{branch_opt, convert_mov_phi, expand_sync, generate_mov_phi, live_dead};
+use oriole_ori::{Form, Function, canonical, parse};
+
+const SEEDS: u64 = 200;
+
+#[test]
+fn random_functions_survive_the_round_trip() {
+    for seed in 0..SEEDS {
+        let original = random_function(seed);
+        let what = format!("seed {seed}");
+        assert_verified(&original, Form::Plain, &what);
+        let before = evaluator::run(&original, &world(seed + 1));
+
+        let mut function = original.clone();
+        generate_mov_phi::run(&mut function);
+        assert_verified(&function, Form::Ssa, &what);
+        assert_same(&before, &evaluator::run(&function, &world(seed + 1)), &format!("{what} in SSA"));
+
+        live_dead::run(&mut function);
+        assert_verified(&function, Form::Ssa, &what);
+        assert_same(
+            &before,
+            &evaluator::run(&function, &world(seed + 1)),
+            &format!("{what} without dead code"),
+        );
+
+        convert_mov_phi::run(&mut function);
+        assert_verified(&function, Form::Plain, &what);
+        assert_same(&before, &evaluator::run(&function, &world(seed + 1)), &format!("{what} out of SSA"));
+        canonical::canonicalize(&mut function);
+        assert_verified(&function, Form::Plain, &what);
+    }
+}
+
+#[test]
+fn branch_optimization_keeps_meaning() {
+    for seed in 0..SEEDS {
+        let original = random_function(seed);
+        let what = format!("seed {seed}");
+        let before = evaluator::run(&original, &world(seed + 1));
+        let mut function = original.clone();
+        branch_opt::run(&mut function);
+        assert_verified(&function, Form::Plain, &what);
+        assert_same(&before, &evaluator::run(&function, &world(seed + 1)), &what);
+        live_dead::run(&mut function);
+        assert_verified(&function, Form::Plain, &what);
+        assert_same(&before, &evaluator::run(&function, &world(seed + 1)), &what);
+    }
+}
+
+/// Lanes come together where the analysis says, nobody waits forever, nobody waits at a barrier of others.
+#[test]
+fn barriers_gather_the_warp() {
+    let mut barriers = 0;
+    for seed in 0..SEEDS {
+        let original = random_function(seed);
+        let what = format!("seed {seed}");
+        let before = evaluator::run(&original, &world(7));
+        let mut function = original.clone();
+        if seed % 2 == 0 {
+            branch_opt::run(&mut function);
+        }
+        generate_mov_phi::run(&mut function);
+        expand_sync::run(&mut function);
+        assert_verified(&function, Form::Ssa, &what);
+        barriers += count(&function, |i| i.opcode == oriole_sass::Op::BSSY.into());
+        for schedule in [3, 99, 12345] {
+            let world = checking_world(&function, schedule);
+            let run = std::panic::catch_unwind(|| evaluator::run(&function, &world));
+            let Ok(after) = run else { panic!("{what}, schedule {schedule}\n{function}") };
+            assert_same(&before, &after, &what);
+        }
+        convert_mov_phi::run(&mut function);
+        assert_verified(&function, Form::Plain, &what);
+        let world = checking_world(&function, seed + 5);
+        let run = std::panic::catch_unwind(|| evaluator::run(&function, &world));
+        let Ok(after) = run else { panic!("{what} out of SSA\n{function}") };
+        assert_same(&before, &after, &what);
+    }
+    assert!(barriers > 100, "only {barriers} barriers were placed");
+}
+
+fn check(text: &str, pass: impl Fn(&mut Function), expected: Expect) {
+    let mut function = parse(text).unwrap();
+    pass(&mut function);
+    expected.assert_eq(&function.to_string());
+}
+
+#[test]
+fn a_swap_in_a_loop() {
+    check(
+        "
+kernel
+b0: -> b1
+  r0 = MOV 0x1 ; 0
+  r1 = MOV 0x2 ; 1
+  r3 = S2R %(SR_TID.X) ; 2
+b1: -> b1 b2
+  r2 = Copy r0 ; 3
+  r0 = Copy r1 ; 4
+  r1 = Copy r2 ; 5
+  r3 = IADD3 r3, 0xffffffff, RZ ; 6
+  p4, PT = ISETP.AND.NE r3, RZ, PT ; 7
+  @p4 BRA b1 ; 8
+b2:
+  STG [0x0], r0 mem(global w) ; 9
+  EXIT ; 10
+",
+        |function| {
+            generate_mov_phi::run(function);
+            convert_mov_phi::run(function);
+        },
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0: -> b1
+              r0 = MOV 0x1 ; 0
+              r1 = MOV 0x2 ; 1
+              r3 = S2R %(SR_TID.X) ; 2
+              r5, r6, r7 = ParallelCopy r0, r1, r3 ; 2
+            b1: -> b3 b2
+              r2 = Copy r5 ; 3
+              r8 = Copy r6 ; 4
+              r9 = Copy r2 ; 5
+              r10 = IADD3 r7, 0xffffffff, RZ ; 6
+              p4, PT = ISETP.AND.NE r10, RZ, PT ; 7
+              @p4 BRA b3 ; 8
+            b2:
+              STG [0x0], r8 mem(global w) ; 9
+              EXIT ; 10
+            b3: -> b1
+              r5, r6, r7 = ParallelCopy r8, r9, r10 ; 0
+        "#]],
+    );
+}
+
+#[test]
+fn a_guarded_write_lists_the_old_value() {
+    check(
+        "
+kernel
+b0: -> b1
+  r0 = S2R %(SR_TID.X) ; 0
+  p1, PT = ISETP.AND.LT r0, 0x3, PT ; 1
+  @p1 r0 = MOV 0x7 ; 2
+  @!p1 r2 = MOV 0x8 ; 3
+b1:
+  STG [0x0], r0 mem(global w) ; 4
+  STG [0x4], r2 mem(global w) ; 4
+  EXIT ; 5
+",
+        generate_mov_phi::run,
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0: -> b1
+              r4 = Undefined ; 0
+              r0 = S2R %(SR_TID.X) ; 0
+              p1, PT = ISETP.AND.LT r0, 0x3, PT ; 1
+              @p1 r3 = MOV 0x7 tied(r0) ; 2
+              @!p1 r2 = MOV 0x8 tied(r4) ; 3
+            b1:
+              STG [0x0], r3 mem(global w) ; 4
+              STG [0x4], r2 mem(global w) ; 4
+              EXIT ; 5
+        "#]],
+    );
+}
+
+#[test]
+fn returns_are_one() {
+    check(
+        "
+function
+b0: -> b2 b1
+  r0 = Parameters ; 0
+  p1, PT = ISETP.AND.LT r0, 0x3, PT ; 1
+  @p1 BRA b2 ; 2
+b1:
+  Return r0 ; 3
+b2:
+  r2 = MOV 0x5 ; 4
+  Return r2 ; 5
+",
+        generate_mov_phi::run,
+        expect![[r#"
+            function params=0 barriers=0
+            b0: -> b2 b1
+              r0 = Parameters ; 0
+              p1, PT = ISETP.AND.LT r0, 0x3, PT ; 1
+              @p1 BRA b2 ; 2
+            b1: -> b3
+              r3 = Copy r0 ; 3
+              BRA b3 ; 3
+            b2: -> b3
+              r2 = MOV 0x5 ; 4
+              r4 = Copy r2 ; 5
+              BRA b3 ; 5
+            b3:
+              r5 = phi b1: r3, b2: r4
+              Return r5 ; 3
+        "#]],
+    );
+}
+
+#[test]
+fn a_loop_that_lanes_leave_one_by_one() {
+    check(
+        "
+kernel
+b0: -> b1
+  r0 = S2R %(SR_TID.X) ; 0
+b1: -> b3 b2
+  p1, PT = ISETP.AND.EQ r0, RZ, PT ; 1
+  @p1 BRA b3 ; 2
+b2: -> b1
+  r0 = IADD3 r0, 0xffffffff, RZ ; 3
+  BRA b1 ; 4
+b3:
+  STG [0x0], r0 mem(global w) ; 5
+  EXIT ; 6
+",
+        |function| {
+            generate_mov_phi::run(function);
+            expand_sync::run(function);
+        },
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0: -> b1
+              r0 = S2R %(SR_TID.X) ; 0
+            b1: -> b2
+              x4 = BSSY b4 ; 1
+            b2: -> b4 b3
+              r2 = phi b1: r0, b3: r3
+              p1, PT = ISETP.AND.EQ r2, RZ, PT ; 1
+              @p1 BRA b4 ; 2
+            b3: -> b2
+              r3 = IADD3 r2, 0xffffffff, RZ ; 3
+              BRA b2 ; 4
+            b4: -> b5
+              BSYNC x4 ; 5
+            b5:
+              STG [0x0], r2 mem(global w) ; 5
+              EXIT ; 6
+        "#]],
+    );
+}
+
+#[test]
+fn an_exit_is_taken_in_place() {
+    check(
+        "
+kernel
+b0: -> b2 b1
+  r0 = S2R %(SR_TID.X) ; 0
+  p1, PT = ISETP.AND.GE r0, 0x3, PT ; 1
+  @p1 BRA b2 ; 2
+b1: -> b2
+  STG [0x0], r0 mem(global w) ; 3
+b2:
+  EXIT ; 4
+",
+        branch_opt::run,
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              p1, PT = ISETP.AND.GE r0, 0x3, PT ; 1
+              @p1 EXIT ; 2
+              STG [0x0], r0 mem(global w) ; 3
+              EXIT ; 4
+        "#]],
+    );
+}
+
+#[test]
+fn a_warpsync_of_all_goes_where_all_are() {
+    check(
+        "
+kernel
+b0: -> b2 b1
+  WARPSYNC 0xffffffff ; 0
+  r0 = S2R %(SR_TID.X) ; 0
+  p1, PT = ISETP.AND.GE r0, 0x3, PT ; 1
+  @p1 BRA b2 ; 2
+b1: -> b2
+  WARPSYNC 0xffffffff ; 3
+b2:
+  STG [0x0], r0 mem(global w) ; 3
+  EXIT ; 4
+",
+        expand_sync::optimize,
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0: -> b2 b1
+              r0 = S2R %(SR_TID.X) ; 0
+              p1, PT = ISETP.AND.GE r0, 0x3, PT ; 1
+              @p1 BRA b2 ; 2
+            b1: -> b2
+              WARPSYNC 0xffffffff ; 3
+            b2:
+              STG [0x0], r0 mem(global w) ; 3
+              EXIT ; 4
+        "#]],
+    );
+}

@@ -1,0 +1,360 @@
+//! Where the threads that a branch parts come together again.
+//!
+//! Two notions. The *site* of a branch is where all its threads come together, which is what uniformity is about. Before
+//! that, some of them may meet ([`Reconvergence::meetings`]); a barrier there gathers those, so that they go on as one
+//! convoy, but the block is still executed by a part of the warp.
+//!
+//! It is here because divergence analysis, the placement of convergence barriers and the verifier must agree: a block
+//! counts as executed by the whole warp only if a barrier really gathers the warp before it.
+//!
+//! A site is a pair of an anchor, where the barrier is set up, and a join, where it is waited for. Every thread that
+//! passes the anchor reaches the join or ends, and every thread that reaches the join from inside passed the anchor
+//! once since it last joined. For most branches the anchor is the branch and the join its immediate post-dominator;
+//! for a branch that leaves a loop the anchor is the way into the loop; where other ways lead into the middle of the
+//! region, anchor and join are widened until none does.
+
+use crate::divergence::is_bare_exit;
+use crate::{BlockId, Cfg, Dominators, File, Function, Loops, Opcode, Value};
+use oriole_sass::Op;
+
+/// Where a convergence barrier is set up.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Anchor {
+    /// At the end of the block, before its branch.
+    End(BlockId),
+    /// On the edges that enter the loop with this header from outside.
+    Entry(BlockId),
+}
+
+impl Anchor {
+    /// The block that dominates the region.
+    pub fn block(self) -> BlockId {
+        match self {
+            Anchor::End(block) | Anchor::Entry(block) => block,
+        }
+    }
+}
+
+/// Anchor and join of one branch.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Site {
+    /// Where the barrier is set up.
+    pub anchor: Anchor,
+    /// The first block that all threads of the region execute together again.
+    pub join: BlockId,
+}
+
+/// Finds the sites of a function.
+pub struct Reconvergence<'a> {
+    function: &'a Function,
+    dominators: Dominators,
+    post: Dominators,
+    loops: Loops,
+    cfg: &'a Cfg,
+    /// Barriers that are already placed and that nobody leaves early: the block that sets each up, by waiting block.
+    placed: Option<Vec<Option<BlockId>>>,
+    seen: Vec<u32>,
+    /// For each block the stamp of the branch that reached it last, and the first block of the way that leads there.
+    labels: Vec<(u32, BlockId)>,
+    stamp: u32,
+}
+
+/// What lies between a branch and the place where all its threads are together again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Meetings {
+    /// Blocks where two ways from the branch meet for the first time, the last one included.
+    pub joins: Vec<BlockId>,
+    /// Blocks on the ways.
+    pub region: Vec<BlockId>,
+}
+
+impl<'a> Reconvergence<'a> {
+    /// Prepares the trees that [`Reconvergence::site`] asks.
+    pub fn new(function: &'a Function, cfg: &'a Cfg) -> Reconvergence<'a> {
+        let dominators = Dominators::new(function, cfg);
+        let loops = Loops::new(function, cfg, &dominators);
+        let post = Dominators::post_with(function, cfg, |block| !is_bare_exit(function, block));
+        Reconvergence {
+            function,
+            cfg,
+            dominators,
+            post,
+            loops,
+            placed: placed_barriers(function, cfg),
+            seen: vec![0; function.blocks.len()],
+            labels: vec![(0, BlockId(0)); function.blocks.len()],
+            stamp: 0,
+        }
+    }
+
+    /// The loops.
+    pub fn loops(&self) -> &Loops {
+        &self.loops
+    }
+
+    /// The dominator tree.
+    pub fn dominators(&self) -> &Dominators {
+        &self.dominators
+    }
+
+    /// Where the threads that part at the end of this block meet again; `None` if they never do, or nowhere safely.
+    pub fn site(&mut self, branch: BlockId) -> Option<Site> {
+        if self.loops.irreducible {
+            // A cycle with several entries has no place where all its threads pass: they stay parted.
+            return None;
+        }
+        if let Some(placed) = &self.placed {
+            // The barriers stand: what counts is where they are, not where they could be.
+            let mut join = self.post.immediate(branch);
+            while let Some(block) = join {
+                if let Some(anchor) = placed[block.0 as usize]
+                    && self.dominators.dominates(anchor, branch)
+                {
+                    return Some(Site { anchor: Anchor::End(anchor), join: block });
+                }
+                join = self.post.immediate(block);
+            }
+            return None;
+        }
+        let mut anchor = Anchor::End(branch);
+        let mut join = self.post.immediate(branch)?;
+        loop {
+            let mut left = None;
+            let mut at = self.loops.innermost(anchor.block());
+            while let Some(index) = at {
+                if self.loops.contains(index, join) {
+                    break;
+                }
+                left = Some(self.loops.loops[index].header);
+                at = self.loops.loops[index].parent;
+            }
+            if let Some(header) = left
+                && anchor != Anchor::Entry(header)
+            {
+                anchor = Anchor::Entry(header);
+                join = self.common_join(join, header)?;
+                continue;
+            }
+            let site = Site { anchor, join };
+            let region = self.region(site);
+            // Another way into the region, or the anchor again before the join: a wider anchor.
+            let entered_by_the_anchor = region.iter().all(|&block| {
+                self.dominators.dominates(anchor.block(), block) && anchor != Anchor::End(block)
+            });
+            if !entered_by_the_anchor {
+                let wider = self.dominators.immediate(anchor.block())?;
+                anchor = Anchor::End(wider);
+                join = self.common_join(join, wider)?;
+                continue;
+            }
+            // A loop round the join that leads back into the region past the anchor: a later join.
+            let mut around = None;
+            let mut at = self.loops.innermost(join);
+            while let Some(index) = at {
+                if self.loops.contains(index, anchor.block()) {
+                    break;
+                }
+                around = Some(index);
+                at = self.loops.loops[index].parent;
+            }
+            let Some(index) = around else { return Some(site) };
+            if !region.iter().any(|&block| self.loops.contains(index, block)) {
+                return Some(site);
+            }
+            while self.loops.contains(index, join) {
+                join = self.post.immediate(join)?;
+            }
+        }
+    }
+
+    /// The blocks between anchor and join, the block of an [`Anchor::End`] and the join left out.
+    pub fn region(&mut self, site: Site) -> Vec<BlockId> {
+        self.stamp += 1;
+        let mut region = Vec::new();
+        let mut work: Vec<BlockId> = match site.anchor {
+            Anchor::End(block) => self.function.block(block).successors.clone(),
+            Anchor::Entry(header) => vec![header],
+        };
+        while let Some(block) = work.pop() {
+            if block == site.join
+                || is_bare_exit(self.function, block)
+                || std::mem::replace(&mut self.seen[block.0 as usize], self.stamp) == self.stamp
+            {
+                continue;
+            }
+            region.push(block);
+            work.extend(&self.function.block(block).successors);
+        }
+        region
+    }
+
+    /// The blocks between a branch and `join` (or the end), and where two ways from the branch meet. From each
+    /// successor goes a label; where another label already is, the block's own name goes on. Loop headers that the
+    /// region goes back to are among the meeting points: threads come there at different times.
+    pub fn meetings(&mut self, branch: BlockId, join: Option<BlockId>) -> Meetings {
+        self.stamp += 1;
+        let stamp = self.stamp;
+        let mut region: Vec<BlockId> = Vec::new();
+        let mut work: Vec<BlockId> = self.function.block(branch).successors.clone();
+        while let Some(block) = work.pop() {
+            if Some(block) == join
+                || is_bare_exit(self.function, block)
+                || std::mem::replace(&mut self.seen[block.0 as usize], stamp) == stamp
+            {
+                continue;
+            }
+            region.push(block);
+            work.extend(&self.function.block(block).successors);
+        }
+        let place = |block: &BlockId| self.cfg.position(*block).unwrap_or(u32::MAX);
+        region.sort_unstable_by_key(place);
+
+        let mut joins: Vec<BlockId> = Vec::new();
+        let mut hand_on = |labels: &mut Vec<(u32, BlockId)>, to: BlockId, own: BlockId| {
+            let (known, old) = labels[to.0 as usize];
+            if known != stamp {
+                labels[to.0 as usize] = (stamp, own);
+            } else if old != own {
+                joins.push(to);
+                labels[to.0 as usize] = (stamp, to);
+            }
+        };
+        for &successor in &self.function.block(branch).successors {
+            if !is_bare_exit(self.function, successor) {
+                hand_on(&mut self.labels, successor, successor);
+            }
+        }
+        let mut headers: Vec<BlockId> = Vec::new();
+        for &block in &region {
+            let (known, own) = self.labels[block.0 as usize];
+            for &successor in &self.function.block(block).successors {
+                if is_bare_exit(self.function, successor) {
+                    continue;
+                }
+                if place(&successor) <= place(&block) {
+                    headers.push(successor);
+                } else if known == stamp {
+                    hand_on(&mut self.labels, successor, own);
+                }
+            }
+        }
+        joins.extend(headers);
+        joins.extend(join);
+        joins.sort_unstable();
+        joins.dedup();
+        Meetings { joins, region }
+    }
+
+    /// A barrier for those threads of a branch that meet at `join` before all are together. Its anchor dominates the
+    /// join; threads that turn away from the join must leave the barrier. `None` if threads that passed the join could
+    /// come back into the region past the anchor.
+    pub fn partial_site(&self, branch: BlockId, join: BlockId) -> Option<Site> {
+        // Where the way goes back, threads come at different times: no barrier can hold one iteration for the next.
+        if self.loops.irreducible || self.dominators.dominates(join, branch) {
+            return None;
+        }
+        let mut block = branch;
+        while !self.dominators.dominates(block, join) || block == join {
+            block = self.dominators.immediate(block)?;
+        }
+        let mut anchor = Anchor::End(block);
+        let mut at = self.loops.innermost(block);
+        while let Some(index) = at {
+            if self.loops.contains(index, join) {
+                break;
+            }
+            anchor = Anchor::Entry(self.loops.loops[index].header);
+            at = self.loops.loops[index].parent;
+        }
+        let mut at = self.loops.innermost(join);
+        while let Some(index) = at {
+            if self.loops.contains(index, anchor.block()) {
+                break;
+            }
+            if self.loops.loops[index].header != join {
+                return None;
+            }
+            at = self.loops.loops[index].parent;
+        }
+        Some(Site { anchor, join })
+    }
+
+    /// The blocks on the ways from the anchor to the join, neither included.
+    pub fn inside(&mut self, site: Site) -> Vec<BlockId> {
+        self.stamp += 1;
+        let mut inside = Vec::new();
+        let mut work: Vec<BlockId> = self.ways_in(site, site.join);
+        while let Some(block) = work.pop() {
+            if site.anchor == Anchor::End(block)
+                || std::mem::replace(&mut self.seen[block.0 as usize], self.stamp) == self.stamp
+            {
+                continue;
+            }
+            inside.push(block);
+            work.extend(self.ways_in(site, block));
+        }
+        inside.sort_unstable();
+        inside
+    }
+
+    /// Predecessors within a site: into the loop of an entry anchor only its own back edges lead, past the join nothing
+    /// counts, and others may come to the join by ways of their own.
+    fn ways_in(&self, site: Site, block: BlockId) -> Vec<BlockId> {
+        let arrives = site.anchor == Anchor::Entry(block);
+        let counts = |p: BlockId| {
+            !(arrives && !self.dominators.dominates(block, p))
+                && !self.dominators.dominates(site.join, p)
+                && self.dominators.dominates(site.anchor.block(), p)
+        };
+        self.cfg.predecessors(block).iter().copied().filter(|&p| counts(p)).collect()
+    }
+
+    fn common_join(&self, join: BlockId, block: BlockId) -> Option<BlockId> {
+        let mut at = Some(join);
+        while let Some(candidate) = at {
+            if candidate != block && self.post.dominates(candidate, block) {
+                return Some(candidate);
+            }
+            at = self.post.immediate(candidate);
+        }
+        None
+    }
+}
+
+/// For each block that waits for a barrier that is never left early, the block that sets it up; `None` if the
+/// function has no barriers yet.
+fn placed_barriers(function: &Function, cfg: &Cfg) -> Option<Vec<Option<BlockId>>> {
+    let mut set_up: Vec<(Value, BlockId)> = Vec::new();
+    let mut waits: Vec<(Value, BlockId)> = Vec::new();
+    let mut left: Vec<Value> = Vec::new();
+    for &id in cfg.order() {
+        for instruction in &function.block(id).instructions {
+            match instruction.opcode {
+                Opcode::Sass(Op::BSSY) => {
+                    instruction.for_each_definition(|barrier| set_up.push((barrier, id)))
+                }
+                Opcode::Sass(Op::BSYNC) => instruction.for_each_use(|barrier| {
+                    if function.file(barrier) == File::B {
+                        waits.push((barrier, id));
+                    }
+                }),
+                Opcode::Sass(Op::BREAK) => instruction.for_each_use(|barrier| left.push(barrier)),
+                _ => {}
+            }
+        }
+    }
+    if set_up.is_empty() {
+        return None;
+    }
+    set_up.sort_unstable();
+    left.sort_unstable();
+    let mut placed = vec![None; function.blocks.len()];
+    for (barrier, id) in waits {
+        if left.binary_search(&barrier).is_err()
+            && let Ok(at) = set_up.binary_search_by_key(&barrier, |(known, _)| *known)
+        {
+            placed[id.0 as usize] = Some(set_up[at].1);
+        }
+    }
+    Some(placed)
+}
