@@ -70,6 +70,7 @@ impl Operand {
 /// What an operand names. Register numbers are those of the word: 255 is `RZ`, 63 is `URZ` (up to sm_90), 7 is
 /// `PT` and `UPT`. A tuple is named by its lowest register; how many it spans follows from opcode and modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "each variant's text names its parts")]
 pub enum OperandKind {
     /// General register.
     Reg(u8),
