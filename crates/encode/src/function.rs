@@ -84,8 +84,7 @@ pub fn encode_function(chip: Chip, function: &MachineFunction) -> Result<Encoded
         frame_bytes: function.frame_bytes,
         ..EncodedFunction::default()
     };
-    let mut at = 0u32;
-    for machine in function.blocks.iter().flat_map(|block| &block.instructions) {
+    for (at, machine) in (0u32..).zip(function.blocks.iter().flat_map(|block| &block.instructions)) {
         let fail = |reason: String| EncodeFailure {
             at,
             instruction: format!("{:?} {:?}", machine.instruction.op, machine.instruction.operands),
@@ -116,7 +115,6 @@ pub fn encode_function(chip: Chip, function: &MachineFunction) -> Result<Encoded
             oriole_sass::encode(chip, instruction).map_err(|error: EncodeError| fail(error.to_string()))?;
         encoded.words.push(word);
         encoded.origins.push(machine.origin);
-        at += 1;
     }
     encoded.block_starts = starts;
     anchor_return_addresses(&mut encoded, function)?;

@@ -72,7 +72,9 @@ fn branches_go_both_ways() {
     assert_eq!(encoded.block_starts, [0, 2, 5]);
     assert_eq!(encoded.exits, [6]);
     assert!(encoded.needs_call_stack);
-    check(&listing(&encoded), expect![[r#"
+    check(
+        &listing(&encoded),
+        expect![[r#"
         0000 MOV R0, RZ
         0010 BSSY B0, 0x50
         0020 IADD3 R0, R0, 0x1, RZ
@@ -80,7 +82,8 @@ fn branches_go_both_ways() {
         0040 @P0 BRA 0x20
         0050 BSYNC B0
         0060 EXIT
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -111,7 +114,9 @@ fn layout_completes_words() {
         let word = patch(CHIP, relocation, value).expect("the value fits");
         out += &line(word, relocation.at as u64);
     }
-    check(&out, expect![[r#"
+    check(
+        &out,
+        expect![[r#"
         0000 MOV R20, 0x0
         0010 MOV R21, 0x0
         0020 CALL.REL.NOINC 0x20
@@ -136,7 +141,8 @@ fn layout_completes_words() {
         0050 LDC.64 R6, c[0x4][0x18]
         0060 FADD R5, R5, c[0x3][0x20]
         0070 RET.REL.NODEC R20 0x0
-    "#]]);
+    "#]],
+    );
     let call = &encoded.relocations[2];
     assert!(patch(CHIP, call, 2).is_err(), "instructions stand at multiples of four");
     let shared = &encoded.relocations[4];
