@@ -1,1 +1,124 @@
-//! Placeholder.
+//! Register allocation (phases 97 to 105): which value lies in which physical register when, what is spilled, and the
+//! frame; then the expansion of everything that could not be written down before that was known.
+//!
+//! It is here because up to this point registers are unlimited. It knows no encoding and no latency. Input is Ori
+//! outside SSA: parallel copies stand for phis. What it leaves behind has machine opcodes only; each value has one
+//! physical register for its whole life.
+//!
+//! Order: predicates first (they are spilled to general registers), then uniform registers, uniform predicates and
+//! convergence barriers (by colouring, without splitting), at last general registers (spilled to local memory).
+//! [`check`] proves a result right without knowing how it came about.
+
+pub mod abi;
+pub mod check;
+mod color;
+mod edges;
+mod expand;
+mod frame;
+mod moves;
+mod next_use;
+mod operands;
+mod place;
+mod scan;
+mod set;
+mod work;
+
+use oriole_chip::Chip;
+use oriole_options::AllocateOptions;
+use oriole_ori::{Assignment, File, Function, Value};
+use std::fmt;
+
+/// Why a function cannot be allocated.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AllocateError {
+    /// One instruction needs more registers of a file than there are.
+    TooFewRegisters {
+        /// The file.
+        file: File,
+        /// Registers available.
+        limit: u16,
+    },
+    /// More values of a file that cannot be split are live at once than there are registers.
+    Pressure {
+        /// The file.
+        file: File,
+    },
+    /// The input breaks a rule of this stage's input.
+    Input(String),
+    /// The frame is larger than an address offset can say.
+    Frame(u64),
+    /// The checker found a mistake of the allocator.
+    Internal(String),
+}
+
+impl fmt::Display for AllocateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AllocateError::TooFewRegisters { file, limit } => {
+                write!(f, "one instruction needs more than the {limit} registers of file {file:?}")
+            }
+            AllocateError::Pressure { file } => {
+                write!(f, "more values of file {file:?} are live at once than there are registers")
+            }
+            AllocateError::Input(message) => write!(f, "not ready for register allocation: {message}"),
+            AllocateError::Frame(bytes) => write!(f, "a frame of {bytes} bytes is too large"),
+            AllocateError::Internal(message) => write!(f, "register allocation is wrong: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for AllocateError {}
+
+/// A function with registers chosen, before the expansions: what the checker looks at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Allocation {
+    /// The function; moves, stores and reloads are in place.
+    pub function: Function,
+    /// Registers and frame.
+    pub assignment: Assignment,
+    /// For each value the value of the input that it stands for (itself, if it is new).
+    pub original: Vec<Value>,
+    /// For each block and instruction: true if the allocator put it there.
+    pub inserted: Vec<Vec<bool>>,
+    /// For each block the block of the input; `None` for one made to hold moves of an edge.
+    pub blocks: Vec<Option<u32>>,
+    /// The stack pointer, R1.
+    pub stack_pointer: Value,
+}
+
+/// Chooses registers; the result still has calls, copies and frame addresses unexpanded.
+///
+/// # Errors
+/// The function asks for more than the machine has, or is not in the form that this stage takes.
+pub fn assign(
+    function: &Function,
+    chip: Chip,
+    options: &AllocateOptions,
+) -> Result<Allocation, AllocateError> {
+    let mut input = function.clone();
+    abi::bind(&mut input)?;
+    place::allocate(input, chip, options)
+}
+
+/// Phases 97 to 105: chooses registers, checks the choice, and expands what depends on it.
+///
+/// # Errors
+/// As [`assign`]; also if the checker finds the result wrong.
+pub fn allocate(
+    function: &Function,
+    chip: Chip,
+    options: &AllocateOptions,
+) -> Result<(Function, Assignment), AllocateError> {
+    let mut input = function.clone();
+    abi::bind(&mut input)?;
+    let prepared = place::prepare(input)?;
+    let allocation = place::allocate_prepared(&prepared, chip, options)?;
+    let problems = check::check(&prepared, &allocation);
+    if let Some(problem) = problems.first() {
+        return Err(AllocateError::Internal(problem.to_string()));
+    }
+    expand::expand(allocation, chip)
+}
+
+#[cfg(test)]
+mod tests;

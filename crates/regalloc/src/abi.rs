@@ -1,0 +1,169 @@
+//! The calling convention of device functions: which registers carry words, which survive a call, and how the
+//! operands of calls, returns and parameters are bound to them.
+
+use crate::AllocateError;
+use crate::set::RegisterSet;
+use oriole_ori::{
+    CallShape, Destination, File, Function, Opcode, Pseudo, Source, SourceKind, SymbolKind, Value,
+};
+
+/// The stack pointer.
+pub const STACK_POINTER: u8 = 1;
+/// The first of the two registers with the return address.
+pub const RETURN_ADDRESS: u8 = 20;
+/// First register of parameters and results.
+const FIRST_WORD: u8 = 4;
+/// One past the last.
+const LAST_WORD: u8 = 16;
+/// First convergence barrier that a function must give back as it found it.
+pub const FIRST_SAVED_BARRIER: u8 = 6;
+/// First uniform register that a function must give back as it found it.
+pub const FIRST_SAVED_UNIFORM: u8 = 36;
+
+/// General registers that a function must give back as it found them: R2, R16 to R31, then the upper four of each
+/// eight from R32 on.
+pub fn saved() -> RegisterSet {
+    let mut set = RegisterSet::range(16, 32);
+    set.insert(2);
+    for r in 32..255u16 {
+        if r % 8 >= 4 {
+            set.insert(r as u8);
+        }
+    }
+    set
+}
+
+/// What a call by this convention may overwrite.
+pub fn clobbers() -> [u64; 4] {
+    let mut words = [0u64; 4];
+    let saved = saved();
+    for r in 0..255u16 {
+        if r != u16::from(STACK_POINTER) && !saved.contains(r as u8) {
+            words[usize::from(r / 64)] |= 1 << (r % 64);
+        }
+    }
+    words
+}
+
+/// The lowest free aligned registers for a group of words, those below being filled later. `None` if it goes on the
+/// stack.
+fn place(taken: &mut RegisterSet, words: usize) -> Option<u8> {
+    let align = words.next_power_of_two().min(4) as u8;
+    let mut base = FIRST_WORD;
+    while usize::from(base) + words <= usize::from(LAST_WORD) {
+        if (0..words as u8).all(|k| !taken.contains(base + k)) {
+            (0..words as u8).for_each(|k| taken.insert(base + k));
+            return Some(base);
+        }
+        base += align;
+    }
+    None
+}
+
+fn words(source: &Source) -> usize {
+    match &source.kind {
+        SourceKind::Values(values) => values.len(),
+        _ => 1,
+    }
+}
+
+/// Binds calls, returns and parameters to the registers of the convention where the operands do not say which
+/// registers they want, and lets functions carry their return address as a value.
+///
+/// # Errors
+/// Words that do not fit into registers: they must have been stored to the stack before.
+pub fn bind(function: &mut Function) -> Result<(), AllocateError> {
+    let too_many = || AllocateError::Input("more argument words than registers".into());
+    let external: Vec<bool> = function.symbols.iter().map(|s| s.kind == SymbolKind::Extern).collect();
+    let address: Option<[Value; 2]> =
+        (!function.is_entry).then(|| [function.new_value(File::R, None), function.new_value(File::R, None)]);
+    let mut parameters = false;
+    for block in &mut function.blocks {
+        for instruction in &mut block.instructions {
+            match instruction.opcode {
+                Opcode::Pseudo(Pseudo::Call) => {
+                    let indirect = instruction.call.as_ref().is_some_and(|c| c.callee.is_none());
+                    let count = instruction.sources.len() - usize::from(indirect);
+                    let mut taken = RegisterSet::default();
+                    for source in &mut instruction.sources[..count] {
+                        if source.fixed.is_none() {
+                            let base = place(&mut taken, words(source)).ok_or_else(too_many)?;
+                            source.fixed = Some(base);
+                        }
+                    }
+                    if indirect {
+                        // Two registers that no argument and no return address uses.
+                        let target = &mut instruction.sources[count];
+                        target.fixed = target.fixed.or(Some(2));
+                    }
+                    let mut taken = RegisterSet::default();
+                    for destination in &mut instruction.destinations {
+                        let width = usize::from(destination.width.max(1));
+                        if destination.fixed.is_none() {
+                            destination.fixed = Some(place(&mut taken, width).ok_or_else(too_many)?);
+                        }
+                    }
+                    let shape = instruction.call.get_or_insert_with(|| {
+                        Box::new(CallShape {
+                            callee: None,
+                            stack_bytes: 0,
+                            clobbers: clobbers(),
+                            clobbered_predicates: 0x7f,
+                            clobbers_uniform: true,
+                        })
+                    });
+                    let outside = shape.callee.is_some_and(|c| external[c.0 as usize]);
+                    if indirect || outside {
+                        // Where the address of the callee is put.
+                        shape.clobbers[0] |= 0b1100;
+                    }
+                    shape.clobbers[0] |= 0b11 << RETURN_ADDRESS;
+                }
+                Opcode::Pseudo(Pseudo::CallHelper) => {
+                    if let Some(shape) = &mut instruction.call {
+                        shape.clobbers[0] |= 0b11 << RETURN_ADDRESS;
+                    }
+                }
+                Opcode::Pseudo(Pseudo::Parameters) => {
+                    parameters = true;
+                    let mut taken = RegisterSet::default();
+                    for destination in &mut instruction.destinations {
+                        let width = usize::from(destination.width.max(1));
+                        if destination.fixed.is_none() {
+                            destination.fixed = Some(place(&mut taken, width).ok_or_else(too_many)?);
+                        }
+                    }
+                    if let Some(address) = address {
+                        let mut operand = Destination::new(File::R, address);
+                        operand.fixed = Some(RETURN_ADDRESS);
+                        instruction.destinations.push(operand);
+                    }
+                }
+                Opcode::Pseudo(Pseudo::Return) => {
+                    let mut taken = RegisterSet::default();
+                    for source in &mut instruction.sources {
+                        if source.fixed.is_none() {
+                            source.fixed = Some(place(&mut taken, words(source)).ok_or_else(too_many)?);
+                        }
+                    }
+                    if let Some(address) = address {
+                        let mut operand = Source::values(address);
+                        operand.fixed = Some(RETURN_ADDRESS);
+                        instruction.sources.push(operand);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    if let (Some(address), false) = (address, parameters) {
+        let mut instruction = oriole_ori::Instruction::new(Pseudo::Parameters, oriole_ori::Origin(0));
+        let mut operand = Destination::new(File::R, address);
+        operand.fixed = Some(RETURN_ADDRESS);
+        instruction.destinations.push(operand);
+        if let Some(entry) = function.blocks.first_mut() {
+            entry.instructions.insert(0, instruction);
+        }
+    }
+    Ok(())
+}

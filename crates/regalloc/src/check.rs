@@ -1,0 +1,783 @@
+//! The allocation checker. It walks the allocated function with, for each physical place (registers of all files,
+//! words of the spill area), the set of values that the place is known to hold, joins paths by intersection, and
+//! looks at every operand: does its register hold the value that the input names there, and are tuples aligned, side
+//! by side, and where a convention wants them?
+//!
+//! It shares nothing with the allocator but the data types. It believes two things only: which instructions the
+//! allocator says it put in, and which input value a new value stands for; both are verified as it goes.
+
+use crate::Allocation;
+use crate::place::Prepared;
+use oriole_ori::{
+    BlockId, Cfg, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Space, Value,
+};
+use oriole_sass::Op;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use std::fmt;
+
+/// What is wrong, by the categories of a register-allocation verifier.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum ProblemKind {
+    /// A reload reads a slot that nothing was stored to.
+    RefillUninitialized,
+    /// A reload's slot holds, but not the value that is wanted.
+    MissingSpill,
+    /// A predicate that was put into a general register comes back as another one.
+    PredicateRefill,
+    /// The general register that a predicate was put into was overwritten.
+    PredicateBaseDestroyed,
+    /// A source was defined in the input and is not in its register.
+    Uninitialized,
+    /// The old value of a guarded result is not where the result goes.
+    OldValueDestroyed,
+    /// Results overlap.
+    ExtraDefinition,
+    /// A value was made again by an instruction that does not make it.
+    Rematerialization,
+    /// An instruction of the input is missing or changed.
+    InstructionLost,
+    /// A register is missing, misaligned, not adjacent, not the one that a convention wants, or not writable.
+    Constraint,
+}
+
+/// A mistake and where it shows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// Category.
+    pub kind: ProblemKind,
+    /// Block of the allocated function.
+    pub block: BlockId,
+    /// Instruction in it.
+    pub instruction: usize,
+    /// Details.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "b{}[{}]: {:?}: {}", self.block.0, self.instruction, self.kind, self.message)
+    }
+}
+
+/// What a place can be known to hold.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+enum Token {
+    /// The value.
+    Value(Value),
+    /// A predicate as a word: not zero for true.
+    Word(Value),
+    /// What a certain instruction without register operands makes: its key and which component.
+    Made(u32, u8),
+}
+
+/// What a reload of a slot that holds nothing brings.
+const NOTHING: Token = Token::Made(u32::MAX, 0);
+
+type Tokens = SmallVec<[Token; 2]>;
+
+/// A physical place.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+enum Place {
+    Register(File, u8),
+    /// Frame offset in bytes.
+    Slot(i32),
+}
+
+const REGISTERS: usize = 256 * 5;
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct State {
+    registers: Vec<Tokens>,
+    slots: FxHashMap<i32, Tokens>,
+    /// Values of which nothing is known on every path here: any place holds them.
+    undefined: FxHashSet<Value>,
+}
+
+fn register_index(file: File, register: u8) -> usize {
+    let file = match file {
+        File::R => 0,
+        File::UR => 1,
+        File::P => 2,
+        File::UP => 3,
+        File::B => 4,
+    };
+    file * 256 + usize::from(register)
+}
+
+impl State {
+    fn get(&self, place: Place) -> Tokens {
+        match place {
+            Place::Register(file, register) => self.registers[register_index(file, register)].clone(),
+            Place::Slot(offset) => self.slots.get(&offset).cloned().unwrap_or_default(),
+        }
+    }
+
+    fn set(&mut self, place: Place, mut tokens: Tokens) {
+        tokens.sort_unstable();
+        tokens.dedup();
+        match place {
+            Place::Register(file, register) => self.registers[register_index(file, register)] = tokens,
+            Place::Slot(offset) => {
+                self.slots.insert(offset, tokens);
+            }
+        }
+    }
+
+    fn holds(&self, place: Place, v: Value) -> bool {
+        self.undefined.contains(&v) || self.get(place).contains(&Token::Value(v))
+    }
+
+    /// No place holds the value any more.
+    fn forget(&mut self, v: Value) {
+        let stale = |t: &Token| *t == Token::Value(v) || *t == Token::Word(v);
+        for tokens in self.registers.iter_mut().chain(self.slots.values_mut()) {
+            if tokens.iter().any(stale) {
+                tokens.retain(|t| !stale(t));
+            }
+        }
+    }
+
+    /// Keeps what both paths know. True if something was lost.
+    fn meet(&mut self, other: &State) -> bool {
+        let mut changed = false;
+        let owner = |t: &Token| match t {
+            Token::Value(v) | Token::Word(v) => Some(*v),
+            Token::Made(..) => None,
+        };
+        let mut join = |mine: &mut Tokens, theirs: &Tokens, my_undefined: &FxHashSet<Value>| {
+            let before = mine.clone();
+            mine.retain(|t| theirs.contains(t) || owner(t).is_some_and(|v| other.undefined.contains(&v)));
+            for t in theirs {
+                if owner(t).is_some_and(|v| my_undefined.contains(&v)) && !mine.contains(t) {
+                    mine.push(*t);
+                }
+            }
+            mine.sort_unstable();
+            changed |= *mine != before;
+        };
+        for (mine, theirs) in self.registers.iter_mut().zip(&other.registers) {
+            if !(mine.is_empty() && theirs.is_empty()) {
+                join(mine, theirs, &self.undefined);
+            }
+        }
+        let mut offsets: Vec<i32> = self.slots.keys().chain(other.slots.keys()).copied().collect();
+        offsets.sort_unstable();
+        offsets.dedup();
+        let nothing = Tokens::new();
+        for offset in offsets {
+            let mine = self.slots.entry(offset).or_default();
+            join(mine, other.slots.get(&offset).unwrap_or(&nothing), &self.undefined);
+        }
+        let before = self.undefined.len();
+        self.undefined.retain(|v| other.undefined.contains(v));
+        changed | (self.undefined.len() != before)
+    }
+}
+
+/// Checks an allocation against its input. No problem means that every instruction reads and writes what it did.
+pub fn check(input: &Prepared, allocation: &Allocation) -> Vec<Problem> {
+    let mut checker = Checker {
+        input: &input.function,
+        stack_pointer: input.stack_pointer,
+        allocation,
+        problems: Vec::new(),
+        report: false,
+        at: (BlockId(0), 0),
+        recipes: Recipes::new(&input.function),
+    };
+    checker.run();
+    checker.problems.truncate(20);
+    checker.problems
+}
+
+/// Instructions that make a value without reading a register, by what they make.
+struct Recipes {
+    keys: FxHashMap<String, u32>,
+    /// Values whose only definition is such an instruction: key, component.
+    only: FxHashMap<(u32, u8), Vec<Value>>,
+}
+
+fn recipe_text(function: &Function, instruction: &Instruction) -> Option<String> {
+    let plain = |s: &Source| {
+        matches!(
+            s.kind,
+            SourceKind::Zero(_)
+                | SourceKind::True(_)
+                | SourceKind::Imm(_)
+                | SourceKind::Literal(_)
+                | SourceKind::Const { .. }
+                | SourceKind::Address32 { .. }
+        )
+    };
+    if instruction.guard.is_some()
+        || instruction.destinations.len() != 1
+        || instruction.sources.is_empty()
+        || !instruction.sources.iter().all(plain)
+    {
+        return None;
+    }
+    let file = instruction.destinations[0].values.first().map(|&v| function.file(v))?;
+    match instruction.opcode {
+        Opcode::Sass(Op::MOV | Op::UMOV) | Opcode::Pseudo(Pseudo::Copy) if instruction.mods.is_empty() => {
+            Some(format!("{file:?} {:?}", instruction.sources))
+        }
+        Opcode::Sass(Op::MOV | Op::UMOV | Op::ULDC) => Some(format!(
+            "{file:?} {:?} {:?} {:?}",
+            instruction.opcode, instruction.mods, instruction.sources
+        )),
+        _ => None,
+    }
+}
+
+/// The text of a recipe that is one plain source.
+fn source_text(file: File, source: &Source) -> String {
+    format!("{file:?} {:?}", [source])
+}
+
+impl Recipes {
+    fn new(function: &Function) -> Recipes {
+        let mut recipes = Recipes { keys: FxHashMap::default(), only: FxHashMap::default() };
+        let mut definitions: FxHashMap<Value, u32> = FxHashMap::default();
+        for instruction in function.blocks.iter().flat_map(|b| &b.instructions) {
+            instruction.for_each_definition(|v| *definitions.entry(v).or_default() += 1);
+        }
+        for instruction in function.blocks.iter().flat_map(|b| &b.instructions) {
+            if let Some(text) = recipe_text(function, instruction) {
+                let key = recipes.key(text);
+                for (component, v) in instruction.destinations[0].values.iter().enumerate() {
+                    if definitions[v] == 1 {
+                        recipes.only.entry((key, component as u8)).or_default().push(*v);
+                    }
+                }
+            }
+        }
+        recipes
+    }
+
+    fn key(&mut self, text: String) -> u32 {
+        let next = self.keys.len() as u32;
+        *self.keys.entry(text).or_insert(next)
+    }
+}
+
+/// The register that a value is said to be in.
+fn place_of(allocation: &Allocation, v: Value) -> Option<Place> {
+    let register = allocation.assignment.registers.get(v.0 as usize).copied().flatten()?;
+    Some(Place::Register(allocation.function.file(v), register))
+}
+
+struct Checker<'a> {
+    input: &'a Function,
+    stack_pointer: Value,
+    allocation: &'a Allocation,
+    problems: Vec<Problem>,
+    report: bool,
+    at: (BlockId, usize),
+    recipes: Recipes,
+}
+
+impl Checker<'_> {
+    fn problem(&mut self, kind: ProblemKind, message: impl FnOnce() -> String) {
+        if self.report && self.problems.len() < 100 {
+            let (block, instruction) = self.at;
+            self.problems.push(Problem { kind, block, instruction, message: message() });
+        }
+    }
+
+    fn run(&mut self) {
+        let function = &self.allocation.function;
+        let cfg = Cfg::new(function);
+        let mut entry: Vec<Option<State>> = vec![None; function.blocks.len()];
+        // Nothing is known of any value before its first definition.
+        let undefined = (0..self.input.values.len() as u32).map(Value).collect();
+        entry[0] =
+            Some(State { registers: vec![Tokens::new(); REGISTERS], slots: FxHashMap::default(), undefined });
+        self.edges(&cfg);
+        let mut work: std::collections::BTreeSet<u32> = [0].into();
+        while let Some(position) = work.pop_first() {
+            let block = cfg.order()[position as usize];
+            let Some(mut state) = entry[block.0 as usize].clone() else { continue };
+            self.block(block, &mut state);
+            for &successor in &function.block(block).successors {
+                let changed = match &mut entry[successor.0 as usize] {
+                    Some(known) => known.meet(&state),
+                    slot => {
+                        *slot = Some(state.clone());
+                        true
+                    }
+                };
+                if changed && let Some(position) = cfg.position(successor) {
+                    work.insert(position);
+                }
+            }
+        }
+        self.report = true;
+        for &block in cfg.order() {
+            if let Some(mut state) = entry[block.0 as usize].clone() {
+                self.block(block, &mut state);
+            }
+        }
+    }
+
+    /// The graph is that of the input but for blocks on edges.
+    fn edges(&mut self, cfg: &Cfg) {
+        self.report = true;
+        let through = |this: &Self, b: BlockId| match this.allocation.blocks.get(b.0 as usize) {
+            Some(Some(old)) => BlockId(*old),
+            _ => match this.allocation.function.block(b).successors.as_slice() {
+                [only] => {
+                    this.allocation.blocks.get(only.0 as usize).copied().flatten().map_or(*only, BlockId)
+                }
+                _ => b,
+            },
+        };
+        for &block in cfg.order() {
+            let Some(Some(old)) = self.allocation.blocks.get(block.0 as usize) else { continue };
+            let now: Vec<BlockId> =
+                self.allocation.function.block(block).successors.iter().map(|&s| through(self, s)).collect();
+            self.at = (block, 0);
+            if now != self.input.block(BlockId(*old)).successors {
+                self.problem(ProblemKind::InstructionLost, || "other successors than in the input".into());
+            }
+        }
+        self.report = false;
+    }
+
+    fn place(&self, v: Value) -> Option<Place> {
+        place_of(self.allocation, v)
+    }
+
+    fn block(&mut self, block: BlockId, state: &mut State) {
+        let allocated = &self.allocation.function.block(block).instructions;
+        let marks = &self.allocation.inserted[block.0 as usize];
+        let old =
+            self.allocation.blocks[block.0 as usize].map(|b| &self.input.block(BlockId(b)).instructions);
+        let mut wanted = old.into_iter().flatten();
+        for (index, instruction) in allocated.iter().enumerate() {
+            self.at = (block, index);
+            if marks.get(index).copied().unwrap_or(false) {
+                self.inserted(instruction, state);
+                continue;
+            }
+            loop {
+                match wanted.next() {
+                    Some(old) if old.opcode == Opcode::Pseudo(Pseudo::Undefined) => {
+                        old.for_each_definition(|v| {
+                            state.forget(v);
+                            state.undefined.insert(v);
+                        });
+                        if instruction.opcode == old.opcode {
+                            break;
+                        }
+                    }
+                    Some(old) => {
+                        self.original(old, instruction, state);
+                        break;
+                    }
+                    None => {
+                        self.problem(ProblemKind::InstructionLost, || "an instruction too many".into());
+                        break;
+                    }
+                }
+            }
+        }
+        for old in wanted {
+            if old.opcode == Opcode::Pseudo(Pseudo::Undefined) {
+                old.for_each_definition(|v| {
+                    state.forget(v);
+                    state.undefined.insert(v);
+                });
+            } else {
+                self.at = (block, allocated.len());
+                self.problem(ProblemKind::InstructionLost, || "an instruction is missing".into());
+            }
+        }
+    }
+
+    /// Something the allocator put in: it may only carry contents about.
+    fn inserted(&mut self, instruction: &Instruction, state: &mut State) {
+        if let Some(text) = recipe_text(&self.allocation.function, instruction) {
+            let key = self.recipes.key(text);
+            for (component, &v) in instruction.destinations[0].values.iter().enumerate() {
+                let component = component as u8;
+                let mut tokens = Tokens::new();
+                tokens.push(Token::Made(key, component));
+                for &v in self.recipes.only.get(&(key, component)).map_or(&[][..], |l| l) {
+                    tokens.push(Token::Value(v));
+                }
+                match self.place(v) {
+                    Some(place) => state.set(place, tokens),
+                    None => self.problem(ProblemKind::Constraint, || "no register".into()),
+                }
+            }
+            return;
+        }
+        let allocation = self.allocation;
+        let stack_pointer = self.stack_pointer;
+        let place = |v: Value| place_of(allocation, v);
+        let slot = |source: &Source| match &source.kind {
+            SourceKind::Address { descriptor: None, base, uniform, symbol: None, offset }
+                if base.as_slice() == [stack_pointer] && uniform.is_empty() =>
+            {
+                Some(Place::Slot(*offset))
+            }
+            _ => None,
+        };
+        let single = |source: Option<&Source>| match source.map(|s| &s.kind) {
+            Some(SourceKind::Values(v)) if v.len() == 1 => place(v[0]),
+            _ => None,
+        };
+        let result = instruction.destinations.first().and_then(|d| d.values.first()).and_then(|&v| place(v));
+        match instruction.opcode {
+            Opcode::Pseudo(Pseudo::Copy | Pseudo::ParallelCopy) => {
+                let mut moved = Vec::new();
+                for (d, s) in instruction.destinations.iter().zip(&instruction.sources) {
+                    let to = d.values.first().and_then(|&v| place(v));
+                    match (to, single(Some(s))) {
+                        (Some(to), Some(from)) => moved.push((to, state.get(from))),
+                        _ => self.problem(ProblemKind::Constraint, || "a move without registers".into()),
+                    }
+                }
+                for (to, tokens) in moved {
+                    state.set(to, tokens);
+                }
+            }
+            Opcode::Sass(Op::STL) => {
+                match (instruction.sources.first().and_then(slot), single(instruction.sources.get(1))) {
+                    (Some(to), Some(from)) if instruction.memory.is_some_and(|m| m.space == Space::Spill) => {
+                        let tokens = state.get(from);
+                        state.set(to, tokens);
+                    }
+                    _ => self.problem(ProblemKind::MissingSpill, || "a store that is no spill".into()),
+                }
+            }
+            Opcode::Sass(Op::LDL) => match (result, instruction.sources.first().and_then(slot)) {
+                (Some(to), Some(from)) => {
+                    let mut tokens = state.get(from);
+                    if tokens.is_empty() {
+                        // Harmless if nobody reads it: a value may be unknown on this path.
+                        tokens.push(NOTHING);
+                    }
+                    state.set(to, tokens);
+                }
+                _ => self.problem(ProblemKind::MissingSpill, || "a reload from no slot".into()),
+            },
+            // A predicate becomes a word.
+            Opcode::Sass(Op::SEL) => match (result, single(instruction.sources.get(2))) {
+                (Some(to), Some(from))
+                    if instruction.sources[2].invert
+                        && instruction.sources[0].kind == SourceKind::Zero(File::R)
+                        && instruction.sources[1].kind == SourceKind::Imm(1) =>
+                {
+                    let word = |t: &Token| match t {
+                        Token::Value(v) => Some(Token::Word(*v)),
+                        _ => None,
+                    };
+                    let tokens = state.get(from).iter().filter_map(word).collect();
+                    state.set(to, tokens);
+                }
+                _ => self.problem(ProblemKind::PredicateRefill, || "not a predicate as a word".into()),
+            },
+            // A word becomes a predicate.
+            Opcode::Sass(Op::ISETP) => match (result, single(instruction.sources.first())) {
+                (Some(to), Some(from))
+                    if instruction.mods.has(oriole_sass::Mod::NE)
+                        && instruction.sources.get(1).map(|s| &s.kind)
+                            == Some(&SourceKind::Zero(File::R)) =>
+                {
+                    let tokens: Tokens = state
+                        .get(from)
+                        .iter()
+                        .filter_map(|t| match t {
+                            Token::Word(v) => Some(Token::Value(*v)),
+                            _ => None,
+                        })
+                        .collect();
+                    state.set(to, tokens);
+                }
+                _ => self.problem(ProblemKind::PredicateRefill, || "not a word as a predicate".into()),
+            },
+            // Jumps of blocks on edges carry nothing.
+            Opcode::Sass(Op::BRA) if instruction.guard.is_none() => {}
+            _ => self.problem(ProblemKind::Rematerialization, || "an instruction that moves nothing".into()),
+        }
+    }
+
+    /// An instruction of the input: same operation, same values, each where it is said to be.
+    fn original(&mut self, old: &Instruction, new: &Instruction, state: &mut State) {
+        let copy = old.opcode == Opcode::Pseudo(Pseudo::ParallelCopy);
+        if old.opcode != new.opcode || old.mods != new.mods || old.guard.is_some() != new.guard.is_some() {
+            return self.problem(ProblemKind::InstructionLost, || {
+                format!("{:?} became {:?}", old.opcode, new.opcode)
+            });
+        }
+        if copy {
+            return self.parallel(old, new, state);
+        }
+        if old.sources.len() != new.sources.len() || old.destinations.len() != new.destinations.len() {
+            return self.problem(ProblemKind::InstructionLost, || "operands lost".into());
+        }
+        // Sources.
+        if let (Some(a), Some(b)) = (old.guard, new.guard) {
+            if a.negated != b.negated {
+                self.problem(ProblemKind::InstructionLost, || "the guard turned round".into());
+            }
+            self.tuple(&[a.value], &[b.value], None, state);
+        }
+        for (a, b) in old.sources.iter().zip(&new.sources) {
+            let same = a.negate == b.negate
+                && a.absolute == b.absolute
+                && a.invert == b.invert
+                && a.suffixes == b.suffixes
+                && a.fixed == b.fixed;
+            if !same {
+                self.problem(ProblemKind::InstructionLost, || "signs of an operand changed".into());
+            }
+            match (&a.kind, &b.kind) {
+                (SourceKind::Values(x), SourceKind::Values(y)) => self.tuple(x, y, a.fixed, state),
+                (
+                    SourceKind::ConstIndexed { bank, base, index, offset },
+                    SourceKind::ConstIndexed { bank: bank2, base: base2, index: index2, offset: offset2 },
+                ) => {
+                    if (bank, base, offset) != (bank2, base2, offset2) {
+                        self.problem(ProblemKind::InstructionLost, || "a constant changed".into());
+                    }
+                    self.tuple(&[*index], &[*index2], None, state);
+                }
+                (
+                    SourceKind::Address { descriptor, base, uniform, symbol, offset },
+                    SourceKind::Address {
+                        descriptor: descriptor2,
+                        base: base2,
+                        uniform: uniform2,
+                        symbol: symbol2,
+                        offset: offset2,
+                    },
+                ) => {
+                    if (symbol, offset, descriptor.is_some()) != (symbol2, offset2, descriptor2.is_some()) {
+                        self.problem(ProblemKind::InstructionLost, || "an address changed".into());
+                    }
+                    let empty = oriole_ori::Values::new();
+                    self.tuple(
+                        descriptor.as_ref().unwrap_or(&empty),
+                        descriptor2.as_ref().unwrap_or(&empty),
+                        None,
+                        state,
+                    );
+                    self.tuple(base, base2, a.fixed, state);
+                    self.tuple(uniform, uniform2, None, state);
+                }
+                // Targets may lead over a block on the edge; `edges` has looked at that.
+                (SourceKind::Block(_), SourceKind::Block(_)) => {}
+                (x, y) if x == y => {}
+                _ => self.problem(ProblemKind::InstructionLost, || "a source changed".into()),
+            }
+        }
+        // What a call overwrites.
+        if let Some(call) = &old.call {
+            for r in 0..255u8 {
+                if call.clobbers[usize::from(r / 64)] >> (r % 64) & 1 != 0 {
+                    state.set(Place::Register(File::R, r), Tokens::new());
+                }
+            }
+            for p in (0..7u8).filter(|p| call.clobbered_predicates >> p & 1 != 0) {
+                state.set(Place::Register(File::P, p), Tokens::new());
+            }
+            if call.clobbers_uniform {
+                for r in 0..36 {
+                    state.set(Place::Register(File::UR, r), Tokens::new());
+                }
+                for r in 0..7 {
+                    state.set(Place::Register(File::UP, r), Tokens::new());
+                }
+            }
+            if old.opcode == Opcode::Pseudo(Pseudo::Call) {
+                for b in 0..6 {
+                    state.set(Place::Register(File::B, b), Tokens::new());
+                }
+            }
+        }
+        self.results(old, new, state);
+    }
+
+    fn results(&mut self, old: &Instruction, new: &Instruction, state: &mut State) {
+        let key = recipe_text(self.input, old).map(|text| self.recipes.key(text));
+        let mut written: Vec<Place> = Vec::new();
+        for (a, b) in old.destinations.iter().zip(&new.destinations) {
+            if a.values.len() != b.values.len()
+                || a.file != b.file
+                || a.fixed != b.fixed
+                || a.width != b.width
+            {
+                self.problem(ProblemKind::InstructionLost, || "a result changed".into());
+                continue;
+            }
+            self.shape(&b.values, a.fixed);
+            for (component, (&v, &x)) in a.values.iter().zip(&b.values).enumerate() {
+                if self.allocation.original.get(x.0 as usize) != Some(&v) {
+                    self.problem(ProblemKind::InstructionLost, || format!("{x:?} does not stand for {v:?}"));
+                }
+                let Some(place) = self.place(x) else {
+                    self.problem(ProblemKind::Constraint, || format!("{x:?} has no register"));
+                    continue;
+                };
+                if written.contains(&place) {
+                    self.problem(ProblemKind::ExtraDefinition, || format!("{place:?} is written twice"));
+                }
+                written.push(place);
+                if old.guard.is_some() && !state.holds(place, v) {
+                    self.problem(ProblemKind::OldValueDestroyed, || format!("{v:?} is not in {place:?}"));
+                }
+                state.forget(v);
+                state.undefined.remove(&v);
+                let mut tokens = Tokens::new();
+                tokens.push(Token::Value(v));
+                if let Some(key) = key {
+                    tokens.push(Token::Made(key, component as u8));
+                    for &other in self.recipes.only.get(&(key, component as u8)).map_or(&[][..], |l| l) {
+                        tokens.push(Token::Value(other));
+                    }
+                }
+                state.set(place, tokens);
+            }
+        }
+    }
+
+    /// Registers of a tuple: one after the other, aligned, and where a convention wants them.
+    fn shape(&mut self, values: &[Value], fixed: Option<u8>) {
+        let Some(&first) = values.first() else { return };
+        let Some(Place::Register(file, base)) = self.place(first) else {
+            return self.problem(ProblemKind::Constraint, || format!("{first:?} has no register"));
+        };
+        let align = match values.len() {
+            1 => 1,
+            2 => 2,
+            _ => 4,
+        };
+        if base % align != 0 || fixed.is_some_and(|f| f != base) {
+            self.problem(ProblemKind::Constraint, || format!("{} values from {base}", values.len()));
+        }
+        let limit = match file {
+            File::R => 255,
+            File::UR => 63,
+            File::P | File::UP => 7,
+            File::B => 16,
+        };
+        for (k, &v) in values.iter().enumerate() {
+            let wanted = u16::from(base) + k as u16;
+            match self.place(v) {
+                Some(Place::Register(f, r)) if f == file && u16::from(r) == wanted && wanted < limit => {}
+                other => self.problem(ProblemKind::Constraint, || format!("{other:?} instead of {wanted}")),
+            }
+        }
+    }
+
+    /// The values of one operand.
+    fn tuple(&mut self, old: &[Value], new: &[Value], fixed: Option<u8>, state: &State) {
+        if old.len() != new.len() {
+            return self.problem(ProblemKind::InstructionLost, || "a tuple changed".into());
+        }
+        if old == [self.stack_pointer] {
+            if new != old || self.place(new[0]) != Some(Place::Register(File::R, 1)) {
+                self.problem(ProblemKind::Constraint, || "the stack pointer moved".into());
+            }
+            return;
+        }
+        self.shape(new, fixed);
+        for (&v, &x) in old.iter().zip(new) {
+            let Some(place) = self.place(x) else { continue };
+            if !state.holds(place, v) {
+                let held = state.get(place);
+                let predicate = matches!(place, Place::Register(File::P, _));
+                let kept = state.registers.iter().any(|t| t.contains(&Token::Word(v)));
+                self.problem(
+                    match (predicate, kept, held.is_empty()) {
+                        (true, true, _) => ProblemKind::PredicateRefill,
+                        (false, _, false) if held.contains(&NOTHING) => ProblemKind::RefillUninitialized,
+                        (true, false, false) => ProblemKind::PredicateBaseDestroyed,
+                        (_, _, true) => ProblemKind::Uninitialized,
+                        (false, _, false) => ProblemKind::MissingSpill,
+                    },
+                    || format!("{v:?} is not in {place:?}, which holds {held:?}"),
+                );
+            }
+        }
+    }
+
+    /// Copies of many values: what is left of the instruction moves contents; then wherever a source is, the
+    /// destination is too.
+    fn parallel(&mut self, old: &Instruction, new: &Instruction, state: &mut State) {
+        let mut moved = Vec::new();
+        for (d, s) in new.destinations.iter().zip(&new.sources) {
+            let Some(to) = d.values.first().and_then(|&v| self.place(v)) else {
+                self.problem(ProblemKind::Constraint, || "a move without register".into());
+                continue;
+            };
+            let tokens = match &s.kind {
+                SourceKind::Values(v) => match self.place(v[0]) {
+                    Some(from) => state.get(from),
+                    None => Tokens::new(),
+                },
+                _ => {
+                    let key = self.recipes.key(source_text(d.file, s));
+                    [Token::Made(key, 0)].into_iter().collect()
+                }
+            };
+            moved.push((to, tokens));
+        }
+        for (to, tokens) in moved {
+            state.set(to, tokens);
+        }
+        // Which tokens turn into which destinations.
+        let mut becomes: FxHashMap<Token, SmallVec<[Token; 2]>> = FxHashMap::default();
+        let mut destinations: FxHashSet<Value> = FxHashSet::default();
+        let mut unknown = Vec::new();
+        for (d, s) in old.destinations.iter().zip(&old.sources) {
+            let Some(&d_value) = d.values.first() else { continue };
+            destinations.insert(d_value);
+            match &s.kind {
+                SourceKind::Values(v) => {
+                    becomes.entry(Token::Value(v[0])).or_default().push(Token::Value(d_value));
+                    becomes.entry(Token::Word(v[0])).or_default().push(Token::Word(d_value));
+                    if state.undefined.contains(&v[0]) {
+                        unknown.push(d_value);
+                    }
+                }
+                _ => {
+                    let key = self.recipes.key(source_text(d.file, s));
+                    becomes.entry(Token::Made(key, 0)).or_default().push(Token::Value(d_value));
+                    if d.file == File::P {
+                        let word = if s.invert {
+                            source_text(File::R, &Source::plain(SourceKind::Zero(File::R)))
+                        } else {
+                            source_text(File::R, &Source::imm(1))
+                        };
+                        let key = self.recipes.key(word);
+                        becomes.entry(Token::Made(key, 0)).or_default().push(Token::Word(d_value));
+                    }
+                }
+            }
+        }
+        for tokens in state.registers.iter_mut().chain(state.slots.values_mut()) {
+            if tokens.is_empty() {
+                continue;
+            }
+            let mut after = Tokens::new();
+            for token in tokens.iter() {
+                after.extend(becomes.get(token).into_iter().flatten().copied());
+                let stale = matches!(token, Token::Value(v) | Token::Word(v) if destinations.contains(v));
+                if !stale {
+                    after.push(*token);
+                }
+            }
+            after.sort_unstable();
+            after.dedup();
+            *tokens = after;
+        }
+        for d in destinations {
+            state.undefined.remove(&d);
+        }
+        state.undefined.extend(unknown);
+    }
+}

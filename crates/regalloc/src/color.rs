@@ -1,0 +1,443 @@
+//! Registers of the files that are not split: uniform registers, uniform predicates, convergence barriers. Each value
+//! keeps one register for life, because a move would have to happen in code that only part of the warp executes.
+//!
+//! Values that stand side by side in some operand form a bundle with one base; an operand that wants a value in two
+//! different places gets copies. Bundles are coloured in the order of their first definition.
+
+use crate::AllocateError;
+use crate::abi;
+use crate::operands::{Group, alignment, destinations, is_parallel_copy, is_partial, replace, sources};
+use crate::set::RegisterSet;
+use crate::work::Work;
+use oriole_ori::{Cfg, Destination, File, Instruction, Liveness, Opcode, Pseudo, Source, SourceKind, Value};
+use oriole_sass::Op;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Colours one file. All its values get a register in `work`.
+pub fn color(work: &mut Work, file: File) -> Result<(), AllocateError> {
+    if !work.function.values.iter().any(|v| v.file == file) {
+        return Ok(());
+    }
+    if file == File::UR && !work.function.is_entry {
+        remake_across_calls(work);
+    }
+    let bundles = bundle(work, file);
+    let graph = Graph::new(work, file);
+    assign(work, file, &bundles, &graph)
+}
+
+/// A value's bundle and its place in it.
+struct Bundles {
+    parent: Vec<u32>,
+    /// Distance of the value from its parent's base, in registers.
+    offset: Vec<i32>,
+    /// Members by root; only multi-value bundles and values that occur.
+    members: FxHashMap<u32, Vec<(i32, Value)>>,
+    /// Demands by root: (offset, alignment, fixed register).
+    demands: FxHashMap<u32, Vec<(i32, u8, Option<u8>)>>,
+}
+
+impl Bundles {
+    fn find(&mut self, v: Value) -> (u32, i32) {
+        let mut at = v.0;
+        let mut distance = 0;
+        while self.parent[at as usize] != at {
+            distance += self.offset[at as usize];
+            at = self.parent[at as usize];
+        }
+        if at != v.0 {
+            self.parent[v.0 as usize] = at;
+            self.offset[v.0 as usize] = distance;
+        }
+        (at, distance)
+    }
+
+    /// True if the group was joined: all members in a row, each place held by one value.
+    fn join(&mut self, group: &Group) -> bool {
+        let mut seen = FxHashSet::default();
+        if !group.values.iter().all(|v| seen.insert(*v)) {
+            return false;
+        }
+        let (first, base) = self.find(group.values[0]);
+        // Try it on copies of the member lists, so that a failure leaves nothing behind.
+        let mut places: FxHashMap<i32, Value> = FxHashMap::default();
+        let mut joined: Vec<(u32, i32)> = vec![(first, 0)];
+        for (k, &v) in group.values.iter().enumerate() {
+            let (root, offset) = self.find(v);
+            let shift = base + k as i32 - offset;
+            match joined.iter().find(|(r, _)| *r == root) {
+                Some(&(_, known)) if known != shift => return false,
+                Some(_) => {}
+                None => joined.push((root, shift)),
+            }
+        }
+        for &(root, shift) in &joined {
+            for &(offset, v) in self.members.get(&root).map_or(&[][..], |m| m) {
+                if places.insert(offset + shift, v).is_some_and(|other| other != v) {
+                    return false;
+                }
+            }
+        }
+        let spread = places.keys().max().unwrap_or(&0) - places.keys().min().unwrap_or(&0);
+        if spread > 16 {
+            return false;
+        }
+        for &(root, shift) in &joined[1..] {
+            self.parent[root as usize] = first;
+            self.offset[root as usize] = shift;
+            let members = self.members.remove(&root).unwrap_or_default();
+            let demands = self.demands.remove(&root).unwrap_or_default();
+            self.members.entry(first).or_default().extend(members.iter().map(|&(o, v)| (o + shift, v)));
+            self.demands.entry(first).or_default().extend(demands.iter().map(|&(o, a, f)| (o + shift, a, f)));
+        }
+        self.demands.entry(first).or_default().push((base, alignment(group.values.len()), group.fixed));
+        true
+    }
+}
+
+/// Finds bundles; puts copies before operands that cannot join.
+fn bundle(work: &mut Work, file: File) -> Bundles {
+    let count = work.function.values.len();
+    let mut bundles = Bundles {
+        parent: (0..count as u32).collect(),
+        offset: vec![0; count],
+        members: FxHashMap::default(),
+        demands: FxHashMap::default(),
+    };
+    for (index, data) in work.function.values.iter().enumerate() {
+        if data.file == file {
+            bundles.members.insert(index as u32, vec![(0, Value(index as u32))]);
+        }
+    }
+    for block in 0..work.function.blocks.len() {
+        let old = std::mem::take(&mut work.function.blocks[block].instructions);
+        let marks = std::mem::take(&mut work.inserted[block]);
+        let mut out = Vec::with_capacity(old.len());
+        let mut out_marks = Vec::with_capacity(old.len());
+        for (mut instruction, mark) in old.into_iter().zip(marks) {
+            let mut behind = Vec::new();
+            if !is_parallel_copy(&instruction) {
+                let origin = instruction.origin;
+                let reads = sources(&work.function, &instruction, file, work.stack_pointer);
+                let writes = destinations(&instruction, file);
+                let writing = writes.len();
+                for (k, group) in writes.into_iter().chain(reads).enumerate() {
+                    if (group.values.len() == 1 && group.fixed.is_none()) || bundles.join(&group) {
+                        continue;
+                    }
+                    let copies: Vec<Value> = group
+                        .values
+                        .iter()
+                        .map(|_| {
+                            let new = work.new_value(file);
+                            bundles.parent.push(new.0);
+                            bundles.offset.push(0);
+                            bundles.members.insert(new.0, vec![(0, new)]);
+                            new
+                        })
+                        .collect();
+                    let guarded = k < writing && is_partial(&instruction);
+                    for (&copy, &v) in copies.iter().zip(&group.values) {
+                        let mut before = Instruction::new(Pseudo::Copy, origin);
+                        before.destinations.push(Destination::new(file, [copy]));
+                        before.sources.push(Source::value(v));
+                        if k >= writing || guarded {
+                            out.push(before);
+                            out_marks.push(true);
+                        }
+                        if k < writing {
+                            let mut after = Instruction::new(Pseudo::Copy, origin);
+                            after.destinations.push(Destination::new(file, [v]));
+                            after.sources.push(Source::value(copy));
+                            behind.push(after);
+                        }
+                    }
+                    replace(&mut instruction, group.operand, &copies);
+                    for (&copy, &v) in copies.iter().zip(&group.values) {
+                        work.original[copy.0 as usize] = work.original[v.0 as usize];
+                    }
+                    let fresh = Group { values: copies.into_iter().collect(), ..group };
+                    bundles.join(&fresh);
+                }
+            }
+            out.push(instruction);
+            out_marks.push(mark);
+            out_marks.extend(behind.iter().map(|_| true));
+            out.extend(behind);
+        }
+        work.function.blocks[block].instructions = out;
+        work.inserted[block] = out_marks;
+    }
+    bundles
+}
+
+/// Who is alive together, who wants to share, who lives across a call.
+struct Graph {
+    neighbors: Vec<Vec<u32>>,
+    /// Pairs joined by a copy, in program order.
+    friends: Vec<Vec<Value>>,
+    across_calls: Vec<bool>,
+    /// Values in order of first definition or use.
+    order: Vec<Value>,
+}
+
+impl Graph {
+    fn new(work: &Work, file: File) -> Graph {
+        let function = &work.function;
+        let count = function.values.len();
+        let mut graph = Graph {
+            neighbors: vec![Vec::new(); count],
+            friends: vec![Vec::new(); count],
+            across_calls: vec![false; count],
+            order: Vec::new(),
+        };
+        let mut met = vec![false; count];
+        let cfg = Cfg::new(function);
+        let liveness = Liveness::new(function, &cfg);
+        let is_ours = |v: &Value| function.file(*v) == file;
+        for &block in cfg.order() {
+            for instruction in &function.block(block).instructions {
+                let mut meet = |v: Value| {
+                    if is_ours(&v) && !std::mem::replace(&mut met[v.0 as usize], true) {
+                        graph.order.push(v);
+                    }
+                };
+                instruction.for_each_use(&mut meet);
+                instruction.for_each_definition(&mut meet);
+            }
+        }
+        for &block in cfg.order() {
+            let mut live: Vec<Value> = liveness.live_out(block).iter().copied().filter(is_ours).collect();
+            for instruction in function.block(block).instructions.iter().rev() {
+                let mut defined: Vec<Value> = Vec::new();
+                instruction.for_each_definition(|v| {
+                    if is_ours(&v) {
+                        defined.push(v);
+                    }
+                });
+                let copied_from = |d: Value| -> Option<Value> {
+                    let at = instruction.destinations.iter().position(|x| x.values.first() == Some(&d))?;
+                    let copies =
+                        matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Copy | Pseudo::ParallelCopy));
+                    match &instruction.sources.get(at)?.kind {
+                        SourceKind::Values(s) if copies && is_ours(&s[0]) => Some(s[0]),
+                        _ => None,
+                    }
+                };
+                for (k, &d) in defined.iter().enumerate() {
+                    let single = instruction.opcode == Opcode::Pseudo(Pseudo::Copy);
+                    let from = copied_from(d);
+                    if let Some(from) = from {
+                        graph.friends[d.0 as usize].push(from);
+                        graph.friends[from.0 as usize].push(d);
+                    }
+                    for &other in live.iter().chain(&defined[..k]) {
+                        // A copy and its source may share while both hold the same.
+                        if other != d && !(single && from == Some(other) && instruction.guard.is_none()) {
+                            graph.neighbors[d.0 as usize].push(other.0);
+                            graph.neighbors[other.0 as usize].push(d.0);
+                        }
+                    }
+                }
+                if instruction.guard.is_none() {
+                    live.retain(|v| !defined.contains(v));
+                }
+                let calls = instruction.call.as_ref().is_some_and(|c| match file {
+                    File::B => instruction.opcode == Opcode::Pseudo(Pseudo::Call),
+                    _ => c.clobbers_uniform,
+                });
+                if calls {
+                    live.iter().for_each(|v| graph.across_calls[v.0 as usize] = true);
+                }
+                instruction.for_each_use(|v| {
+                    if is_ours(&v) && !live.contains(&v) {
+                        live.push(v);
+                    }
+                });
+                if instruction.guard.is_some() {
+                    for &d in &defined {
+                        if !live.contains(&d) {
+                            live.push(d);
+                        }
+                    }
+                }
+                // Several results of one instruction, and old values of guarded ones, are alive with each other.
+            }
+            // What enters the entry block alive is unknown, but it occupies its register.
+            if cfg.predecessors(block).is_empty() {
+                for (k, a) in live.iter().enumerate() {
+                    for b in &live[..k] {
+                        graph.neighbors[a.0 as usize].push(b.0);
+                        graph.neighbors[b.0 as usize].push(a.0);
+                    }
+                }
+            }
+        }
+        for list in &mut graph.neighbors {
+            list.sort_unstable();
+            list.dedup();
+        }
+        graph
+    }
+}
+
+/// First register that may be used, and one past the last.
+fn range(file: File) -> (u8, u8) {
+    match file {
+        File::UR => (4, 63),
+        File::UP => (0, 7),
+        File::B => (0, 16),
+        File::R | File::P => unreachable!("these files are scanned"),
+    }
+}
+
+fn assign(work: &mut Work, file: File, bundles: &Bundles, graph: &Graph) -> Result<(), AllocateError> {
+    let mut bundles = Bundles {
+        parent: bundles.parent.clone(),
+        offset: bundles.offset.clone(),
+        members: bundles.members.clone(),
+        demands: bundles.demands.clone(),
+    };
+    let (low, high) = range(file);
+    let saved_from = match file {
+        File::UR => abi::FIRST_SAVED_UNIFORM,
+        File::B => abi::FIRST_SAVED_BARRIER,
+        _ => u8::MAX,
+    };
+    let mut placed: Vec<Option<u8>> = vec![None; work.function.values.len()];
+    let mut done: FxHashSet<u32> = FxHashSet::default();
+    // Bundles with a fixed place first.
+    let mut order: Vec<u32> = Vec::new();
+    for fixed in [true, false] {
+        for &v in &graph.order {
+            let (root, _) = bundles.find(v);
+            let is_fixed = bundles.demands.get(&root).is_some_and(|d| d.iter().any(|(_, _, f)| f.is_some()));
+            if is_fixed == fixed && done.insert(root) {
+                order.push(root);
+            }
+        }
+    }
+    for root in order {
+        let mut members = bundles.members.get(&root).cloned().unwrap_or_default();
+        members.sort_unstable();
+        let demands = bundles.demands.get(&root).cloned().unwrap_or_default();
+        let mut taken: Vec<(i32, RegisterSet)> = Vec::new();
+        let mut across = false;
+        for &(offset, v) in &members {
+            let mut set = RegisterSet::default();
+            for &n in &graph.neighbors[v.0 as usize] {
+                if let Some(r) = placed[n as usize] {
+                    set.insert(r);
+                }
+            }
+            across |= graph.across_calls[v.0 as usize];
+            taken.push((offset, set));
+        }
+        let fits = |base: i32| {
+            let aligned = demands.iter().all(|&(offset, align, fixed)| {
+                let r = base + offset;
+                r >= 0 && r % i32::from(align) == 0 && fixed.is_none_or(|f| i32::from(f) == r)
+            });
+            aligned
+                && taken.iter().all(|(offset, set)| {
+                    let r = base + offset;
+                    let lowest = if across { saved_from.min(high) } else { low };
+                    r >= i32::from(lowest) && r < i32::from(high) && !set.contains(r as u8)
+                })
+        };
+        if across && saved_from == u8::MAX {
+            return Err(AllocateError::Pressure { file });
+        }
+        // The place of a friend first.
+        let wishes = members.iter().flat_map(|&(offset, v)| {
+            graph.friends[v.0 as usize].iter().filter_map(move |f| Some((offset, *f)))
+        });
+        let mut choice = None;
+        for (offset, friend) in wishes {
+            if let Some(r) = placed[friend.0 as usize] {
+                let base = i32::from(r) - offset;
+                if fits(base) {
+                    choice = Some(base);
+                    break;
+                }
+            }
+        }
+        let span = members.iter().map(|m| m.0).max().unwrap_or(0).unsigned_abs() as i32 + 16;
+        let choice = choice
+            .or_else(|| (-span..i32::from(high) + span).find(|&base| fits(base)))
+            .ok_or(AllocateError::Pressure { file })?;
+        for &(offset, v) in &members {
+            placed[v.0 as usize] = Some((choice + offset) as u8);
+        }
+    }
+    for (index, register) in placed.into_iter().enumerate() {
+        if register.is_some() && work.function.values[index].file == file {
+            work.register[index] = register;
+        }
+    }
+    Ok(())
+}
+
+/// In a function, uniform registers that survive a call belong to the caller. Values that can be made again without
+/// reading a register are made again before each use; others have no place.
+fn remake_across_calls(work: &mut Work) {
+    let graph = Graph::new(work, File::UR);
+    let mut recipes: FxHashMap<Value, Instruction> = FxHashMap::default();
+    let mut definitions: FxHashMap<Value, u32> = FxHashMap::default();
+    for instruction in work.function.blocks.iter().flat_map(|b| &b.instructions) {
+        let made =
+            matches!(instruction.opcode, Opcode::Sass(Op::ULDC | Op::UMOV)) && instruction.guard.is_none();
+        let constant = instruction
+            .sources
+            .iter()
+            .all(|s| matches!(s.kind, SourceKind::Const { .. } | SourceKind::Imm(_) | SourceKind::Zero(_)));
+        instruction.for_each_definition(|v| {
+            *definitions.entry(v).or_default() += 1;
+            if made && constant {
+                recipes.insert(v, instruction.clone());
+            }
+        });
+    }
+    let remade = |v: &Value| {
+        graph.across_calls.get(v.0 as usize).copied().unwrap_or(false)
+            && definitions.get(v) == Some(&1)
+            && recipes.contains_key(v)
+    };
+    for block in 0..work.function.blocks.len() {
+        let old = std::mem::take(&mut work.function.blocks[block].instructions);
+        let marks = std::mem::take(&mut work.inserted[block]);
+        let mut out = Vec::with_capacity(old.len());
+        let mut out_marks = Vec::with_capacity(old.len());
+        for (mut instruction, mark) in old.into_iter().zip(marks) {
+            for group in sources(&work.function, &instruction, File::UR, work.stack_pointer) {
+                if !group.values.iter().any(remade) {
+                    continue;
+                }
+                let mut values: Vec<Value> = group.values.to_vec();
+                for k in 0..values.len() {
+                    let v = values[k];
+                    if !group.values.contains(&v) || !remade(&v) {
+                        continue;
+                    }
+                    let mut made = recipes[&v].clone();
+                    made.origin = instruction.origin;
+                    for component in &mut made.destinations[0].values {
+                        let new = work.new_value(File::UR);
+                        work.original[new.0 as usize] = work.original[component.0 as usize];
+                        for slot in values.iter_mut().filter(|s| **s == *component) {
+                            *slot = new;
+                        }
+                        *component = new;
+                    }
+                    out.push(made);
+                    out_marks.push(true);
+                }
+                replace(&mut instruction, group.operand, &values);
+            }
+            out.push(instruction);
+            out_marks.push(mark);
+        }
+        work.function.blocks[block].instructions = out;
+        work.inserted[block] = out_marks;
+    }
+}

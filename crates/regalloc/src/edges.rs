@@ -1,0 +1,181 @@
+//! Moves on edges: where a block ends with values in other places than its successor expects them.
+
+use crate::AllocateError;
+use crate::moves::{Emitter, From, Move, Place};
+use crate::operands::is_transfer;
+use crate::scan::{Borders, Location, NONE, Registers, location};
+use crate::set::RegisterSet;
+use crate::work::Work;
+use oriole_ori::{Block, BlockId, Cfg, Instruction, Origin, SourceKind, Table, Value};
+
+/// Puts the moves in: at the end of a block with one successor, else in a new block on the edge.
+pub fn repair(
+    work: &mut Work,
+    registers: &Registers,
+    cfg: &Cfg,
+    borders: &Borders,
+) -> Result<(), AllocateError> {
+    for &block in cfg.order() {
+        let successors = work.function.block(block).successors.clone();
+        let mut done: Vec<BlockId> = Vec::new();
+        for &successor in &successors {
+            if done.contains(&successor) {
+                continue;
+            }
+            done.push(successor);
+            let Some(entry) = &borders.entry[successor.0 as usize] else { continue };
+            let exit = &borders.exit[block.0 as usize];
+            let plan = Plan::new(entry, exit, borders, registers);
+            if plan.is_empty() {
+                continue;
+            }
+            let tail = tail_start(&work.function.block(block).instructions);
+            let length = work.function.block(block).instructions.len();
+            let alone = done.len() == 1 && successors.iter().all(|s| *s == successor);
+            let plain = length - tail <= 1
+                && work.function.block(block).instructions[tail..].iter().all(|i| i.guard.is_none());
+            if alone && plain {
+                let mut instructions =
+                    std::mem::take(&mut work.function.blocks[block.0 as usize].instructions);
+                let mut marks = std::mem::take(&mut work.inserted[block.0 as usize]);
+                let end = instructions.split_off(tail);
+                let end_marks = marks.split_off(tail);
+                let origin = end.first().or(instructions.last()).map_or(Origin(0), |i| i.origin);
+                plan.emit(work, registers, origin, &mut instructions, &mut marks);
+                instructions.extend(end);
+                marks.extend(end_marks);
+                work.function.blocks[block.0 as usize].instructions = instructions;
+                work.inserted[block.0 as usize] = marks;
+            } else {
+                split(work, registers, block, successor, &plan)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Index of the first of the transfers that end a block.
+fn tail_start(instructions: &[Instruction]) -> usize {
+    instructions.iter().rposition(|i| !is_transfer(i)).map_or(0, |at| at + 1)
+}
+
+/// What one edge needs.
+struct Plan {
+    stores: Vec<(Value, u8)>,
+    moves: Vec<Move>,
+    scratch: RegisterSet,
+}
+
+impl Plan {
+    fn new(
+        entry: &[(Value, Location)],
+        exit: &[(Value, Location)],
+        borders: &Borders,
+        registers: &Registers,
+    ) -> Plan {
+        let mut plan = Plan { stores: Vec::new(), moves: Vec::new(), scratch: RegisterSet::default() };
+        let mut busy = RegisterSet::default();
+        for (_, at) in exit {
+            if at.register != NONE {
+                busy.insert(at.register);
+            }
+        }
+        for &(v, wanted) in entry {
+            let stored = borders.stored_at_definition[v.0 as usize];
+            let recipe = &borders.recipes[v.0 as usize];
+            let found = location(exit, v);
+            if wanted.register != NONE {
+                busy.insert(wanted.register);
+            }
+            // A value that has no place here is unknown on this path, unless it can be made anew.
+            let found = match (found, recipe) {
+                (Some(found), _) => found,
+                (None, Some(_)) => Location { register: NONE, in_memory: false },
+                (None, None) => continue,
+            };
+            if wanted.in_memory && !found.in_memory && !stored && found.register != NONE && recipe.is_none() {
+                plan.stores.push((v, found.register));
+            }
+            if wanted.register == NONE || wanted.register == found.register {
+                continue;
+            }
+            let from = if found.register != NONE {
+                From::Place(Place::Register(found.register))
+            } else if let Some(recipe) = recipe {
+                From::Made(recipe.clone())
+            } else {
+                From::Place(Place::Slot(v))
+            };
+            plan.moves.push(Move { to: Place::Register(wanted.register), into: v, from, value: v });
+        }
+        plan.scratch = registers.usable.without(busy);
+        plan
+    }
+
+    fn is_empty(&self) -> bool {
+        self.stores.is_empty() && self.moves.is_empty()
+    }
+
+    fn emit(
+        &self,
+        work: &mut Work,
+        registers: &Registers,
+        origin: Origin,
+        out: &mut Vec<Instruction>,
+        marks: &mut Vec<bool>,
+    ) {
+        let mut emitter = Emitter { work, file: registers.file, origin, out, marks };
+        for &(v, from) in &self.stores {
+            emitter.store(v, v, from);
+        }
+        emitter.parallel(self.moves.clone(), self.scratch);
+    }
+}
+
+/// Makes a block on the edge and puts the moves there.
+fn split(
+    work: &mut Work,
+    registers: &Registers,
+    from: BlockId,
+    to: BlockId,
+    plan: &Plan,
+) -> Result<(), AllocateError> {
+    let new = BlockId(work.function.blocks.len() as u32);
+    let source = &mut work.function.blocks[from.0 as usize];
+    let origin = source.instructions.last().map_or(Origin(0), |i| i.origin);
+    let tail = tail_start(&source.instructions);
+    for instruction in &mut source.instructions[tail..] {
+        for operand in &mut instruction.sources {
+            if operand.kind == SourceKind::Block(to) {
+                operand.kind = SourceKind::Block(new);
+            }
+        }
+    }
+    let successors = source.successors.clone();
+    source.successors.iter_mut().filter(|s| **s == to).for_each(|s| *s = new);
+    if successors.len() > 2
+        || source.instructions[tail..].iter().any(|i| {
+            matches!(i.opcode, oriole_ori::Opcode::Sass(oriole_sass::Op::BRX | oriole_sass::Op::BRXU))
+        })
+    {
+        // A jump through a table: the tables that serve this block alone are those that name only its successors.
+        for table in &mut work.function.tables {
+            if let Table::Targets(targets) = table
+                && targets.iter().all(|t| successors.contains(t))
+            {
+                targets.iter_mut().filter(|t| **t == to).for_each(|t| *t = new);
+            }
+        }
+    }
+    let mut instructions = Vec::new();
+    let mut marks = Vec::new();
+    plan.emit(work, registers, origin, &mut instructions, &mut marks);
+    let mut jump = Instruction::new(oriole_sass::Op::BRA, origin);
+    jump.sources.push(oriole_ori::Source::plain(SourceKind::Block(to)));
+    instructions.push(jump);
+    marks.push(true);
+    work.function.blocks.push(Block { phis: Vec::new(), instructions, successors: vec![to] });
+    work.inserted.push(marks);
+    work.blocks.push(None);
+    Ok(())
+}

@@ -1,0 +1,501 @@
+//! What could not be written down before registers and frame were known (phases 102 to 105): moves, calls, returns,
+//! the entry and the exits of functions, and the jumps that the order of blocks asks for.
+//!
+//! Afterwards there are only machine opcodes, and a block without a jump at its end goes on in the next one.
+
+use crate::frame::{FRAME_ALIGN, move_stack};
+use crate::operands::{is_transfer, local_address};
+use crate::set::RegisterSet;
+use crate::{AllocateError, Allocation, abi};
+use oriole_chip::Chip;
+use oriole_ori::{
+    AddressPart, Assignment, BlockId, CallShape, ConstBase, Destination, File, Function, Guard, Instruction,
+    MemoryInfo, Opcode, Origin, Pseudo, Source, SourceKind, Space, SymbolKind, Value,
+};
+use oriole_sass::{Mod, Op};
+
+/// Expands an allocation.
+pub fn expand(allocation: Allocation, chip: Chip) -> Result<(Function, Assignment), AllocateError> {
+    let mut expander = Expander {
+        function: allocation.function,
+        assignment: allocation.assignment,
+        stack_pointer: allocation.stack_pointer,
+        chip,
+    };
+    expander.run()?;
+    Ok((expander.function, expander.assignment))
+}
+
+struct Expander {
+    function: Function,
+    assignment: Assignment,
+    stack_pointer: Value,
+    chip: Chip,
+}
+
+impl Expander {
+    fn run(&mut self) -> Result<(), AllocateError> {
+        let saves = self.saves();
+        for block in 0..self.function.blocks.len() {
+            let old = std::mem::take(&mut self.function.blocks[block].instructions);
+            let mut out = Vec::with_capacity(old.len() + 4);
+            if block == 0 {
+                self.prologue(&saves, &mut out)?;
+            }
+            for instruction in old {
+                self.instruction(instruction, &saves, &mut out)?;
+            }
+            self.function.blocks[block].instructions = out;
+        }
+        layout(&mut self.function);
+        Ok(())
+    }
+
+    /// A new value in this physical register.
+    fn physical(&mut self, file: File, register: u8) -> Value {
+        let value = self.function.new_value(file, None);
+        self.assignment.registers.push(Some(register));
+        value
+    }
+
+    fn register(&self, value: Value) -> Option<u8> {
+        self.assignment.registers.get(value.0 as usize).copied().flatten()
+    }
+
+    fn registers_written(&self, file: File) -> RegisterSet {
+        let mut set = RegisterSet::default();
+        for instruction in self.function.blocks.iter().flat_map(|b| &b.instructions) {
+            if instruction.opcode == Opcode::Pseudo(Pseudo::Parameters) {
+                continue;
+            }
+            instruction.for_each_definition(|v| {
+                if self.function.file(v) == file
+                    && let Some(r) = self.register(v)
+                {
+                    set.insert(r);
+                }
+            });
+        }
+        set
+    }
+
+    /// What a function must give back as it found it, and where it keeps it meanwhile: general registers and
+    /// convergence barriers with their frame offsets.
+    fn saves(&mut self) -> Saves {
+        let mut saves = Saves::default();
+        if self.function.is_entry {
+            return saves;
+        }
+        let mut at = self.assignment.frame_bytes;
+        // The return address is a value like any other and was moved by the allocator.
+        let mut general = self.registers_written(File::R).within(abi::saved());
+        let external = self.function.blocks.iter().flat_map(|b| &b.instructions).any(|i| {
+            let callee = i.call.as_ref().and_then(|c| c.callee);
+            callee.is_some_and(|s| self.function.symbols[s.0 as usize].kind == SymbolKind::Extern)
+        });
+        if external {
+            general.insert(EXTERNAL_TARGET);
+        }
+        for r in general.iter() {
+            if r != abi::RETURN_ADDRESS && r != abi::RETURN_ADDRESS + 1 {
+                saves.general.push((r, at as i32));
+                at += 4;
+            }
+        }
+        let barriers = self.registers_written(File::B);
+        for b in barriers.iter().filter(|&b| b >= abi::FIRST_SAVED_BARRIER) {
+            saves.barriers.push((b, at as i32));
+            at += 4;
+        }
+        self.assignment.frame_bytes = at.next_multiple_of(FRAME_ALIGN);
+        saves
+    }
+
+    /// Adds the frame to the stack, and keeps what must be kept.
+    fn prologue(&mut self, saves: &Saves, out: &mut Vec<Instruction>) -> Result<(), AllocateError> {
+        let origin = self.function.blocks[0].instructions.first().map_or(Origin(0), |i| i.origin);
+        let frame = self.assignment.frame_bytes as i32;
+        if self.function.is_entry {
+            let calls = self.function.blocks.iter().flat_map(|b| &b.instructions).any(|i| i.call.is_some());
+            let uses_stack = frame > 0 || calls || self.reads_stack_pointer();
+            if !uses_stack {
+                return Ok(());
+            }
+            self.assignment.general_registers = self.assignment.general_registers.max(2);
+            let bank = self.chip.constant_bank().ok_or_else(|| {
+                AllocateError::Input(format!("no constant bank is known for {}", self.chip))
+            })?;
+            let mut load = Instruction::new(Op::LDC, origin);
+            load.destinations.push(Destination::new(File::R, [self.stack_pointer]));
+            load.sources.push(Source::plain(SourceKind::Const {
+                bank: 0,
+                base: ConstBase::Bank,
+                offset: bank.stack_pointer as i32,
+            }));
+            out.push(load);
+        }
+        if frame > 0 {
+            out.push(move_stack(self.stack_pointer, -frame, origin));
+        }
+        for &(register, offset) in &saves.general {
+            let value = self.physical(File::R, register);
+            out.push(self.store(offset, value, origin));
+        }
+        // R0 carries no parameter: it is free at the entry.
+        for &(barrier, offset) in &saves.barriers {
+            let b = self.physical(File::B, barrier);
+            let r = self.physical(File::R, 0);
+            let mut read = Instruction::new(Op::BMOV, origin);
+            read.mods.insert(Mod::_32);
+            read.mods.insert(Mod::CLEAR);
+            read.destinations.push(Destination::new(File::R, [r]));
+            read.sources.push(Source::value(b));
+            out.push(read);
+            out.push(self.store(offset, r, origin));
+        }
+        Ok(())
+    }
+
+    fn reads_stack_pointer(&self) -> bool {
+        let mut found = false;
+        for instruction in self.function.blocks.iter().flat_map(|b| &b.instructions) {
+            instruction.for_each_use(|v| found |= v == self.stack_pointer);
+        }
+        found
+    }
+
+    fn store(&self, offset: i32, value: Value, origin: Origin) -> Instruction {
+        let mut store = Instruction::new(Op::STL, origin);
+        store.sources.push(local_address(self.stack_pointer, offset));
+        store.sources.push(Source::value(value));
+        store.memory = Some(MemoryInfo { space: Space::Spill, reads: false, writes: true, ordered: false });
+        store
+    }
+
+    fn load(&self, value: Value, offset: i32, origin: Origin) -> Instruction {
+        let mut load = Instruction::new(Op::LDL, origin);
+        load.destinations.push(Destination::new(File::R, [value]));
+        load.sources.push(local_address(self.stack_pointer, offset));
+        load.memory = Some(MemoryInfo { space: Space::Spill, reads: true, writes: false, ordered: false });
+        load
+    }
+
+    fn instruction(
+        &mut self,
+        instruction: Instruction,
+        saves: &Saves,
+        out: &mut Vec<Instruction>,
+    ) -> Result<(), AllocateError> {
+        let Opcode::Pseudo(pseudo) = instruction.opcode else {
+            out.push(instruction);
+            return Ok(());
+        };
+        match pseudo {
+            Pseudo::Copy => {
+                let (Some(d), Some(s)) = (instruction.destinations.first(), instruction.sources.first())
+                else {
+                    return Err(AllocateError::Input("a copy without operands".into()));
+                };
+                let Some(&d) = d.values.first() else { return Ok(()) };
+                self.copy(d, s.clone(), instruction.guard, instruction.origin, out)
+            }
+            Pseudo::ParallelCopy => self.parallel(&instruction, out),
+            Pseudo::Undefined | Pseudo::Parameters => Ok(()),
+            Pseudo::Call | Pseudo::CallHelper => self.call(instruction, out),
+            Pseudo::Return if instruction.guard.is_some() => {
+                Err(AllocateError::Input("a guarded return".into()))
+            }
+            Pseudo::Return => {
+                self.epilogue(saves, instruction.origin, out);
+                let (a, b) = (
+                    self.physical(File::R, abi::RETURN_ADDRESS),
+                    self.physical(File::R, abi::RETURN_ADDRESS + 1),
+                );
+                let mut back = Instruction::new(Op::RET, instruction.origin);
+                back.mods.insert(Mod::REL);
+                back.mods.insert(Mod::NODEC);
+                back.sources.push(Source::values([a, b]));
+                back.sources.push(Source::plain(SourceKind::KernelStart));
+                out.push(back);
+                Ok(())
+            }
+            other => Err(AllocateError::Input(format!("{other:?} should have been expanded before"))),
+        }
+    }
+
+    /// Gives back what was kept, and the frame.
+    fn epilogue(&mut self, saves: &Saves, origin: Origin, out: &mut Vec<Instruction>) {
+        for &(barrier, offset) in &saves.barriers {
+            let b = self.physical(File::B, barrier);
+            let r = self.physical(File::R, 0);
+            out.push(self.load(r, offset, origin));
+            let mut write = Instruction::new(Op::BMOV, origin);
+            write.mods.insert(Mod::_32);
+            write.destinations.push(Destination::new(File::B, [b]));
+            write.sources.push(Source::value(r));
+            out.push(write);
+        }
+        for &(register, offset) in &saves.general {
+            let value = self.physical(File::R, register);
+            out.push(self.load(value, offset, origin));
+        }
+        let frame = self.assignment.frame_bytes as i32;
+        if frame > 0 {
+            out.push(move_stack(self.stack_pointer, frame, origin));
+        }
+    }
+
+    /// The return address goes into its pair, then the call.
+    fn call(&mut self, instruction: Instruction, out: &mut Vec<Instruction>) -> Result<(), AllocateError> {
+        let origin = instruction.origin;
+        let Some(shape) = &instruction.call else {
+            return Err(AllocateError::Input("a call without its shape".into()));
+        };
+        if instruction.guard.is_some() {
+            return Err(AllocateError::Input("a guarded call".into()));
+        }
+        let shape: CallShape = (**shape).clone();
+        let external = shape
+            .callee
+            .is_some_and(|symbol| self.function.symbols[symbol.0 as usize].kind == SymbolKind::Extern);
+        let low = self.physical(File::R, abi::RETURN_ADDRESS);
+        let high = self.physical(File::R, abi::RETURN_ADDRESS + 1);
+        self.assignment.general_registers =
+            self.assignment.general_registers.max(u16::from(abi::RETURN_ADDRESS) + 2);
+        let mut call = Instruction::new(Op::CALL, origin);
+        call.mods.insert(Mod::NOINC);
+        call.memory = instruction.memory;
+        match shape.callee {
+            Some(symbol) if external => {
+                // Functions of the driver: absolute addresses, the target from its slot in constant bank 4.
+                let mut load = Instruction::new(Op::LDC, origin);
+                let target =
+                    [self.physical(File::R, EXTERNAL_TARGET), self.physical(File::R, EXTERNAL_TARGET + 1)];
+                load.mods.insert(Mod::_64);
+                load.destinations.push(Destination::new(File::R, target));
+                load.sources.push(Source::plain(SourceKind::Const {
+                    bank: 4,
+                    base: ConstBase::AddressSlot(symbol),
+                    offset: 0,
+                }));
+                out.push(load);
+                let mut here = Instruction::new(Op::LEPC, origin);
+                here.destinations.push(Destination::new(File::R, [low, high]));
+                here.sources.push(Source::plain(SourceKind::ReturnAddress(AddressPart::Low)));
+                out.push(here);
+                call.mods.insert(Mod::ABS);
+                call.sources.push(Source::values(target));
+            }
+            callee => {
+                for (value, part) in [(low, AddressPart::Low), (high, AddressPart::High)] {
+                    let mut address = Instruction::new(Op::MOV, origin);
+                    address.destinations.push(Destination::new(File::R, [value]));
+                    address.sources.push(Source::plain(SourceKind::ReturnAddress(part)));
+                    out.push(address);
+                }
+                call.mods.insert(Mod::REL);
+                match callee {
+                    Some(symbol) => call.sources.push(Source::plain(SourceKind::Callee(symbol))),
+                    None => {
+                        let target = instruction.sources.last().cloned();
+                        let target = target
+                            .ok_or_else(|| AllocateError::Input("an indirect call of nothing".into()))?;
+                        call.sources.push(Source { fixed: None, ..target });
+                        call.sources.push(Source::plain(SourceKind::KernelStart));
+                    }
+                }
+            }
+        }
+        out.push(call);
+        Ok(())
+    }
+
+    fn copy(
+        &mut self,
+        d: Value,
+        source: Source,
+        guard: Option<Guard>,
+        origin: Origin,
+        out: &mut Vec<Instruction>,
+    ) -> Result<(), AllocateError> {
+        let to = self.function.file(d);
+        let from = match &source.kind {
+            SourceKind::Values(values) => {
+                if self.function.file(values[0]) == to
+                    && self.register(values[0]) == self.register(d)
+                    && !source.invert
+                    && !source.negate
+                {
+                    return Ok(());
+                }
+                self.function.file(values[0])
+            }
+            _ => to,
+        };
+        let is_register = matches!(source.kind, SourceKind::Values(_));
+        let opcode = match (to, from) {
+            (File::R, File::R | File::UR) => Op::MOV,
+            (File::UR, File::UR) => Op::UMOV,
+            (File::UR, File::R) => Op::R2UR,
+            (File::P, File::P | File::UP) => Op::PLOP3,
+            (File::UP, File::UP) => Op::UPLOP3,
+            (to, from) => {
+                return Err(AllocateError::Input(format!("a copy from file {from:?} to file {to:?}")));
+            }
+        };
+        let mut copy = Instruction::new(opcode, origin);
+        copy.guard = guard;
+        copy.destinations.push(Destination::new(to, [d]));
+        match opcode {
+            Op::PLOP3 | Op::UPLOP3 => {
+                let truth = || Source::plain(SourceKind::True(to));
+                copy.mods.insert(Mod::LUT);
+                copy.destinations.push(Destination::dropped(to, 1));
+                if is_register && from != to {
+                    // Only the third place takes a uniform predicate.
+                    copy.sources.extend([truth(), truth(), source]);
+                } else {
+                    copy.sources.extend([truth(), source, truth()]);
+                }
+                // And of all three.
+                copy.sources.push(Source::plain(SourceKind::Literal(0x80)));
+                copy.sources.push(Source::plain(SourceKind::Literal(0)));
+            }
+            Op::MOV if matches!(source.kind, SourceKind::Zero(File::UR)) => {
+                copy.sources.push(Source::plain(SourceKind::Zero(File::R)));
+            }
+            _ => copy.sources.push(source),
+        }
+        out.push(copy);
+        Ok(())
+    }
+
+    /// Copies at once: swaps of the scanned files, and whatever remains for the coloured ones.
+    fn parallel(
+        &mut self,
+        instruction: &Instruction,
+        out: &mut Vec<Instruction>,
+    ) -> Result<(), AllocateError> {
+        let mut pending: Vec<(Value, Source)> = instruction
+            .destinations
+            .iter()
+            .zip(&instruction.sources)
+            .filter_map(|(d, s)| d.values.first().map(|&v| (v, s.clone())))
+            .collect();
+        let place = |this: &Self, v: Value| (this.function.file(v), this.register(v));
+        let read = |this: &Self, s: &Source| match &s.kind {
+            SourceKind::Values(v) => Some(place(this, v[0])),
+            _ => None,
+        };
+        pending.retain(|(d, s)| read(self, s) != Some(place(self, *d)));
+        while !pending.is_empty() {
+            let ready = pending.iter().position(|(d, _)| {
+                let to = place(self, *d);
+                pending.iter().filter(|(other, _)| other != d).all(|(_, s)| read(self, s) != Some(to))
+            });
+            if let Some(at) = ready {
+                let (d, s) = pending.remove(at);
+                self.copy(d, s, None, instruction.origin, out)?;
+                continue;
+            }
+            // A cycle: swap the first with its source, and whoever wanted the first finds it there.
+            let (d, s) = pending.remove(0);
+            let to = place(self, d);
+            let SourceKind::Values(values) = &s.kind else {
+                return Err(AllocateError::Internal("a constant in a cycle of copies".into()));
+            };
+            let from = place(self, values[0]);
+            self.swap(d, values[0], instruction.origin, out)?;
+            for (_, source) in &mut pending {
+                if read(self, source) == Some(to) {
+                    let moved = self.physical(from.0, from.1.unwrap_or(0));
+                    source.kind = SourceKind::Values([moved].into_iter().collect());
+                }
+            }
+            pending.retain(|(d, s)| read(self, s) != Some(place(self, *d)));
+        }
+        Ok(())
+    }
+
+    /// `a` and `b` change their contents: three times exclusive or.
+    fn swap(
+        &mut self,
+        a: Value,
+        b: Value,
+        origin: Origin,
+        out: &mut Vec<Instruction>,
+    ) -> Result<(), AllocateError> {
+        for (d, s) in [(a, b), (b, a), (a, b)] {
+            let file = self.function.file(a);
+            let opcode = match file {
+                File::R => Op::LOP3,
+                File::UR => Op::ULOP3,
+                File::P => Op::PLOP3,
+                File::UP => Op::UPLOP3,
+                File::B => {
+                    return Err(AllocateError::Internal("convergence barriers cannot be swapped".into()));
+                }
+            };
+            let mut step = Instruction::new(opcode, origin);
+            step.mods.insert(Mod::LUT);
+            step.destinations.push(Destination::new(file, [d]));
+            match file {
+                File::R | File::UR => {
+                    let predicates = if file == File::R { File::P } else { File::UP };
+                    step.sources.extend([Source::value(d), Source::value(s)]);
+                    step.sources.push(Source::plain(SourceKind::Zero(file)));
+                    step.sources.push(Source::plain(SourceKind::Literal(0x3c)));
+                    let never = Source { invert: true, ..Source::plain(SourceKind::True(predicates)) };
+                    step.sources.push(never);
+                }
+                _ => {
+                    step.destinations.push(Destination::dropped(file, 1));
+                    step.sources.extend([Source::value(d), Source::value(s)]);
+                    step.sources.push(Source::plain(SourceKind::True(file)));
+                    step.sources.push(Source::plain(SourceKind::Literal(0x3c)));
+                    step.sources.push(Source::plain(SourceKind::Literal(0)));
+                }
+            }
+            out.push(step);
+        }
+        Ok(())
+    }
+}
+
+/// Where the address of a driver's function is put for its call: it carries no argument.
+const EXTERNAL_TARGET: u8 = 2;
+
+/// Registers and barriers that a function keeps for its caller, with frame offsets in bytes.
+#[derive(Default)]
+struct Saves {
+    general: Vec<(u8, i32)>,
+    barriers: Vec<(u8, i32)>,
+}
+
+/// Orders the blocks, drops jumps to the next block, and puts in those that are missing.
+fn layout(function: &mut Function) {
+    oriole_ori::canonical::order_blocks(function);
+    let count = function.blocks.len() as u32;
+    for block in 0..count {
+        let next = BlockId(block + 1);
+        let here = &mut function.blocks[block as usize];
+        let ends = here.instructions.last().is_some_and(|i| is_transfer(i) && i.guard.is_none());
+        if ends {
+            let jumps = here.instructions.last().is_some_and(|i| {
+                i.opcode == Opcode::Sass(Op::BRA)
+                    && i.sources.len() == 1
+                    && i.sources[0].kind == SourceKind::Block(next)
+            });
+            if jumps {
+                here.instructions.pop();
+            }
+        } else if let Some(&goes_on) = here.successors.last()
+            && goes_on != next
+        {
+            let origin = here.instructions.last().map_or(Origin(0), |i| i.origin);
+            let mut jump = Instruction::new(Op::BRA, origin);
+            jump.sources.push(Source::plain(SourceKind::Block(goes_on)));
+            here.instructions.push(jump);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The stack frame: outgoing arguments at the bottom, then `.local` variables, then spills and saved registers.
+
+use crate::AllocateError;
+use crate::operands::local_address;
+use oriole_ori::{
+    AddressPart, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolKind, Value,
+};
+use oriole_sass::Op;
+
+/// Where things are, before spills are known. Bytes.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Frame {
+    /// Offset of each local variable.
+    pub local_offsets: Vec<u32>,
+    /// First byte of the spill area.
+    pub spill_base: u32,
+}
+
+/// Frames are multiples of this, so that the stack pointer keeps the alignment that any variable may ask for.
+pub const FRAME_ALIGN: u32 = 16;
+
+/// Offsets in address operands are 24 bits, signed.
+const LARGEST: u64 = 1 << 23;
+
+/// Lays out the frame.
+pub fn layout(function: &Function) -> Result<Frame, AllocateError> {
+    let calls = function.blocks.iter().flat_map(|b| &b.instructions).filter_map(|i| i.call.as_ref());
+    let mut at = u64::from(calls.map(|c| c.stack_bytes).max().unwrap_or(0));
+    let mut local_offsets = Vec::new();
+    for local in &function.locals {
+        at = at.next_multiple_of(u64::from(local.align.max(1)));
+        local_offsets.push(at as u32);
+        at += local.size;
+        if at >= LARGEST {
+            return Err(AllocateError::Frame(at));
+        }
+    }
+    Ok(Frame { local_offsets, spill_base: at.next_multiple_of(8) as u32 })
+}
+
+/// Rewrites addresses of local variables to stack pointer plus offset.
+pub fn resolve(function: &mut Function, frame: &Frame, stack_pointer: Value) -> Result<(), AllocateError> {
+    let offset_of =
+        |function: &Function, symbol: oriole_ori::SymbolId| match function.symbols[symbol.0 as usize].kind {
+            SymbolKind::Local(index) => frame.local_offsets.get(index as usize).map(|&o| o as i32),
+            _ => None,
+        };
+    for block in 0..function.blocks.len() {
+        let mut instructions = std::mem::take(&mut function.blocks[block].instructions);
+        for instruction in &mut instructions {
+            if instruction.opcode == Opcode::Pseudo(Pseudo::FrameAddress) {
+                let (symbol, offset) = match instruction.sources.first().map(|s| &s.kind) {
+                    Some(SourceKind::Address32 { symbol, part: AddressPart::Low, offset }) => {
+                        (*symbol, *offset)
+                    }
+                    _ => return Err(AllocateError::Input("a frame address without a variable".into())),
+                };
+                let base = offset_of(function, symbol)
+                    .ok_or_else(|| AllocateError::Input("a frame address of no local variable".into()))?;
+                instruction.opcode = Opcode::Sass(Op::IADD3);
+                instruction.sources.clear();
+                instruction.sources.push(Source::value(stack_pointer));
+                instruction.sources.push(Source::imm((base + offset) as u32));
+                instruction.sources.push(Source::plain(SourceKind::Zero(File::R)));
+                continue;
+            }
+            for source in &mut instruction.sources {
+                let SourceKind::Address { descriptor: None, base, symbol: Some(symbol), offset, .. } =
+                    &source.kind
+                else {
+                    continue;
+                };
+                let Some(start) = offset_of(function, *symbol) else { continue };
+                if !base.is_empty() {
+                    return Err(AllocateError::Input("a local variable with an index in one address".into()));
+                }
+                *source = local_address(stack_pointer, start + offset);
+            }
+        }
+        function.blocks[block].instructions = instructions;
+    }
+    Ok(())
+}
+
+/// An instruction that adds a constant to the stack pointer.
+pub fn move_stack(stack_pointer: Value, by: i32, origin: oriole_ori::Origin) -> Instruction {
+    let mut add = Instruction::new(Op::IADD3, origin);
+    add.destinations.push(oriole_ori::Destination::new(File::R, [stack_pointer]));
+    add.sources.push(Source::value(stack_pointer));
+    add.sources.push(Source::imm(by as u32));
+    add.sources.push(Source::plain(SourceKind::Zero(File::R)));
+    add
+}

@@ -1,0 +1,336 @@
+//! Moves that happen at once, put into an order: between registers of one file, spill slots, and constants. Slots of
+//! general registers are words of the frame; slots of predicates are general values, allocated later.
+
+use crate::operands::local_address;
+use crate::set::RegisterSet;
+use crate::work::Work;
+use oriole_ori::{
+    Destination, File, Instruction, MemoryInfo, Origin, Pseudo, Source, SourceKind, Space, Value,
+};
+use oriole_sass::{Mod, Op};
+use rustc_hash::FxHashMap;
+
+/// Where a value can be.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Place {
+    /// A register of the file at hand.
+    Register(u8),
+    /// The spill slot of this value.
+    Slot(Value),
+}
+
+/// What is put into a place.
+#[derive(Clone, PartialEq, Debug)]
+pub enum From {
+    /// The content of another place.
+    Place(Place),
+    /// What an instruction without register operands makes (its destination is replaced).
+    Made(Box<Instruction>),
+}
+
+/// One of the moves that happen at once. `value` is what the source holds.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Move {
+    /// Receives it.
+    pub to: Place,
+    /// The value that the destination stands for afterwards.
+    pub into: Value,
+    /// Gives it.
+    pub from: From,
+    /// The value that the source stands for.
+    pub value: Value,
+}
+
+/// Appends the instructions of moves that happen at once. `scratch` are registers free before and after.
+pub struct Emitter<'a> {
+    /// The function.
+    pub work: &'a mut Work,
+    /// Which file.
+    pub file: File,
+    /// Statement that the moves are booked on.
+    pub origin: Origin,
+    /// Receives the instructions.
+    pub out: &'a mut Vec<Instruction>,
+    /// Their marks.
+    pub marks: &'a mut Vec<bool>,
+}
+
+impl Emitter<'_> {
+    fn push(&mut self, instruction: Instruction) {
+        self.out.push(instruction);
+        self.marks.push(true);
+    }
+
+    fn instruction(&self, opcode: impl Into<oriole_ori::Opcode>) -> Instruction {
+        Instruction::new(opcode, self.origin)
+    }
+
+    /// Register to register.
+    pub fn copy(&mut self, into: Value, to: u8, value: Value, from: u8) {
+        if to == from {
+            return;
+        }
+        let d = self.work.incarnation(into, to);
+        let s = self.work.incarnation(value, from);
+        let mut copy = self.instruction(Pseudo::Copy);
+        copy.destinations.push(Destination::new(self.file, [d]));
+        copy.sources.push(Source::value(s));
+        self.push(copy);
+    }
+
+    /// Two registers change their contents.
+    fn swap(&mut self, a: (Value, u8), b: (Value, u8)) {
+        let in_a = self.work.incarnation(b.0, a.1);
+        let in_b = self.work.incarnation(a.0, b.1);
+        let from_a = self.work.incarnation(a.0, a.1);
+        let from_b = self.work.incarnation(b.0, b.1);
+        let mut swap = self.instruction(Pseudo::ParallelCopy);
+        swap.destinations.push(Destination::new(self.file, [in_a]));
+        swap.destinations.push(Destination::new(self.file, [in_b]));
+        swap.sources.push(Source::value(from_b));
+        swap.sources.push(Source::value(from_a));
+        self.push(swap);
+    }
+
+    /// The general value that holds a spilled predicate.
+    fn predicate_slot(&mut self, owner: Value) -> Value {
+        let key = self.work.slot_value(owner);
+        debug_assert_eq!(self.file, File::P);
+        key
+    }
+
+    /// Register to slot.
+    pub fn store(&mut self, owner: Value, value: Value, from: u8) {
+        let s = self.work.incarnation(value, from);
+        self.work.stores += 1;
+        if self.file == File::P {
+            let slot = self.predicate_slot(owner);
+            let mut select = self.instruction(Op::SEL);
+            select.destinations.push(Destination::new(File::R, [slot]));
+            select.sources.push(Source::plain(SourceKind::Zero(File::R)));
+            select.sources.push(Source::imm(1));
+            select.sources.push(Source { invert: true, ..Source::value(s) });
+            return self.push(select);
+        }
+        let slot = self.work.slot(owner);
+        let mut store = self.instruction(Op::STL);
+        store.sources.push(local_address(self.work.stack_pointer, self.work.slot_offset(slot)));
+        store.sources.push(Source::value(s));
+        store.memory = Some(MemoryInfo { space: Space::Spill, reads: false, writes: true, ordered: false });
+        self.push(store);
+    }
+
+    /// Slot to register.
+    pub fn load(&mut self, into: Value, to: u8, owner: Value) {
+        let d = self.work.incarnation(into, to);
+        self.work.loads += 1;
+        if self.file == File::P {
+            let slot = self.predicate_slot(owner);
+            let mut test = self.instruction(Op::ISETP);
+            test.mods.insert(Mod::NE);
+            test.mods.insert(Mod::AND);
+            test.destinations.push(Destination::new(File::P, [d]));
+            test.destinations.push(Destination::dropped(File::P, 1));
+            test.sources.push(Source::value(slot));
+            test.sources.push(Source::plain(SourceKind::Zero(File::R)));
+            test.sources.push(Source::plain(SourceKind::True(File::P)));
+            return self.push(test);
+        }
+        let slot = self.work.slot(owner);
+        let mut load = self.instruction(Op::LDL);
+        load.destinations.push(Destination::new(File::R, [d]));
+        load.sources.push(local_address(self.work.stack_pointer, self.work.slot_offset(slot)));
+        load.memory = Some(MemoryInfo { space: Space::Spill, reads: true, writes: false, ordered: false });
+        self.push(load);
+    }
+
+    /// A constant, made anew.
+    pub fn make(&mut self, into: Value, to: u8, recipe: &Instruction) {
+        let d = self.work.incarnation(into, to);
+        let mut made = recipe.clone();
+        made.origin = self.origin;
+        made.destinations[0] = Destination::new(self.file, [d]);
+        self.push(made);
+    }
+
+    /// All moves at once. No two have the same destination.
+    pub fn parallel(&mut self, moves: Vec<Move>, scratch: RegisterSet) {
+        let mut readers: FxHashMap<Place, u32> = FxHashMap::default();
+        let mut pending: Vec<Option<Move>> = Vec::with_capacity(moves.len());
+        for m in moves {
+            if m.from == From::Place(m.to) {
+                continue;
+            }
+            if let From::Place(place) = m.from {
+                *readers.entry(place).or_default() += 1;
+            }
+            pending.push(Some(m));
+        }
+        let mut by_destination: FxHashMap<Place, usize> = FxHashMap::default();
+        for (index, m) in pending.iter().enumerate() {
+            if let Some(m) = m {
+                by_destination.insert(m.to, index);
+            }
+        }
+        // Stores first, so that they stand together; then whatever is not read any more.
+        let mut ready: Vec<usize> = (0..pending.len())
+            .rev()
+            .filter(|&i| pending[i].as_ref().is_some_and(|m| readers.get(&m.to).copied().unwrap_or(0) == 0))
+            .collect();
+        let mut scratch: Vec<u8> = scratch.iter().collect();
+        let mut left = pending.len();
+        let mut next_cycle = 0;
+        while left > 0 {
+            if let Some(index) = ready.pop() {
+                let Some(m) = pending[index].take() else { continue };
+                left -= 1;
+                self.single(&m, &scratch);
+                if let From::Place(place) = m.from {
+                    let count = readers.entry(place).or_default();
+                    *count -= 1;
+                    if *count == 0
+                        && let Some(&writer) = by_destination.get(&place)
+                        && pending[writer].is_some()
+                    {
+                        ready.push(writer);
+                    }
+                }
+                continue;
+            }
+            // Only cycles are left, and in them every place is read exactly once.
+            while pending[next_cycle].is_none() {
+                next_cycle += 1;
+            }
+            let m = pending[next_cycle].clone().expect("a pending move");
+            let From::Place(from) = m.from else { unreachable!("a constant never waits") };
+            match (m.to, from) {
+                // Save what the destination holds, and let its reader take it from there.
+                (to, _) if !scratch.is_empty() => {
+                    let temporary = Place::Register(scratch.remove(0));
+                    let reader = pending.iter().flatten().find(|r| r.from == From::Place(to));
+                    let held = reader.expect("a cycle has a reader").value;
+                    let save = Move { to: temporary, into: held, from: From::Place(to), value: held };
+                    self.single(&save, &scratch);
+                    for r in pending.iter_mut().flatten() {
+                        if r.from == From::Place(to) {
+                            r.from = From::Place(temporary);
+                        }
+                    }
+                    let count = readers.remove(&to).unwrap_or(0);
+                    readers.insert(temporary, count);
+                    ready.push(next_cycle);
+                }
+                (Place::Register(to), Place::Register(source)) => {
+                    let reader = pending.iter().flatten().find(|r| r.from == From::Place(m.to));
+                    let held = reader.expect("a cycle has a reader").value;
+                    self.swap((held, to), (m.value, source));
+                    // `to` is done; what read `to` now finds it in `source`.
+                    pending[next_cycle] = None;
+                    left -= 1;
+                    let mut moved = 0;
+                    for r in pending.iter_mut().flatten() {
+                        if r.from == From::Place(m.to) {
+                            r.from = From::Place(from);
+                            moved += 1;
+                        }
+                    }
+                    readers.insert(from, moved);
+                    readers.insert(m.to, 0);
+                    settle(&mut pending, &mut left, &mut readers, &mut ready);
+                }
+                // A cycle through slots without a free register: the emergency word holds one.
+                (to, _) => {
+                    let reader = pending.iter().flatten().find(|r| r.from == From::Place(to));
+                    let held = reader.expect("a cycle has a reader").value;
+                    let spare = Place::Slot(self.work.emergency_slot(self.file, 1));
+                    let save = Move { to: spare, into: held, from: From::Place(to), value: held };
+                    self.single(&save, &scratch);
+                    for r in pending.iter_mut().flatten() {
+                        if r.from == From::Place(to) {
+                            r.from = From::Place(spare);
+                        }
+                    }
+                    let count = readers.remove(&to).unwrap_or(0);
+                    readers.insert(spare, count);
+                    ready.push(next_cycle);
+                }
+            }
+        }
+    }
+
+    fn single(&mut self, m: &Move, scratch: &[u8]) {
+        match (m.to, &m.from) {
+            (Place::Register(to), From::Place(Place::Register(from))) => {
+                self.copy(m.into, to, m.value, *from)
+            }
+            (Place::Register(to), From::Place(Place::Slot(owner))) => self.load(m.into, to, *owner),
+            (Place::Slot(owner), From::Place(Place::Register(from))) => self.store(owner, m.value, *from),
+            (Place::Register(to), From::Made(recipe)) => self.make(m.into, to, recipe),
+            (Place::Slot(owner), from) if self.file == File::P => {
+                // Between general values no predicate is needed.
+                let d = self.predicate_slot(owner);
+                let source = match from {
+                    From::Place(Place::Slot(other)) => Source::value(self.predicate_slot(*other)),
+                    // Predicate constants are copies of PT or !PT.
+                    From::Made(recipe) if recipe.sources.first().is_some_and(|s| s.invert) => {
+                        Source::plain(SourceKind::Zero(File::R))
+                    }
+                    _ => Source::imm(1),
+                };
+                let immediate = matches!(source.kind, SourceKind::Imm(_));
+                let mut copy =
+                    if immediate { self.instruction(Op::MOV) } else { self.instruction(Pseudo::Copy) };
+                copy.destinations.push(Destination::new(File::R, [d]));
+                copy.sources.push(source);
+                self.push(copy);
+            }
+            (Place::Slot(owner), from) => {
+                // Memory to memory goes through a register; with none free, one is put aside for a moment.
+                let (register, aside) = match scratch.first() {
+                    Some(&free) => (free, None),
+                    None => (0, Some(self.work.emergency_slot(self.file, 0))),
+                };
+                let bystander = self.work.bystander(self.file);
+                if let Some(aside) = aside {
+                    self.store(aside, bystander, register);
+                }
+                match from {
+                    From::Place(Place::Slot(other)) => self.load(m.value, register, *other),
+                    From::Made(recipe) => self.make(m.value, register, recipe),
+                    From::Place(Place::Register(_)) => unreachable!("a register is stored directly"),
+                }
+                self.store(owner, m.value, register);
+                if let Some(aside) = aside {
+                    self.load(bystander, register, aside);
+                }
+            }
+        }
+    }
+}
+
+/// After a swap: drops moves that have become empty and finds those that may go now.
+fn settle(
+    pending: &mut [Option<Move>],
+    left: &mut usize,
+    readers: &mut FxHashMap<Place, u32>,
+    ready: &mut Vec<usize>,
+) {
+    for slot in pending.iter_mut() {
+        if let Some(m) = slot
+            && m.from == From::Place(m.to)
+        {
+            if let Some(count) = readers.get_mut(&m.to) {
+                *count -= 1;
+            }
+            *slot = None;
+            *left -= 1;
+        }
+    }
+    for (index, m) in pending.iter().enumerate() {
+        if let Some(m) = m
+            && readers.get(&m.to).copied().unwrap_or(0) == 0
+        {
+            ready.push(index);
+        }
+    }
+}

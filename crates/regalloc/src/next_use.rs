@@ -1,0 +1,158 @@
+//! How far away the next use of a value is, across blocks: the measure by which values are thrown out of registers.
+//! An edge that leaves a loop counts as very long, so that a value that a loop only carries through is thrown out
+//! before one that the loop uses.
+
+use crate::operands::{destinations, is_partial, sources};
+use oriole_ori::{BlockId, Cfg, File, Function, Liveness, Loops, Value};
+
+/// No use at all.
+pub const NEVER: u32 = u32::MAX;
+/// Length of an edge that leaves a loop, in instructions.
+pub const LOOP_EXIT: u32 = 1 << 20;
+/// Distances saturate here, below [`NEVER`].
+const FAR: u32 = 1 << 30;
+
+/// Distances at the borders of blocks, in instructions.
+pub struct NextUse {
+    /// For each block its live-in values of the file, sorted, with the distance from its top.
+    entry: Vec<Vec<(Value, u32)>>,
+    /// The same at its end, the length of the edge included.
+    exit: Vec<Vec<(Value, u32)>>,
+}
+
+/// What an instruction does to the values of one file, for walks over a block.
+pub struct Touches {
+    /// Distinct values read.
+    pub uses: Vec<Value>,
+    /// Distinct values written.
+    pub definitions: Vec<Value>,
+    /// The old value of a definition stays alive.
+    pub partial: bool,
+}
+
+/// Collects [`Touches`] into a reused buffer.
+pub fn touches(
+    function: &Function,
+    at: (BlockId, usize),
+    file: File,
+    stack_pointer: Value,
+    out: &mut Touches,
+) {
+    let (block, index) = at;
+    let instruction = &function.block(block).instructions[index];
+    out.uses.clear();
+    out.definitions.clear();
+    out.partial = is_partial(instruction);
+    for group in sources(function, instruction, file, stack_pointer) {
+        for &value in &group.values {
+            if !out.uses.contains(&value) {
+                out.uses.push(value);
+            }
+        }
+    }
+    for group in destinations(instruction, file) {
+        out.definitions.extend(group.values.iter().copied());
+    }
+}
+
+impl NextUse {
+    /// Computes the distances for one file.
+    pub fn new(
+        function: &Function,
+        cfg: &Cfg,
+        liveness: &Liveness,
+        loops: &Loops,
+        file: File,
+        stack_pointer: Value,
+    ) -> NextUse {
+        let count = function.blocks.len();
+        let of_file = |values: &[Value]| -> Vec<(Value, u32)> {
+            values
+                .iter()
+                .filter(|&&v| function.file(v) == file && v != stack_pointer)
+                .map(|&v| (v, NEVER))
+                .collect()
+        };
+        let mut next = NextUse {
+            entry: function.block_ids().map(|b| of_file(liveness.live_in(b))).collect(),
+            exit: function.block_ids().map(|b| of_file(liveness.live_out(b))).collect(),
+        };
+        // What a block does to each live-in value: distance of its first use, or that it only passes through.
+        let mut first: Vec<Vec<u32>> = vec![Vec::new(); count];
+        let mut seen = vec![NEVER; function.values.len()];
+        let mut buffer = Touches { uses: Vec::new(), definitions: Vec::new(), partial: false };
+        for &block in cfg.order() {
+            let length = function.block(block).instructions.len();
+            for index in (0..length).rev() {
+                touches(function, (block, index), file, stack_pointer, &mut buffer);
+                for &v in &buffer.definitions {
+                    seen[v.0 as usize] = if buffer.partial { index as u32 } else { NEVER };
+                }
+                buffer.uses.iter().for_each(|v| seen[v.0 as usize] = index as u32);
+            }
+            first[block.0 as usize] =
+                next.entry[block.0 as usize].iter().map(|(v, _)| seen[v.0 as usize]).collect();
+            for index in 0..length {
+                touches(function, (block, index), file, stack_pointer, &mut buffer);
+                buffer.uses.iter().chain(&buffer.definitions).for_each(|v| seen[v.0 as usize] = NEVER);
+            }
+        }
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &block in cfg.order().iter().rev() {
+                let at = block.0 as usize;
+                let mut exit = std::mem::take(&mut next.exit[at]);
+                for &successor in &function.block(block).successors {
+                    let leaves = loops.depth(successor) < loops.depth(block)
+                        || loops.innermost(block).is_some_and(|l| !loops.contains(l, successor));
+                    let length = if leaves { LOOP_EXIT } else { 0 };
+                    merge(&mut exit, &next.entry[successor.0 as usize], length);
+                }
+                next.exit[at] = exit;
+                let length = function.block(block).instructions.len() as u32;
+                let exit = &next.exit[at];
+                let mut from = 0;
+                for (index, (value, distance)) in next.entry[at].iter_mut().enumerate() {
+                    let mut new = first[at][index];
+                    if new == NEVER {
+                        while from < exit.len() && exit[from].0 < *value {
+                            from += 1;
+                        }
+                        if from < exit.len() && exit[from].0 == *value && exit[from].1 != NEVER {
+                            new = (exit[from].1 + length).min(FAR);
+                        }
+                    }
+                    if new < *distance {
+                        *distance = new;
+                        changed = true;
+                    }
+                }
+            }
+        }
+        next
+    }
+
+    /// Live-in values of the file with their distances from the top of the block.
+    pub fn at_entry(&self, block: BlockId) -> &[(Value, u32)] {
+        &self.entry[block.0 as usize]
+    }
+
+    /// Live-out values of the file with their distances from the end of the block.
+    pub fn at_exit(&self, block: BlockId) -> &[(Value, u32)] {
+        &self.exit[block.0 as usize]
+    }
+}
+
+/// Lowers the distances in `into` to those of a successor.
+fn merge(into: &mut [(Value, u32)], from: &[(Value, u32)], edge: u32) {
+    let mut at = 0;
+    for (value, distance) in into {
+        while at < from.len() && from[at].0 < *value {
+            at += 1;
+        }
+        if at < from.len() && from[at].0 == *value && from[at].1 != NEVER {
+            *distance = (*distance).min((from[at].1 + edge).min(FAR));
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The order of the files, and the limits of each.
+
+use crate::frame::{self, FRAME_ALIGN};
+use crate::operands::alignment;
+use crate::scan::{Registers, scan};
+use crate::set::RegisterSet;
+use crate::work::Work;
+use crate::{AllocateError, Allocation, abi, color, edges, operands};
+use oriole_chip::Chip;
+use oriole_options::AllocateOptions;
+use oriole_ori::{Assignment, Cfg, Dominators, File, Function, Liveness, Loops, Opcode, Pseudo, Value};
+
+/// A function whose local variables have their places: the input of the allocation proper, and what the checker
+/// compares with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Prepared {
+    /// The function.
+    pub function: Function,
+    /// The stack pointer: never defined, always in R1.
+    pub stack_pointer: Value,
+    /// Its frame.
+    pub frame: frame::Frame,
+}
+
+/// Makes the stack pointer and resolves addresses in the frame.
+pub fn prepare(mut function: Function) -> Result<Prepared, AllocateError> {
+    for block in &function.blocks {
+        if !block.phis.is_empty() {
+            return Err(AllocateError::Input("a phi".into()));
+        }
+        if block.instructions.iter().any(|i| !i.tied.is_empty()) {
+            return Err(AllocateError::Input("a guarded definition in SSA form".into()));
+        }
+    }
+    let stack_pointer = function.new_value(File::R, None);
+    let frame = frame::layout(&function)?;
+    frame::resolve(&mut function, &frame, stack_pointer)?;
+    Ok(Prepared { function, stack_pointer, frame })
+}
+
+/// Prepares and allocates.
+pub fn allocate(
+    function: Function,
+    chip: Chip,
+    options: &AllocateOptions,
+) -> Result<Allocation, AllocateError> {
+    allocate_prepared(&prepare(function)?, chip, options)
+}
+
+/// The least number of general registers that the hungriest instruction needs, with the stack pointer.
+fn least(function: &Function, stack_pointer: Value) -> u16 {
+    let mut most = 0;
+    for instruction in function.blocks.iter().flat_map(|b| &b.instructions) {
+        if operands::is_parallel_copy(instruction) {
+            continue;
+        }
+        let reads = operands::sources(function, instruction, File::R, stack_pointer);
+        let writes = operands::destinations(instruction, File::R);
+        let room =
+            |n: usize| u16::try_from(n.next_multiple_of(usize::from(alignment(n)))).unwrap_or(u16::MAX);
+        let total: u16 = reads.iter().chain(&writes).map(|g| room(g.values.len())).sum();
+        most = most.max(total);
+    }
+    (most + 6).clamp(16, 255)
+}
+
+/// Allocates all files.
+pub fn allocate_prepared(
+    prepared: &Prepared,
+    _chip: Chip,
+    options: &AllocateOptions,
+) -> Result<Allocation, AllocateError> {
+    let function = prepared.function.clone();
+    let least = least(&function, prepared.stack_pointer);
+    let calls = function
+        .blocks
+        .iter()
+        .flat_map(|b| &b.instructions)
+        .any(|i| matches!(i.opcode, Opcode::Pseudo(Pseudo::Call)));
+    let by_convention = calls || !function.is_entry;
+    let floor = if by_convention { 24 } else { 16 };
+    let mut limit = options.limit.unwrap_or(255).min(function.register_limit.unwrap_or(255)).min(255);
+    if options.minimal {
+        limit = least;
+    }
+    let limit = limit.max(floor).min(255);
+    let mut work = Work::new(function, prepared.stack_pointer, prepared.frame.spill_base);
+
+    for file in [File::UR, File::UP, File::B] {
+        color::color(&mut work, file)?;
+    }
+    let cheap_predicates = RegisterSet::range(0, 7);
+    let predicates =
+        Registers { file: File::P, usable: RegisterSet::range(0, 7), count: 7, cheap: cheap_predicates };
+    file(&mut work, &predicates)?;
+
+    let mut usable = RegisterSet::range(0, limit);
+    usable.remove(abi::STACK_POINTER);
+    let cheap = if work.function.is_entry { usable } else { usable.without(abi::saved()) };
+    file(&mut work, &Registers { file: File::R, usable, count: limit, cheap })?;
+
+    let mut highest = 0;
+    for (value, register) in work.function.values.iter().zip(&work.register) {
+        if value.file == File::R
+            && let Some(register) = register
+        {
+            highest = highest.max(u16::from(*register) + 1);
+        }
+    }
+    if by_convention {
+        highest = highest.max(24);
+    }
+    let spill_bytes = 4 * work.spill_words;
+    let frame_bytes = (prepared.frame.spill_base + spill_bytes).next_multiple_of(FRAME_ALIGN);
+    Ok(Allocation {
+        assignment: Assignment {
+            registers: work.register,
+            general_registers: highest,
+            frame_bytes,
+            spill_bytes,
+            local_offsets: prepared.frame.local_offsets.clone(),
+            spill_stores: work.stores,
+            spill_loads: work.loads,
+        },
+        function: work.function,
+        original: work.original,
+        inserted: work.inserted,
+        blocks: work.blocks,
+        stack_pointer: prepared.stack_pointer,
+    })
+}
+
+/// Scans one file and repairs the edges.
+fn file(work: &mut Work, registers: &Registers) -> Result<(), AllocateError> {
+    let cfg = Cfg::new(&work.function);
+    let liveness = Liveness::new(&work.function, &cfg);
+    let dominators = Dominators::new(&work.function, &cfg);
+    let loops = Loops::new(&work.function, &cfg, &dominators);
+    let borders = scan(work, registers, &cfg, &liveness, &loops)?;
+    edges::repair(work, registers, &cfg, &borders)
+}

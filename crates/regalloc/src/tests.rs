@@ -1,0 +1,31 @@
+//! Allocation of written and of random functions, judged by the checker; and the checker judged by broken
+//! allocations.
+
+mod broken;
+mod random;
+mod written;
+
+use crate::check::{Problem, check};
+use crate::place::{Prepared, allocate_prepared, prepare};
+use crate::{AllocateError, Allocation, abi};
+use oriole_chip::Chip;
+use oriole_options::AllocateOptions;
+use oriole_ori::Function;
+
+/// Options with a limit.
+fn options(limit: Option<u16>) -> AllocateOptions {
+    AllocateOptions { level: 3, minimal: false, limit }
+}
+
+/// Allocates and checks; the problems are for the caller to judge.
+fn run(
+    function: &Function,
+    limit: Option<u16>,
+) -> Result<(Prepared, Allocation, Vec<Problem>), AllocateError> {
+    let mut input = function.clone();
+    abi::bind(&mut input)?;
+    let prepared = prepare(input)?;
+    let allocation = allocate_prepared(&prepared, Chip::SM_90, &options(limit))?;
+    let problems = check(&prepared, &allocation);
+    Ok((prepared, allocation, problems))
+}

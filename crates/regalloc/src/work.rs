@@ -1,0 +1,133 @@
+//! The function under allocation: instructions with marks for those that were put in, incarnations of values, spill
+//! slots.
+
+use oriole_ori::{File, Function, Value};
+use rustc_hash::FxHashMap;
+
+/// A function on its way through the files.
+#[derive(Clone, Debug)]
+pub struct Work {
+    /// The function as rewritten so far.
+    pub function: Function,
+    /// For each block and instruction: put in by the allocator.
+    pub inserted: Vec<Vec<bool>>,
+    /// Block of the input; `None` for a new one.
+    pub blocks: Vec<Option<u32>>,
+    /// Register of each value, once chosen.
+    pub register: Vec<Option<u8>>,
+    /// The value of the input that each value stands for.
+    pub original: Vec<Value>,
+    /// The stack pointer.
+    pub stack_pointer: Value,
+    /// First byte of the spill area in the frame.
+    pub spill_base: u32,
+    /// Words in the spill area.
+    pub spill_words: u32,
+    /// Spill slot (word index) of a value, looked up only.
+    pub slots: FxHashMap<Value, u32>,
+    /// Stores put in.
+    pub stores: u32,
+    /// Reloads put in.
+    pub loads: u32,
+    incarnations: FxHashMap<(Value, u8), Value>,
+    slot_values: FxHashMap<Value, Value>,
+    emergency: FxHashMap<(File, u8), Value>,
+    bystanders: FxHashMap<File, Value>,
+}
+
+impl Work {
+    /// Nothing chosen yet but the stack pointer.
+    pub fn new(function: Function, stack_pointer: Value, spill_base: u32) -> Work {
+        let values = function.values.len();
+        let mut work = Work {
+            inserted: function.blocks.iter().map(|b| vec![false; b.instructions.len()]).collect(),
+            blocks: (0..function.blocks.len() as u32).map(Some).collect(),
+            register: vec![None; values],
+            original: (0..values as u32).map(Value).collect(),
+            stack_pointer,
+            spill_base,
+            spill_words: 0,
+            slots: FxHashMap::default(),
+            stores: 0,
+            loads: 0,
+            incarnations: FxHashMap::default(),
+            slot_values: FxHashMap::default(),
+            emergency: FxHashMap::default(),
+            bystanders: FxHashMap::default(),
+            function,
+        };
+        work.register[stack_pointer.0 as usize] = Some(1);
+        work
+    }
+
+    /// A new value that stands for nothing of the input.
+    pub fn new_value(&mut self, file: File) -> Value {
+        let value = self.function.new_value(file, None);
+        self.register.push(None);
+        self.original.push(value);
+        value
+    }
+
+    /// The value that stands for `value` in this register: the value itself for its first register.
+    pub fn incarnation(&mut self, value: Value, register: u8) -> Value {
+        if self.register[value.0 as usize] == Some(register) {
+            return value;
+        }
+        if self.register[value.0 as usize].is_none() {
+            self.register[value.0 as usize] = Some(register);
+            return value;
+        }
+        if let Some(&known) = self.incarnations.get(&(value, register)) {
+            return known;
+        }
+        let data = self.function.values[value.0 as usize];
+        let new = self.function.new_value(data.file, data.source);
+        self.register.push(Some(register));
+        self.original.push(self.original[value.0 as usize]);
+        self.incarnations.insert((value, register), new);
+        new
+    }
+
+    /// The word of the spill area that belongs to a value.
+    pub fn slot(&mut self, value: Value) -> u32 {
+        let next = self.spill_words;
+        let slot = *self.slots.entry(value).or_insert(next);
+        self.spill_words = self.spill_words.max(slot + 1);
+        slot
+    }
+
+    /// The general value that keeps a spilled predicate.
+    pub fn slot_value(&mut self, owner: Value) -> Value {
+        if let Some(&known) = self.slot_values.get(&owner) {
+            return known;
+        }
+        let new = self.new_value(File::R);
+        self.slot_values.insert(owner, new);
+        new
+    }
+
+    /// A value that owns a slot used for the length of one move.
+    pub fn emergency_slot(&mut self, file: File, number: u8) -> Value {
+        if let Some(&known) = self.emergency.get(&(file, number)) {
+            return known;
+        }
+        let new = self.new_value(file);
+        self.emergency.insert((file, number), new);
+        new
+    }
+
+    /// Stands for whatever a register holds that is put aside for a moment.
+    pub fn bystander(&mut self, file: File) -> Value {
+        if let Some(&known) = self.bystanders.get(&file) {
+            return known;
+        }
+        let new = self.new_value(file);
+        self.bystanders.insert(file, new);
+        new
+    }
+
+    /// Frame offset in bytes of a slot.
+    pub fn slot_offset(&self, slot: u32) -> i32 {
+        (self.spill_base + 4 * slot) as i32
+    }
+}
