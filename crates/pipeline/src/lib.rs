@@ -7,7 +7,11 @@ pub mod context;
 pub mod failure;
 pub mod image;
 pub mod phases;
+pub mod run;
+pub mod stages;
 
 pub use context::{Context, Observer, Settings, Unobserved};
 pub use failure::Failure;
 pub use phases::{Group, PHASES, Phase, State};
+pub use run::{Allocated, ORI_GROUPS, run, run_until};
+pub use stages::{allocate, encode, finish, lower, raw, select};

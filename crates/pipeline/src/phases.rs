@@ -28,6 +28,25 @@ pub enum Group {
     Report,
 }
 
+impl Group {
+    /// The name of the stage.
+    pub fn name(self) -> &'static str {
+        match self {
+            Group::Bridged => "bridged",
+            Group::Early => "early",
+            Group::SsaEarly => "ssa_early",
+            Group::SsaMid => "ssa_mid",
+            Group::SsaLate => "ssa_late",
+            Group::Legal => "legal",
+            Group::Allocated => "allocated",
+            Group::Selected => "selected",
+            Group::Finished => "finished",
+            Group::Encoded => "encoded",
+            Group::Report => "report",
+        }
+    }
+}
+
 /// What Oriole does at a phase.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum State {

@@ -1,0 +1,215 @@
+//! `oriole run`: launch records on the PTX interpreter or the SASS simulator.
+
+use crate::arguments::{Machine, Run};
+use crate::launch::{self, Launch, Value};
+use crate::outcome::{Outcome, misused};
+use crate::session;
+use oriole_chip::Chip;
+use oriole_options::Options;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a machine gave, whichever it was.
+struct Result {
+    /// Bytes of each argument that is a buffer.
+    buffers: Vec<Option<Vec<u8>>>,
+    instructions: u64,
+    cycles: u64,
+    hazards: Vec<String>,
+    error: Option<String>,
+}
+
+impl Result {
+    fn failed(launch: &Launch, error: String) -> Result {
+        Result {
+            buffers: vec![None; launch.arguments.len()],
+            instructions: 0,
+            cycles: 0,
+            hazards: Vec::new(),
+            error: Some(error),
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(arguments: &Run) -> Outcome {
+    let (chip, options) = match session::options(&arguments.target) {
+        Ok(read) => read,
+        Err(message) => return misused(&message),
+    };
+    let launches = match launch::read(&arguments.launches) {
+        Ok(launches) => launches,
+        Err(message) => return misused(&message),
+    };
+    let mut runner = Runner { arguments, chip, options, cubins: BTreeMap::new() };
+    let mut wrong = 0usize;
+    for launch in &launches {
+        let result = match arguments.on {
+            Machine::Interp => interpret(launch),
+            Machine::Sim => runner.simulate(launch),
+        };
+        let mut complaint = result.error.clone();
+        for argument in launch.expect.keys() {
+            if complaint.is_none() {
+                let got = result.buffers.get(*argument).and_then(|bytes| bytes.as_deref()).unwrap_or(&[]);
+                complaint = launch::difference(launch, *argument, got);
+            }
+        }
+        if complaint.is_none() && !result.hazards.is_empty() {
+            complaint = Some(format!("{} hazards, the first: {}", result.hazards.len(), result.hazards[0]));
+        }
+        wrong += usize::from(complaint.is_some());
+        print(arguments.json, launch, &result, complaint.as_deref());
+    }
+    if !arguments.json {
+        eprintln!("{} of {} right", launches.len() - wrong, launches.len());
+    }
+    if wrong == 0 { Outcome::Right } else { Outcome::Failed }
+}
+
+fn print(json: bool, launch: &Launch, result: &Result, complaint: Option<&str>) {
+    let line = if json {
+        let args: Vec<serde_json::Value> = result
+            .buffers
+            .iter()
+            .map(|bytes| match bytes {
+                Some(bytes) => serde_json::json!({ "bytes_hex": launch::encode(bytes) }),
+                None => serde_json::Value::Null,
+            })
+            .collect();
+        let mut value = serde_json::json!({
+            "name": launch.name, "args": args, "instructions": result.instructions, "cycles": result.cycles,
+            "hazards": result.hazards,
+        });
+        if let Some(complaint) = complaint {
+            value["error"] = complaint.into();
+        }
+        format!("{value}\n")
+    } else {
+        match complaint {
+            Some(complaint) => format!("{}: wrong: {complaint}\n", launch.name),
+            None if launch.expect.is_empty() => format!("{}: ran\n", launch.name),
+            None => format!("{}: right\n", launch.name),
+        }
+    };
+    crate::outcome::print(&line);
+}
+
+fn interpret(launch: &Launch) -> Result {
+    let Some(ptx) = &launch.ptx else {
+        return Result::failed(launch, "the launch gives no PTX".to_owned());
+    };
+    let module = oriole_hir::resolve_module(&ptx.text);
+    if let Some(error) = module.diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
+        return Result::failed(launch, error.to_string());
+    }
+    let program = oriole_interp::Program::from_module(&module);
+    let arguments = launch.arguments.iter().map(|argument| match argument {
+        Value::Buffer(bytes) => oriole_interp::Arg::Buffer(bytes.clone()),
+        Value::Scalar(bytes) => oriole_interp::Arg::Scalar(bytes.clone()),
+        Value::Alias(of) => oriole_interp::Arg::Alias(*of),
+    });
+    let outcome = oriole_interp::run(
+        &program,
+        &oriole_interp::Launch {
+            grid: launch.grid,
+            block: launch.block,
+            shared_bytes: launch.shared_bytes,
+            args: arguments.collect(),
+            ..oriole_interp::Launch::new(launch.entry.clone())
+        },
+    );
+    Result {
+        buffers: outcome.buffers,
+        instructions: outcome.instructions,
+        cycles: 0,
+        hazards: Vec::new(),
+        error: outcome.error.map(|error| error.to_string()),
+    }
+}
+
+struct Runner<'a> {
+    arguments: &'a Run,
+    chip: Chip,
+    options: Options,
+    /// Compiled or read cubins by PTX path, so that many launches of one file compile once.
+    cubins: BTreeMap<PathBuf, std::result::Result<Arc<oriole_cubin::Cubin>, String>>,
+}
+
+impl Runner<'_> {
+    fn simulate(&mut self, launch: &Launch) -> Result {
+        let cubin = match self.cubin(launch) {
+            Ok(cubin) => cubin,
+            Err(message) => return Result::failed(launch, message),
+        };
+        let arguments = launch.arguments.iter().map(|argument| match argument {
+            Value::Buffer(bytes) => oriole_simulate::Argument::Buffer(bytes.clone()),
+            Value::Scalar(bytes) => oriole_simulate::Argument::Value(bytes.clone()),
+            Value::Alias(of) => oriole_simulate::Argument::Alias(*of),
+        });
+        let outcome = oriole_simulate::run(
+            &cubin,
+            &oriole_simulate::Launch {
+                kernel: launch.entry.clone(),
+                grid: launch.grid,
+                block: launch.block,
+                dynamic_shared: launch.shared_bytes,
+                arguments: arguments.collect(),
+                options: oriole_simulate::Options {
+                    perturb: self.arguments.perturb,
+                    ..oriole_simulate::Options::default()
+                },
+            },
+        );
+        // The simulator numbers buffers, the record arguments.
+        let mut buffers = outcome.buffers.into_iter();
+        let by_argument = launch.arguments.iter().map(|argument| match argument {
+            Value::Buffer(_) => buffers.next(),
+            Value::Scalar(_) | Value::Alias(_) => None,
+        });
+        Result {
+            buffers: by_argument.collect(),
+            instructions: outcome.instructions,
+            cycles: outcome.cycles,
+            hazards: outcome.hazards.iter().map(ToString::to_string).collect(),
+            error: outcome.error.map(|error| error.to_string()),
+        }
+    }
+
+    fn cubin(&mut self, launch: &Launch) -> std::result::Result<Arc<oriole_cubin::Cubin>, String> {
+        if let Some(path) = &self.arguments.cubin {
+            return self.read(&path.clone());
+        }
+        if let Some(folder) = &self.arguments.cubins {
+            let stem = launch.ptx.as_ref().and_then(|ptx| ptx.path.as_ref()).and_then(|path| path.file_stem());
+            let name = stem.map_or(launch.name.clone(), |stem| stem.to_string_lossy().into_owned());
+            return self.read(&folder.join(format!("{name}.cubin")));
+        }
+        let Some(ptx) = &launch.ptx else { return Err("the launch gives no PTX and there is no --cubin".to_owned()) };
+        let compile = |path: &Path| {
+            let bytes = crate::compile::cubin_of(path, &ptx.text, self.chip, &self.options)?;
+            oriole_cubin::read(&bytes).map(Arc::new).map_err(|error| error.to_string())
+        };
+        match &ptx.path {
+            None => compile(Path::new(&launch.name)),
+            Some(path) => {
+                if let Some(done) = self.cubins.get(path) {
+                    return done.clone();
+                }
+                let done = compile(path);
+                self.cubins.insert(path.clone(), done.clone());
+                done
+            }
+        }
+    }
+
+    fn read(&mut self, path: &Path) -> std::result::Result<Arc<oriole_cubin::Cubin>, String> {
+        if let Some(done) = self.cubins.get(path) {
+            return done.clone();
+        }
+        let done = crate::dis::read_cubin(path).map(|(cubin, _)| Arc::new(cubin));
+        self.cubins.insert(path.to_owned(), done.clone());
+        done
+    }
+}

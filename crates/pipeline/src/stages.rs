@@ -1,0 +1,100 @@
+//! The stages at both ends of the passes: from a resolved body to Ori, and from legal Ori to words.
+
+use crate::image::LinkedFunction;
+use crate::run::{Allocated, run, run_raw};
+use crate::{Context, Failure, Group};
+use oriole_hir::{Body, VariableHome};
+use oriole_ori::{Function, MachineFunction};
+use oriole_ptx::Space;
+
+/// Raw Ori of a body: what lowering gives, before any phase.
+///
+/// # Errors
+/// An instruction that cannot be compiled yet.
+pub fn raw(body: &Body, context: &Context) -> Result<Function, Failure> {
+    let environment =
+        oriole_lower::Environment { chip: context.settings.chip, options: context.settings.lower };
+    oriole_lower::lower(body, &environment).map_err(|error| Failure::Unsupported {
+        statement: error.statement.unwrap_or(0),
+        message: error.message,
+    })
+}
+
+/// Lowers a body and runs phases 0 to 13.
+///
+/// # Errors
+/// An instruction that cannot be compiled yet, or a broken function.
+pub fn lower(body: &Body, context: &Context) -> Result<Function, Failure> {
+    let function = raw(body, context)?;
+    run_raw(&function, context)?;
+    run(Group::Bridged, function, context)
+}
+
+/// Schedules and allocates: phases 97 to 105.
+///
+/// # Errors
+/// A function that cannot be allocated within its register budget.
+pub fn allocate(function: Function, context: &Context) -> Result<Allocated, Failure> {
+    (context.check)();
+    let settings = context.settings;
+    let mut function = function;
+    if settings.schedule.reorder {
+        oriole_schedule::before_allocation(&mut function, settings.chip, &settings.schedule)
+            .map_err(|error| Failure::internal("ScheduleInstructions", error))?;
+    }
+    let (function, assignment) = oriole_regalloc::allocate(&function, settings.chip, &settings.allocate)
+        .map_err(|error| Failure::internal("AllocateRegisters", error))?;
+    Ok(Allocated { function, assignment })
+}
+
+/// Chooses forms: phases 117 and 118.
+///
+/// # Errors
+/// An instruction without a form on the chip.
+pub fn select(allocated: &Allocated, context: &Context) -> Result<MachineFunction, Failure> {
+    (context.check)();
+    oriole_isel::select(context.settings.chip, &allocated.function, &allocated.assignment)
+        .map_err(|error| Failure::internal("MercExpandInstructions", error))
+}
+
+/// Lays out blocks and computes control words: phases 106 to 116 and 119 to 121.
+///
+/// # Errors
+/// The chip has no latency table.
+pub fn finish(machine: MachineFunction, context: &Context) -> Result<MachineFunction, Failure> {
+    (context.check)();
+    let mut machine = machine;
+    let settings = context.settings;
+    oriole_schedule::control_words(&mut machine, settings.chip, &settings.schedule)
+        .map_err(|error| Failure::internal("AdvancedScoreboardsAndOpexes", error))?;
+    Ok(machine)
+}
+
+/// Encodes: phase 122. Beside the words it gives what layout must know of the function.
+///
+/// # Errors
+/// An instruction that has no encoding.
+pub fn encode(
+    body: &Body,
+    allocated: &Allocated,
+    finished: &MachineFunction,
+    context: &Context,
+) -> Result<LinkedFunction, Failure> {
+    (context.check)();
+    let encoded = oriole_encode::encode_function(context.settings.chip, finished)
+        .map_err(|error| Failure::internal("MercGenerateSassUCode", error))?;
+    let shared = body
+        .variables
+        .iter()
+        .filter(|variable| variable.space == Space::Shared && variable.home == VariableHome::Body)
+        .map(|variable| (variable.name.clone(), variable.size, u64::from(variable.align)))
+        .collect();
+    Ok(LinkedFunction {
+        encoded,
+        symbols: allocated.function.symbols.clone(),
+        tables: allocated.function.tables.clone(),
+        shared,
+        barriers: allocated.function.barriers,
+        frame_bytes: allocated.assignment.frame_bytes,
+    })
+}
