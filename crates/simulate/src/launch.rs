@@ -26,6 +26,8 @@ pub enum Argument {
     Buffer(Vec<u8>),
     /// The bytes of the parameter itself; shorter ones are padded with zeros.
     Value(Vec<u8>),
+    /// The address of the buffer that is argument number N, an earlier one.
+    Alias(usize),
 }
 
 /// Limits and switches of a run.

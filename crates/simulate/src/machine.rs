@@ -96,13 +96,25 @@ impl<'a> Machine<'a> {
         let variables = place_variables(cubin, &mut global)?;
         let mut parameters = vec![0; kernel.parameter_size as usize];
         let mut buffers = Vec::new();
+        let mut addresses: Vec<Option<u64>> = Vec::new();
         for (argument, parameter) in launch.arguments.iter().zip(&kernel.parameters) {
             let bytes = match argument {
                 Argument::Buffer(bytes) => {
                     buffers.push(global.ranges.len());
-                    global.add(bytes.clone()).to_le_bytes().to_vec()
+                    let address = global.add(bytes.clone());
+                    addresses.push(Some(address));
+                    address.to_le_bytes().to_vec()
                 }
-                Argument::Value(bytes) => bytes.clone(),
+                Argument::Value(bytes) => {
+                    addresses.push(None);
+                    bytes.clone()
+                }
+                Argument::Alias(of) => {
+                    let address = addresses.get(*of).copied().flatten();
+                    let address = address.ok_or_else(|| Fault::Launch(format!("alias {of} names no buffer")))?;
+                    addresses.push(None);
+                    address.to_le_bytes().to_vec()
+                }
             };
             let place =
                 parameters.get_mut(parameter.offset as usize..(parameter.offset + parameter.size) as usize);
