@@ -6,6 +6,8 @@
 //! Quotients, remainders, reciprocals and roots (`Divide`, `Remainder`, `FDivide`, `FReciprocal`, `FSquareRoot`) become
 //! the templates of `helpers/` in `divide`; the 64-bit operations are expanded one by one in files of their own.
 
+mod divide;
 mod template;
 
+pub use divide::{DivideError, expand_divisions, is_division};
 pub use template::{Template, TemplateError};

@@ -118,6 +118,8 @@ impl Template {
         }
         for (&target, result) in targets.iter().zip(&self.results) {
             let mut result = result.clone();
+            // What fixed it was the convention of the template's own return.
+            result.fixed = None;
             result.for_each_value_mut(|value| *value = renamed(*value));
             let mut last = copy(target, result, operation.origin);
             last.guard = operation.guard;

@@ -3,6 +3,7 @@
 
 mod bench;
 mod codegen;
+mod helpers;
 mod oracle;
 mod tidy;
 
@@ -18,7 +19,7 @@ fn main() -> ExitCode {
         "oracle" => oracle::run(rest),
         "tidy" => tidy::run(rest),
         "bench" => bench::run(rest),
-        "codegen" => codegen::run(rest),
+        "codegen" => codegen::run(rest).and_then(|()| helpers::run()),
         _ => Err("usage: cargo xtask oracle | tidy | codegen | bench".to_owned()),
     };
     match result {
