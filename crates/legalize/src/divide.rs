@@ -95,11 +95,7 @@ pub fn is_division(instruction: &Instruction) -> bool {
     matches!(
         instruction.opcode,
         Opcode::Pseudo(
-            Pseudo::Divide
-                | Pseudo::Remainder
-                | Pseudo::FDivide
-                | Pseudo::FReciprocal
-                | Pseudo::FSquareRoot
+            Pseudo::Divide | Pseudo::Remainder | Pseudo::FDivide | Pseudo::FReciprocal | Pseudo::FSquareRoot
         )
     )
 }
@@ -117,7 +113,9 @@ pub fn expand_divisions(function: &mut Function) -> Result<(), DivideError> {
         let mut new = Vec::with_capacity(old.len() + 64);
         for instruction in old {
             if is_division(&instruction) {
-                new.extend(template(&instruction)?.splice(&instruction, function).map_err(DivideError::Template)?);
+                new.extend(
+                    template(&instruction)?.splice(&instruction, function).map_err(DivideError::Template)?,
+                );
             } else {
                 new.push(instruction);
             }
@@ -146,7 +144,8 @@ mod tests {
     #[test]
     fn every_template_is_one() {
         for row in ROWS {
-            Template::parse(row.text).unwrap_or_else(|error| panic!("{:?} {:?}: {error}", row.operation, row.mods));
+            Template::parse(row.text)
+                .unwrap_or_else(|error| panic!("{:?} {:?}: {error}", row.operation, row.mods));
         }
     }
 }

@@ -111,7 +111,8 @@ impl<'a> Machine<'a> {
                 }
                 Argument::Alias(of) => {
                     let address = addresses.get(*of).copied().flatten();
-                    let address = address.ok_or_else(|| Fault::Launch(format!("alias {of} names no buffer")))?;
+                    let address =
+                        address.ok_or_else(|| Fault::Launch(format!("alias {of} names no buffer")))?;
                     addresses.push(None);
                     address.to_le_bytes().to_vec()
                 }

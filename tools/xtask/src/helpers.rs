@@ -13,14 +13,16 @@ struct Variant {
     keep: &'static str,
 }
 
-const fn variant(suffix: &'static str, replace: &'static [(&'static str, &'static str)], keep: &'static str) -> Variant {
+const fn variant(
+    suffix: &'static str,
+    replace: &'static [(&'static str, &'static str)],
+    keep: &'static str,
+) -> Variant {
     Variant { suffix, replace, keep }
 }
 
-const INTEGER: &[Variant] = &[
-    variant("", &[("@NAME@", "divide")], "quotient"),
-    variant("", &[("@NAME@", "remainder")], "remainder"),
-];
+const INTEGER: &[Variant] =
+    &[variant("", &[("@NAME@", "divide")], "quotient"), variant("", &[("@NAME@", "remainder")], "remainder")];
 
 const FLOAT32: &[Variant] = &[
     variant("_rn", &[("@R@", ".rn"), ("@F@", "")], ""),
@@ -33,8 +35,12 @@ const FLOAT32: &[Variant] = &[
     variant("_rp_ftz", &[("@R@", ".rp"), ("@F@", ".ftz")], ""),
 ];
 
-const FLOAT64: &[Variant] =
-    &[variant("_rn", &[], "rn"), variant("_rz", &[], "rz"), variant("_rm", &[], "rm"), variant("_rp", &[], "rp")];
+const FLOAT64: &[Variant] = &[
+    variant("_rn", &[], "rn"),
+    variant("_rz", &[], "rz"),
+    variant("_rm", &[], "rm"),
+    variant("_rp", &[], "rp"),
+];
 
 const FILES: &[(&str, &[Variant])] = &[
     ("integer32.ptx", INTEGER),
@@ -60,7 +66,8 @@ pub fn generate() -> Result<Vec<(PathBuf, String)>, String> {
     let mut templates = Vec::new();
     for (name, variants) in FILES {
         let path = folder().join(name);
-        let source = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let source =
+            std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         for variant in *variants {
             templates.extend(lower(&path, &expand(&source, variant), variant.suffix)?);
         }
