@@ -21,25 +21,24 @@ pub fn call(
 ) -> Result<u64, Fault> {
     match (name, arguments) {
         ("vprintf", [format, values]) => {
-            let text = print(*format, *values, lane, machine, block)?;
-            let length = text.0.matches('%').count();
-            machine.output.push(text.1);
-            Ok(length as u64)
+            let (text, conversions) = print(*format, *values, lane, machine, block)?;
+            machine.output.push(text);
+            Ok(conversions)
         }
         ("malloc", [size]) => {
-            if machine.heap.saturating_add(*size) > HEAP_LIMIT {
+            if machine.heap.values().sum::<u64>().saturating_add(*size) > HEAP_LIMIT {
                 return Ok(0);
             }
-            machine.heap += size;
-            Ok(machine.memory.add_region(vec![0; *size as usize]))
+            let address = machine.memory.add_region(vec![0; *size as usize]);
+            machine.heap.insert(address, *size);
+            Ok(address)
         }
         ("free", [address]) => {
-            if *address != 0 {
-                let bytes = machine.memory.take_region(*address).ok_or_else(|| {
-                    Fault::new(FaultKind::Illegal, format!("free of {address:#x}, which malloc did not give"))
-                })?;
-                machine.heap = machine.heap.saturating_sub(bytes.len() as u64);
+            if *address != 0 && machine.heap.remove(address).is_none() {
+                let message = format!("free of {address:#x}, which malloc did not give");
+                return Err(Fault::new(FaultKind::Illegal, message));
             }
+            machine.memory.take_region(*address);
             Ok(0)
         }
         ("__assertfail", [message, file, line, function, ..]) => {
@@ -82,17 +81,18 @@ fn string(
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The format and what it prints. Arguments lie behind each other in memory, each at a multiple of its size.
+/// What a format prints, and how many values it took. Arguments lie behind each other in memory, each at a multiple of its size.
 fn print(
     format: u64,
     values: u64,
     lane: &mut Lane,
     machine: &mut Machine,
     block: &mut BlockState,
-) -> Result<(String, String), Fault> {
+) -> Result<(String, u64), Fault> {
     let format = string(format, lane, machine, block)?;
     let mut text = String::new();
     let mut offset = 0u64;
+    let mut taken = 0;
     let mut rest = format.chars().peekable();
     while let Some(letter) = rest.next() {
         if letter != '%' {
@@ -116,6 +116,7 @@ fn print(
                 offset = offset.next_multiple_of(size);
                 let value = read(values.wrapping_add(offset), size as usize, lane, machine, block);
                 offset += size;
+                taken += 1;
                 value
             };
         let number = |rest: &mut std::iter::Peekable<std::str::Chars>| {
@@ -182,7 +183,7 @@ fn print(
             None => break,
         }
     }
-    Ok((format, text))
+    Ok((text, taken))
 }
 
 /// Flags, width and precision of a conversion of `printf`.

@@ -90,7 +90,7 @@ pub fn sequential(
             let values: SmallVec<[u64; 4]> =
                 access(&mut machine.memory, &mut block.shared, lane, location.place, address, total, false)?
                     .chunks_exact(*bytes as usize)
-                    .map(|chunk| kind.extend(word(chunk)) as u64)
+                    .map(|chunk| kind.widen(word(chunk)))
                     .collect();
             for (destination, value) in destinations.iter().zip(values) {
                 lane.write(*destination, value);
@@ -384,6 +384,10 @@ fn call(
         .map(|argument| match argument {
             Argument::Frame(offset, size) => {
                 Passed::from_slice(&lane.local[lane.frame_range(*offset, *size)])
+            }
+            Argument::Parameter(offset, size) => {
+                let start = *offset as usize;
+                Passed::from_slice(&machine.memory.parameters[start..start + *size as usize])
             }
             Argument::Value(source) => Passed::from_slice(&lane.read(*source, number, around).to_le_bytes()),
         })

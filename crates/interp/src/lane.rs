@@ -8,7 +8,7 @@ use crate::step::{Destination, Source};
 /// Local address of the first frame: no local variable has address zero.
 pub const LOCAL_START: u32 = 16;
 /// Bytes of local memory that a lane may use.
-const LOCAL_LIMIT: u32 = 1 << 20;
+pub const LOCAL_LIMIT: u32 = 1 << 20;
 /// Calls that may be active at a time.
 const DEPTH_LIMIT: usize = 4096;
 
@@ -35,6 +35,7 @@ pub struct CallFrame {
     /// The caller's registers, frame and stack top.
     base: usize,
     frame: u32,
+    frame_end: u32,
     top: u32,
 }
 
@@ -58,6 +59,7 @@ pub struct Lane {
     registers: Vec<u64>,
     base: usize,
     frame: u32,
+    frame_end: u32,
 }
 
 /// What special registers read.
@@ -91,6 +93,7 @@ impl Lane {
             registers: vec![0; registers as usize],
             base: 0,
             frame: LOCAL_START,
+            frame_end: LOCAL_START + frame_bytes,
         }
     }
 
@@ -138,9 +141,17 @@ impl Lane {
         if end > LOCAL_LIMIT || self.calls.len() >= DEPTH_LIMIT {
             return Err(Fault::new(FaultKind::StackOverflow, "calls nest too deep"));
         }
-        self.calls.push(CallFrame { call, callee, base: self.base, frame: self.frame, top });
+        self.calls.push(CallFrame {
+            call,
+            callee,
+            base: self.base,
+            frame: self.frame,
+            frame_end: self.frame_end,
+            top,
+        });
         self.base += caller_registers as usize;
         self.frame = frame;
+        self.frame_end = end;
         self.local.resize(end as usize, 0);
         self.registers.truncate(self.base);
         self.registers.resize(self.base + registers as usize, 0);
@@ -153,6 +164,7 @@ impl Lane {
         let call = self.calls.pop()?;
         self.base = call.base;
         self.frame = call.frame;
+        self.frame_end = call.frame_end;
         Some(call)
     }
 
@@ -174,7 +186,7 @@ impl Lane {
 
     /// Gives local memory back down to a stack top that was saved.
     pub fn restore(&mut self, top: u64) {
-        if top >= u64::from(self.frame) && top <= self.local.len() as u64 {
+        if top >= u64::from(self.frame_end) && top <= self.local.len() as u64 {
             self.local.truncate(top as usize);
         }
     }

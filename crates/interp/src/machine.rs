@@ -1,5 +1,7 @@
 //! The machine: blocks one after the other, warps of a block in turn, barriers between them.
 
+use std::collections::BTreeMap;
+
 use crate::decode::{self, Decoded};
 use crate::execute;
 use crate::lane::{Lane, State, Surroundings};
@@ -32,8 +34,8 @@ pub struct Machine<'a> {
     pub clock: u64,
     /// Most of either.
     pub budget: u64,
-    /// Bytes that `malloc` has given out.
-    pub heap: u64,
+    /// What `malloc` has given out: address and bytes.
+    pub heap: BTreeMap<u64, u64>,
     grid: [u32; 3],
     block: [u32; 3],
     dynamic_shared: u32,
@@ -229,6 +231,9 @@ pub fn run(program: &Program, launch: &Launch) -> Outcome {
         Ok(decoded) => decoded,
         Err(fault) => return failed(fault),
     };
+    if let Err(fault) = check_shape(program, launch) {
+        return failed(fault);
+    }
     let mut memory = std::mem::take(&mut decoded.memory);
     let addresses = match program.function(&launch.entry) {
         Some(kernel) => decode::arguments(&kernel.body, launch, &mut memory),
@@ -245,7 +250,7 @@ pub fn run(program: &Program, launch: &Launch) -> Outcome {
         instructions: 0,
         clock: 0,
         budget: launch.budget,
-        heap: 0,
+        heap: BTreeMap::new(),
         grid: launch.grid,
         block: launch.block,
         dynamic_shared: decoded.dynamic_shared,
@@ -256,6 +261,25 @@ pub fn run(program: &Program, launch: &Launch) -> Outcome {
         .map(|address| address.and_then(|address| machine.memory.take_region(address)))
         .collect();
     Outcome { buffers, instructions: machine.instructions, output: machine.output, error }
+}
+
+/// Whether the directives of the kernel allow the shape of the launch.
+fn check_shape(program: &Program, launch: &Launch) -> Result<(), Fault> {
+    let Some(kernel) = program.function(&launch.entry) else { return Ok(()) };
+    let directives = &kernel.body.directives;
+    let threads = |shape: [u32; 3]| shape.iter().map(|count| u64::from(*count)).product::<u64>();
+    if let Some(required) = directives.reqntid.filter(|required| *required != launch.block) {
+        let message = format!("the kernel requires blocks of {required:?} threads, not {:?}", launch.block);
+        return Err(Fault::new(FaultKind::BadLaunch, message));
+    }
+    if let Some(most) = directives.maxntid.map(threads).filter(|most| threads(launch.block) > *most) {
+        let message = format!("the kernel allows blocks of {most} threads, not {}", threads(launch.block));
+        return Err(Fault::new(FaultKind::BadLaunch, message));
+    }
+    if directives.reqnctapercluster.is_some_and(|shape| threads(shape) > 1) {
+        return Err(Fault::new(FaultKind::NotSupported, "not supported: clusters of more than one block"));
+    }
+    Ok(())
 }
 
 fn run_blocks(decoded: &Decoded, launch: &Launch, blocks: u64, machine: &mut Machine) -> Result<(), Fault> {

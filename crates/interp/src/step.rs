@@ -341,6 +341,8 @@ pub enum CallTarget {
 pub enum Argument {
     /// Bytes in the caller's frame: offset and size.
     Frame(u32, u32),
+    /// Bytes of the kernel's parameters: offset and size.
+    Parameter(u32, u32),
     /// A value.
     Value(Source),
 }

@@ -23,12 +23,10 @@ fn verdict(record: &Record) -> Option<String> {
             return Some(format!("argument {index} has {} bytes", found.len()));
         }
         let tolerance = record.compare.iter().find(|compare| compare.0 == *index);
-        let (width, near): (usize, Box<dyn Fn(&[u8], &[u8]) -> bool>) = match tolerance {
-            None => (1, Box::new(|want, found| want == found)),
-            Some((_, ty, kind, bound)) => {
-                let bytes = if ty == "f64" { 8 } else { 4 };
-                (bytes, Box::new(move |want, found| is_near(ty, kind, *bound, want, found)))
-            }
+        let width = tolerance.map_or(1, |(_, ty, _, _)| if ty == "f64" { 8 } else { 4 });
+        let near = |want: &[u8], found: &[u8]| match tolerance {
+            None => want == found,
+            Some((_, ty, kind, bound)) => is_near(ty, kind, *bound, want, found),
         };
         let pairs = want.chunks(width).zip(found.chunks(width));
         if let Some((place, (want, found))) = pairs.enumerate().find(|(_, (want, found))| !near(want, found))

@@ -44,6 +44,11 @@ pub fn mode(instruction: &Instruction) -> Mode {
     }
 }
 
+/// The first type that is written.
+pub fn first_type(instruction: &Instruction) -> Decode<Type> {
+    instruction.types.first().copied().ok_or_else(|| "it has no type".to_string())
+}
+
 /// The last type that is written.
 pub fn last_type(instruction: &Instruction) -> Decode<Type> {
     instruction.types.last().copied().ok_or_else(|| "it has no type".to_string())
@@ -70,7 +75,7 @@ impl FunctionDecoder<'_> {
                 self.compute(instruction, Operation::Select, &[ty, ty, Type::Pred])
             }
             Slct => {
-                let (ty, selector) = (instruction.types[0], last_type(instruction)?);
+                let (ty, selector) = (first_type(instruction)?, last_type(instruction)?);
                 let operation = if selector == Type::F32 {
                     Operation::SelectFloat(instruction.modifiers.has("ftz"))
                 } else {
@@ -262,7 +267,7 @@ impl FunctionDecoder<'_> {
     }
 
     fn set(&self, instruction: &Instruction) -> Decode<Action> {
-        let (result, ty) = (instruction.types[0], last_type(instruction)?);
+        let (result, ty) = (first_type(instruction)?, last_type(instruction)?);
         let (comparison, combine, halves) = self.comparison(instruction)?;
         let types = [ty, ty, Type::Pred];
         let types = if combine == Combine::None { &types[..2] } else { &types[..] };
@@ -508,8 +513,8 @@ fn integer_operation(instruction: &Instruction) -> Decode<I> {
                 Some(_) => PermuteMode::ReplicateHalf,
             })
         }
-        Dp4a => I::Dot4(instruction.types[0].is_signed(), last_type(instruction)?.is_signed()),
-        Dp2a => I::Dot2(instruction.types[0].is_signed(), last_type(instruction)?.is_signed(), has("hi")),
+        Dp4a => I::Dot4(first_type(instruction)?.is_signed(), last_type(instruction)?.is_signed()),
+        Dp2a => I::Dot2(first_type(instruction)?.is_signed(), last_type(instruction)?.is_signed(), has("hi")),
         _ => return Err("it is not supported".into()),
     })
 }

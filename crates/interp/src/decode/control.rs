@@ -1,6 +1,6 @@
 //! Branches, calls, barriers, and the instructions that lanes of a warp execute together.
 
-use oriole_hir::{Instruction, Operand, Table};
+use oriole_hir::{Instruction, Operand, Table, VariableHome};
 use oriole_ptx::{Opcode, Type};
 
 use super::arithmetic::last_type;
@@ -80,11 +80,8 @@ impl FunctionDecoder<'_> {
                 Operand::List(elements) => {
                     for element in elements {
                         arguments.push(match element {
-                            Operand::Variable(variable) | Operand::VariableAddress(variable, 0)
-                                if self.frame.offsets[variable.0 as usize].is_some() =>
-                            {
-                                let (offset, size) = self.frame_variable(*variable)?;
-                                Argument::Frame(offset, size)
+                            Operand::Variable(variable) | Operand::VariableAddress(variable, 0) => {
+                                self.argument(*variable)?
                             }
                             element => Argument::Value(self.source(element, Type::B64)?),
                         });
@@ -101,6 +98,22 @@ impl FunctionDecoder<'_> {
             }
         }
         Ok(Action::Call { target: target.ok_or("it names no function")?, arguments, results })
+    }
+
+    /// A `.param` variable that is passed: one of the call, or a parameter of the kernel itself.
+    fn argument(&self, variable: oriole_hir::VariableId) -> Decode<Argument> {
+        let number = variable.0 as usize;
+        if self.frame.offsets[number].is_some() {
+            let (offset, size) = self.frame_variable(variable)?;
+            return Ok(Argument::Frame(offset, size));
+        }
+        match self.body.variables[number].home {
+            VariableHome::Parameter(index) => {
+                let parameter = &self.body.parameters[index as usize];
+                Ok(Argument::Parameter(parameter.offset, parameter.size() as u32))
+            }
+            _ => Err("an argument of the call is no parameter".into()),
+        }
     }
 
     fn frame_variable(&self, variable: oriole_hir::VariableId) -> Decode<(u32, u32)> {

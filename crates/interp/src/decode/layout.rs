@@ -13,6 +13,9 @@ use crate::program::Program;
 /// address zero.
 pub const SHARED_START: u32 = 1024;
 
+/// Bytes that constant memory may have: more than any chip has.
+const CONSTANT_LIMIT: usize = 1 << 20;
+
 /// The functions that a kernel reaches, itself first. Functions whose addresses stand in initializers are reached by
 /// anyone.
 pub fn reachable(program: &Program, entry: &str) -> Vec<String> {
@@ -80,6 +83,9 @@ impl Layout {
             layout.module.insert(variable.name.clone(), home);
         }
         layout.shared(program, functions, dynamic, memory)?;
+        if memory.constant.len() > CONSTANT_LIMIT {
+            return Err("more constant memory than any chip has".into());
+        }
         layout.initial_addresses(program, functions, memory)?;
         Ok(layout)
     }
@@ -135,7 +141,9 @@ impl Layout {
                 }
             }
         }
-        let start = self.shared_end.next_multiple_of(open_align);
+        // Padding that nothing stands behind is outside every variable.
+        let padded = dynamic > 0 || !open.is_empty();
+        let start = if padded { self.shared_end.next_multiple_of(open_align) } else { self.shared_end };
         for (module, index, number, name) in open {
             let home = (Place::Shared, u64::from(start));
             if module {

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use oriole_hir::{Body, Instruction, Statement};
 use oriole_ptx::{Opcode, Type};
 
+use crate::lane::LOCAL_LIMIT;
 use crate::launch::{Fault, FaultKind};
 use crate::memory::Memory;
 use crate::program::Program;
@@ -56,6 +57,9 @@ pub fn decode(program: &Program, kernel: &str, dynamic_shared: u32) -> Result<De
         };
         let start = code.steps.len() as u32;
         let mut decoder = FunctionDecoder::new(&function.body, index, start, &layout, &names);
+        if decoder.frame.bytes > LOCAL_LIMIT {
+            return Err(bad(format!("`{name}` has {} bytes of local variables", decoder.frame.bytes)));
+        }
         code.functions.push(decoder.summary(name.clone()).map_err(bad)?);
         decoder.decode(&mut spellings, &mut code.steps);
     }

@@ -57,9 +57,7 @@ impl Comparison {
     #[inline]
     pub fn holds(self, a: u64, b: u64) -> bool {
         match self {
-            Comparison::Integer(order, kind) => {
-                Comparison::integers(order, kind.extend(a).cmp(&kind.extend(b)))
-            }
+            Comparison::Integer(order, kind) => Comparison::integers(order, kind.order(a, b)),
             Comparison::Float(order, format, unordered, flush) => {
                 let value = |bits: u64| {
                     let bits = bits & format.mask();

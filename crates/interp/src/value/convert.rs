@@ -151,3 +151,71 @@ fn tf32(value: u64, round: Round, relu: bool, finite: bool) -> u64 {
     }
     result
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S32: Kind = Kind { bits: 32, signed: true };
+    const U8: Kind = Kind { bits: 8, signed: false };
+
+    #[test]
+    fn floats_to_integers() {
+        let run = |value: f32, to, round| {
+            let conversion = Conversion::ToInteger { from: Format::F32, to, round, flush: false };
+            evaluate(&conversion, u64::from(value.to_bits()), 0, 0) as i64
+        };
+        assert_eq!(run(2.5, S32, Round::NearestTiesToEven), 2);
+        assert_eq!(run(-2.5, S32, Round::TowardNegative), -3);
+        assert_eq!(run(-2.5, S32, Round::TowardPositive), -2);
+        assert_eq!(run(1e20, S32, Round::TowardZero), i64::from(i32::MAX));
+        assert_eq!(run(f32::NEG_INFINITY, S32, Round::TowardNegative), i64::from(i32::MIN));
+        assert_eq!(run(f32::NAN, S32, Round::TowardZero), 0);
+        assert_eq!(run(-3.0, U8, Round::TowardZero), 0);
+        assert_eq!(run(300.0, U8, Round::NearestTiesToEven), 255);
+    }
+
+    #[test]
+    fn integers_widen_and_saturate() {
+        let run = |value: u64, from, to, saturate| {
+            evaluate(&Conversion::Integers { from, to, saturate }, value, 0, 0)
+        };
+        let s8 = Kind { bits: 8, signed: true };
+        assert_eq!(run(0x80, s8, S32, false) as i64, -128);
+        assert_eq!(run(0x1ff, S32, U8, false), 0xff);
+        assert_eq!(run(0x1ff, S32, U8, true), 0xff);
+        assert_eq!(run(u64::MAX, S32, U8, true), 0);
+    }
+
+    #[test]
+    fn every_eighth_comes_back() {
+        for eighth in [Eighth::E4M3, Eighth::E5M2] {
+            for bits in 0..=255 {
+                let value = soft::from_eighth(eighth, bits);
+                if value.is_finite() {
+                    assert_eq!(soft::to_eighth(eighth, value, Round::NearestTiesToEven), bits, "{eighth:?}");
+                }
+            }
+        }
+        assert_eq!(soft::to_eighth(Eighth::E4M3, 1e9, Round::NearestTiesToEven), 0x7e);
+        assert_eq!(soft::to_eighth(Eighth::E5M2, f64::NEG_INFINITY, Round::NearestTiesToEven), 0xfb);
+    }
+
+    #[test]
+    fn packs_put_the_first_operand_on_top() {
+        let f32 = |value: f32| u64::from(value.to_bits());
+        let halves = Conversion::PackHalves { to: Format::F16, mode: Mode::default(), finite: false };
+        assert_eq!(evaluate(&halves, f32(1.0), f32(-2.0), 0), 0x3c00_c000);
+        let bytes = Conversion::Pack { to: Kind { bits: 8, signed: true } };
+        assert_eq!(evaluate(&bytes, 200, (-300i64) as u64, 0x1234), 0x1234_7f80);
+    }
+
+    #[test]
+    fn tf32_rounds_at_ten_bits() {
+        let run = |bits, round| evaluate(&Conversion::Tf32 { round, relu: false, finite: false }, bits, 0, 0);
+        assert_eq!(run(0x3f80_1000, Round::NearestTiesToAway), 0x3f80_2000);
+        assert_eq!(run(0x3f80_1000, Round::NearestTiesToEven), 0x3f80_0000);
+        assert_eq!(run(0x3f80_3000, Round::NearestTiesToEven), 0x3f80_4000);
+        assert_eq!(run(0x3f80_1fff, Round::TowardZero), 0x3f80_0000);
+    }
+}

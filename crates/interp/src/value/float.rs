@@ -229,3 +229,98 @@ impl Property {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NEAREST: Round = Round::NearestTiesToEven;
+
+    /// Bit patterns of all magnitudes, many of them near each other, and the special values.
+    fn patterns(format: Format) -> Vec<u64> {
+        let mut state = 7u64;
+        let mut all = vec![0, 1, format.infinity(), format.largest(), format.one(), format.canonical_nan()];
+        for round in 0..600 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let value = state ^ state >> 31;
+            let near_one = format.one() ^ value & ((1 << (format.fraction_bits() + 2)) - 1);
+            all.push(if round % 2 == 0 { value } else { near_one | value & format.sign() } & format.mask());
+        }
+        all
+    }
+
+    #[test]
+    fn hardware_and_soft_arithmetic_agree() {
+        for format in [Format::F32, Format::F64] {
+            let values = patterns(format);
+            for row in values.windows(3) {
+                let [a, b, c] = [row[0], row[1], row[2]];
+                let soft = [
+                    (FloatOperation::Add, soft::add(format, a, b, NEAREST)),
+                    (FloatOperation::Multiply, soft::multiply(format, a, b, NEAREST)),
+                    (FloatOperation::Divide, soft::divide(format, a, b, NEAREST)),
+                    (FloatOperation::MultiplyAdd, soft::multiply_add(format, a, b, c, NEAREST)),
+                ];
+                for (operation, want) in soft {
+                    let found = evaluate(operation, format, Mode::default(), a, b, c);
+                    assert!(
+                        found == want || format.is_nan(found) && format.is_nan(want),
+                        "{operation:?} {format:?} {a:x} {b:x} {c:x}: {found:x}, {want:x}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn roots_enclose_the_exact_root() {
+        for format in [Format::F16, Format::BF16, Format::F32, Format::F64] {
+            for value in patterns(format) {
+                let value = value & !format.sign();
+                if value == 0 || value >= format.infinity() {
+                    continue;
+                }
+                let root = |round| soft::square_root(format, value, round);
+                let (down, up) = (root(Round::TowardZero), root(Round::TowardPositive));
+                assert!(up - down <= 1, "{format:?} {value:x}");
+                assert!([down, up].contains(&root(NEAREST)));
+                // Squares rounded away from the middle can only touch the operand.
+                assert!(soft::multiply(format, down, down, Round::TowardZero) <= value);
+                assert!(soft::multiply(format, up, up, Round::TowardPositive) >= value);
+                let exact = soft::multiply(format, down, down, Round::TowardPositive)
+                    == soft::multiply(format, down, down, Round::TowardZero);
+                if exact
+                    && soft::multiply(format, down, down, NEAREST) == value
+                    && !format.is_subnormal(value)
+                {
+                    assert_eq!(down, up, "{format:?} {value:x}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn modifiers() {
+        let f32 = |value: f32| u64::from(value.to_bits());
+        let run = |operation, mode, a: f32, b: f32| evaluate(operation, Format::F32, mode, f32(a), f32(b), 0);
+        let default = Mode::default();
+        let saturate = Mode { saturate: true, ..default };
+        assert_eq!(run(FloatOperation::Add, saturate, 1.0, 2.0), f32(1.0));
+        assert_eq!(run(FloatOperation::Add, saturate, -1.0, -2.0), 0);
+        assert_eq!(run(FloatOperation::Add, saturate, f32::NAN, 1.0), 0);
+        assert_eq!(run(FloatOperation::Subtract, default, f32::INFINITY, f32::INFINITY), 0x7fff_ffff);
+        let flush = Mode { flush: true, ..default };
+        assert_eq!(run(FloatOperation::Add, flush, 1e-40, -1e-41), 0);
+        assert_eq!(run(FloatOperation::Multiply, flush, 1e-20, -1e-20), 0x8000_0000);
+        assert_eq!(run(FloatOperation::Minimum, default, f32::NAN, 3.0), f32(3.0));
+        assert_eq!(run(FloatOperation::Minimum, default, 0.0, -0.0), 0x8000_0000);
+        assert_eq!(run(FloatOperation::Maximum, default, -0.0, 0.0), 0);
+        let propagate = Mode { propagate_nan: true, ..default };
+        assert_eq!(run(FloatOperation::Maximum, propagate, 1.0, f32::NAN), 0x7fff_ffff);
+        let xorsign = Mode { xorsign: true, ..default };
+        assert_eq!(run(FloatOperation::Maximum, xorsign, -5.0, 3.0), f32(-5.0));
+        assert_eq!(run(FloatOperation::Minimum, xorsign, -5.0, -3.0), f32(3.0));
+        let up = Mode { round: Round::TowardPositive, ..default };
+        assert_eq!(run(FloatOperation::Add, up, 1.0, 1e-30), 0x3f80_0001);
+    }
+}

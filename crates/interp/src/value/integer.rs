@@ -21,6 +21,20 @@ impl Kind {
         }
     }
 
+    /// The operand, extended to 64 bits.
+    #[inline]
+    pub fn widen(self, value: u64) -> u64 {
+        let unused = 64 - self.bits;
+        if self.signed { ((value << unused) as i64 >> unused) as u64 } else { value << unused >> unused }
+    }
+
+    /// How two operands are ordered.
+    #[inline]
+    pub fn order(self, a: u64, b: u64) -> std::cmp::Ordering {
+        let (a, b) = (self.widen(a), self.widen(b));
+        if self.signed { (a as i64).cmp(&(b as i64)) } else { a.cmp(&b) }
+    }
+
     /// All ones in the width.
     #[inline]
     pub fn mask(self) -> u64 {
@@ -150,12 +164,21 @@ pub fn evaluate(operation: IntegerOperation, kind: Kind, [a, b, c, d]: [u64; 4])
             if amount >= kind.bits { 0 } else { a << amount & mask }
         }
         ShiftRight => {
+            // A shift by the whole width or more leaves the sign alone, or nothing.
             let amount = (b as u32).min(kind.bits);
-            (kind.extend(a) >> amount) as u64 & mask
+            let value = kind.widen(a);
+            let (most, rest) = (amount.min(63), amount.saturating_sub(63));
+            (if kind.signed { (value as i64 >> most) as u64 } else { value >> most >> rest }) & mask
         }
         AddSaturate => kind.clamp(x() + y()) as u64 & mask,
         SubtractSaturate => kind.clamp(x() - y()) as u64 & mask,
         Multiply(Part::High) => high(kind, x(), y()) & mask,
+        Multiply(Part::Wide) if kind.bits <= 32 => {
+            kind.widen(a).wrapping_mul(kind.widen(b)) & (mask << kind.bits | mask)
+        }
+        MultiplyAdd(Part::Wide) if kind.bits <= 32 => {
+            kind.widen(a).wrapping_mul(kind.widen(b)).wrapping_add(c) & (mask << kind.bits | mask)
+        }
         Multiply(Part::Wide) => (x() * y()) as u64 & (mask << kind.bits | mask),
         MultiplyAdd(Part::High) => high(kind, x(), y()).wrapping_add(c) & mask,
         MultiplyAdd(Part::Wide) => (x() * y()).wrapping_add(c as i128) as u64 & (mask << kind.bits | mask),
@@ -186,8 +209,8 @@ pub fn evaluate(operation: IntegerOperation, kind: Kind, [a, b, c, d]: [u64; 4])
         }
         Absolute => x().unsigned_abs() as u64 & mask,
         Negate => (-x()) as u64 & mask,
-        Minimum => x().min(y()) as u64 & mask,
-        Maximum => x().max(y()) as u64 & mask,
+        Minimum => (if kind.order(a, b).is_le() { a } else { b }) & mask,
+        Maximum => (if kind.order(a, b).is_ge() { a } else { b }) & mask,
         MinimumRelu => x().min(y()).max(0) as u64 & mask,
         MaximumRelu => x().max(y()).max(0) as u64 & mask,
         AbsoluteDifferenceAdd => c.wrapping_add((x() - y()).unsigned_abs() as u64) & mask,
@@ -258,7 +281,7 @@ fn high(kind: Kind, x: i128, y: i128) -> u64 {
         // The product of two unsigned 64-bit values needs all 128 bits and no sign.
         return ((x as u128 * y as u128) >> 64) as u64;
     }
-    (x * y >> kind.bits) as u64
+    ((x * y) >> kind.bits) as u64
 }
 
 /// The product of two 24-bit operands: its low 32 bits, or bits 16 to 47.
@@ -355,4 +378,131 @@ pub fn subtract_carry(kind: Kind, a: u64, b: u64, carry: bool) -> (u64, bool) {
 /// The part of the product that `mad.lo.cc` and `mad.hi.cc` add to.
 pub fn product_part(kind: Kind, a: u64, b: u64, part: Part) -> u64 {
     evaluate(IntegerOperation::Multiply(part), kind, [a, b, 0, 0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers with long runs of equal bits, and others.
+    fn values() -> impl Iterator<Item = u64> {
+        let mut state = 1u64;
+        (0..4000).map(move |round| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let value = state ^ state >> 29;
+            match round % 4 {
+                0 => value,
+                1 => value >> (value & 63),
+                2 => !(value >> (value & 63)),
+                _ => 1 << (value & 63),
+            }
+        })
+    }
+
+    /// The bit-by-bit definition of a field that is taken out.
+    fn extract_slowly(kind: Kind, a: u64, position: u32, length: u32) -> u64 {
+        let top = kind.bits - 1;
+        let sign = if !kind.signed || length == 0 { 0 } else { a >> (position + length - 1).min(top) & 1 };
+        (0..kind.bits).fold(0, |field, i| {
+            let bit = if i < length && position + i <= top { a >> (position + i) & 1 } else { sign };
+            field | bit << i
+        })
+    }
+
+    #[test]
+    fn fields_follow_their_definition() {
+        let values: Vec<u64> = values().collect();
+        for bits in [32, 64] {
+            for signed in [false, true] {
+                let kind = Kind { bits, signed };
+                for row in values.windows(3) {
+                    let (position, length) = ((row[1] & 255) as u32, (row[2] >> 8 & 255) as u32);
+                    let operands = [row[0], u64::from(position), u64::from(length), 0];
+                    let found = evaluate(IntegerOperation::ExtractField, kind, operands);
+                    assert_eq!(
+                        found,
+                        extract_slowly(kind, row[0] & kind.mask(), position, length),
+                        "{row:?}"
+                    );
+                    // What is put in can be taken out again.
+                    let (position, length) = (position % bits, length % (bits - position % bits) + 1);
+                    let operands = [row[0], row[1], u64::from(position), u64::from(length)];
+                    let inserted = evaluate(IntegerOperation::InsertField, kind, operands);
+                    let operands = [inserted, u64::from(position), u64::from(length), 0];
+                    let unsigned = Kind { bits, signed: false };
+                    let back = evaluate(IntegerOperation::ExtractField, unsigned, operands);
+                    assert_eq!(back, row[0] & (u64::MAX >> (64 - length)), "{row:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn products_agree_with_wide_arithmetic() {
+        let values: Vec<u64> = values().collect();
+        for row in values.windows(2) {
+            let (a, b) = (row[0], row[1]);
+            for bits in [16, 32, 64] {
+                for signed in [false, true] {
+                    let kind = Kind { bits, signed };
+                    let part = |part| evaluate(IntegerOperation::Multiply(part), kind, [a, b, 0, 0]);
+                    let whole = kind.extend(a).wrapping_mul(kind.extend(b)) as u128;
+                    assert_eq!(part(Part::Low), whole as u64 & kind.mask());
+                    assert_eq!(part(Part::High), (whole >> bits) as u64 & kind.mask());
+                    if bits < 64 {
+                        assert_eq!(part(Part::Wide), part(Part::High) << bits | part(Part::Low));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn carries_make_wide_sums() {
+        let kind = Kind { bits: 32, signed: false };
+        let values: Vec<u64> = values().collect();
+        for row in values.windows(2) {
+            let (a, b) = (row[0], row[1]);
+            let (low, carry) = add_carry(kind, a, b, false);
+            let (high, _) = add_carry(kind, a >> 32, b >> 32, carry);
+            assert_eq!(high << 32 | low, a.wrapping_add(b));
+            let (low, carry) = subtract_carry(kind, a, b, true);
+            let (high, _) = subtract_carry(kind, a >> 32, b >> 32, carry);
+            assert_eq!(high << 32 | low, a.wrapping_sub(b));
+        }
+    }
+
+    #[test]
+    fn shifts_follow_their_definition() {
+        for value in values() {
+            for amount in [0, 1, 15, 16, 31, 32, 63, 64, 200] {
+                for bits in [16, 32, 64] {
+                    for signed in [false, true] {
+                        let kind = Kind { bits, signed };
+                        let right = evaluate(IntegerOperation::ShiftRight, kind, [value, amount, 0, 0]);
+                        assert_eq!(right, (kind.extend(value) >> amount.min(100)) as u64 & kind.mask());
+                        let left = evaluate(IntegerOperation::ShiftLeft, kind, [value, amount, 0, 0]);
+                        let wide = u128::from(value & kind.mask()) << amount.min(64);
+                        assert_eq!(left, wide as u64 & kind.mask());
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn permutations() {
+        let run = |mode, selector: u64| {
+            let kind = Kind { bits: 32, signed: false };
+            evaluate(IntegerOperation::Permute(mode), kind, [0x8382_8180, 0x0706_0504, selector, 0])
+        };
+        assert_eq!(run(PermuteMode::Index, 0x7650), 0x0706_0580);
+        assert_eq!(run(PermuteMode::Index, 0xb40c), 0xff04_8000);
+        assert_eq!(run(PermuteMode::ForwardFour, 2), 0x0504_8382);
+        assert_eq!(run(PermuteMode::BackwardFour, 1), 0x0607_8081);
+        assert_eq!(run(PermuteMode::ReplicateByte, 3), 0x8383_8383);
+        assert_eq!(run(PermuteMode::EdgeClampLeft, 2), 0x8382_8282);
+        assert_eq!(run(PermuteMode::EdgeClampRight, 1), 0x8181_8180);
+        assert_eq!(run(PermuteMode::ReplicateHalf, 1), 0x8382_8382);
+    }
 }

@@ -1,0 +1,158 @@
+//! Every form that the instruction table calls supported has a meaning here, up to a list that says what is missing.
+
+use expect_test::expect;
+use oriole_hir::{
+    Address, AddressBase, Body, FunctionId, Immediate, Instruction, LabelId, Operand, Register, RegisterId,
+    Statement, Table, TableId,
+};
+use oriole_interp::{Function, Program};
+use oriole_ptx::table::{Kind, OperandType, Presence, Row, Slot, rows};
+use oriole_ptx::{Modifier, Modifiers, Opcode, Space, Type};
+
+/// One way to write a row: what each of its slots adds.
+#[derive(Clone, Default)]
+struct Choice {
+    words: Vec<&'static str>,
+    types: Vec<Type>,
+    spaces: Vec<Space>,
+    vector: u8,
+}
+
+/// What one slot may add; the first is the plainest.
+fn alternatives(slot: &Slot) -> Vec<Choice> {
+    let word = |word: &&'static str| Choice { words: vec![word], ..Choice::default() };
+    let ty = |ty: &Type| Choice { types: vec![*ty], ..Choice::default() };
+    let space = |space: &Space| Choice { spaces: vec![*space], ..Choice::default() };
+    let vector = |width: &u8| Choice { vector: *width, ..Choice::default() };
+    let none = vec![Choice::default()];
+    match slot {
+        Slot::Head(words) | Slot::Must(words) => words.iter().map(word).collect(),
+        Slot::May(words) => none.into_iter().chain(words.iter().map(word)).collect(),
+        Slot::Sequence(words) => vec![Choice { words: words.to_vec(), ..Choice::default() }],
+        Slot::Anything => none,
+        Slot::Type(types) => types.iter().map(ty).collect(),
+        Slot::MayType(types) => none.into_iter().chain(types.iter().map(ty)).collect(),
+        Slot::Space(spaces) => spaces.iter().map(space).collect(),
+        Slot::MaySpace(spaces) => {
+            let generic = Choice { spaces: vec![Space::Generic], ..Choice::default() };
+            std::iter::once(generic).chain(spaces.iter().map(space)).collect()
+        }
+        Slot::Vector(widths) => widths.iter().map(vector).collect(),
+        Slot::MayVector(widths) => none.into_iter().chain(widths.iter().map(vector)).collect(),
+    }
+}
+
+/// Every slot at its plainest, and each alternative of each slot once.
+fn choices(row: &Row) -> Vec<Choice> {
+    let slots: Vec<Vec<Choice>> = row.slots.iter().map(alternatives).collect();
+    let join = |varied: usize, pick: usize| {
+        let mut all = Choice::default();
+        for (index, slot) in slots.iter().enumerate() {
+            let part = &slot[if index == varied { pick } else { 0 }];
+            all.words.extend(&part.words);
+            all.types.extend(&part.types);
+            all.spaces.extend(&part.spaces);
+            all.vector = all.vector.max(part.vector);
+        }
+        all
+    };
+    let mut found = vec![join(0, 0)];
+    for (index, slot) in slots.iter().enumerate() {
+        found.extend((1..slot.len()).map(|pick| join(index, pick)));
+    }
+    found
+}
+
+/// A kernel with this one instruction, with or without the operands that may be left out.
+fn kernel(row: &Row, choice: &Choice, optional: bool) -> Program {
+    let mut body = Body { is_entry: true, labels: 1, ..Body::default() };
+    body.tables.push(Table::Labels(vec![LabelId(0)]));
+    body.statements.push(Statement::Label(LabelId(0)));
+    let mut operands = Vec::new();
+    for operand in row.operands {
+        match operand.presence {
+            Presence::Always => {}
+            Presence::With(word) if choice.words.contains(&word) => {}
+            Presence::Optional if optional => {}
+            _ => continue,
+        }
+        let at = |index: u8| choice.types.get(usize::from(index)).copied().unwrap_or(Type::B32);
+        let ty = match operand.ty {
+            OperandType::Of(index) | OperandType::Widening(index) => at(index),
+            OperandType::Double(index) => match at(index).bits() {
+                16 => Type::B32,
+                _ => Type::B64,
+            },
+            OperandType::Fixed(ty) => ty,
+            OperandType::AnyInteger => Type::B64,
+            OperandType::Word | OperandType::None => Type::B32,
+        };
+        let mut register = |ty: Type| {
+            body.registers.push(Register { ty });
+            Operand::Register(RegisterId(body.registers.len() as u32 - 1))
+        };
+        let mut vector = |count: u8, ty: Type| Operand::Vector((0..count).map(|_| register(ty)).collect());
+        let wide = choice.vector.max(1);
+        operands.push(match operand.kind {
+            Kind::VectorDestination | Kind::VectorSource if wide > 1 => vector(wide, ty),
+            Kind::Destinations(count) | Kind::Sources(count) => vector(count, ty),
+            Kind::PairDestination | Kind::BothDestinations => {
+                Operand::Pair(Box::new(register(ty)), Box::new(register(Type::Pred)))
+            }
+            Kind::Constant(low, _) => Operand::Immediate(Immediate::Integer(low)),
+            Kind::ConstantOf(values) => Operand::Immediate(Immediate::Integer(values[0])),
+            Kind::Predicate => register(Type::Pred),
+            Kind::Address => {
+                let Operand::Register(base) = register(Type::B64) else { unreachable!() };
+                Operand::Address(Address { base: AddressBase::Register(base), offset: 0 })
+            }
+            Kind::Label => Operand::Label(LabelId(0)),
+            Kind::BranchTargets => Operand::Table(TableId(0)),
+            Kind::Call => Operand::Function(FunctionId(0)),
+            _ => register(ty),
+        });
+    }
+    if row.opcode == Opcode::Call {
+        body.functions.push(oriole_hir::FunctionRef {
+            name: "callee".into(),
+            signature: oriole_hir::Signature::default(),
+            external: true,
+        });
+    }
+    let instruction = Instruction {
+        guard: None,
+        opcode: row.opcode,
+        modifiers: Modifiers(choice.words.iter().map(|word| Modifier(word)).collect()),
+        types: choice.types.iter().copied().collect(),
+        space: choice.spaces.first().copied(),
+        second_space: choice.spaces.get(1).copied(),
+        vector: choice.vector.max(1),
+        operands,
+    };
+    body.statements.push(Statement::Instruction(instruction));
+    Program { functions: vec![Function { name: "k".into(), body }], variables: Vec::new() }
+}
+
+#[test]
+fn supported_forms_have_a_meaning() {
+    let mut missing = Vec::new();
+    let mut count = 0;
+    for opcode in Opcode::all() {
+        for row in rows(opcode).filter(|row| row.supported) {
+            for choice in choices(row) {
+                for optional in [false, true] {
+                    count += 1;
+                    let program = kernel(row, &choice, optional);
+                    for (_, _, text) in oriole_interp::unsupported(&program, "k").expect("a kernel") {
+                        missing.push(text);
+                    }
+                }
+            }
+        }
+    }
+    missing.sort();
+    missing.dedup();
+    assert!(count > 2000, "only {count} forms");
+    println!("{count} forms");
+    expect![[""]].assert_eq(&missing.join("\n"));
+}
