@@ -99,6 +99,10 @@ impl Resolver<'_> {
                     );
                     return None;
                 }
+                if let Some(target) = target {
+                    self.report(Code::CallMismatch, target.span(), "a call by name takes no prototype");
+                    return None;
+                }
                 let signature = self.body.functions[id.0 as usize].signature.clone();
                 return Some((Operand::Function(id), None, signature));
             }
@@ -176,7 +180,7 @@ impl Resolver<'_> {
                 match self.named(token.text(), token_span(&token))? {
                     Named::Register(id, ty) => {
                         let scalar = wanted.length.is_none();
-                        if scalar && register_fits(ty, wanted.ty, Width::AtLeast) {
+                        if scalar && register_fits(ty, wanted.ty, Width::Same) {
                             return Some(Operand::Register(id));
                         }
                         mismatch(self, format!("a `{ty}` register"))
@@ -192,8 +196,16 @@ impl Resolver<'_> {
                             );
                             return None;
                         }
-                        if variable.size != wanted.size() {
-                            let found = format!("a variable of {} bytes", variable.size);
+                        let array = variable.size != u64::from(variable.ty.bytes());
+                        let alike = array == (wanted.size() != u64::from(wanted.ty.bytes()));
+                        if variable.size != wanted.size() || (!alike && variable.ty != wanted.ty) {
+                            let found =
+                                format!("a variable of {} bytes of type `{}`", variable.size, variable.ty);
+                            return mismatch(self, found);
+                        }
+                        if wanted.length.is_some() && variable.align != wanted.align {
+                            let found =
+                                format!("aligned to {} bytes and not to {}", variable.align, wanted.align);
                             return mismatch(self, found);
                         }
                         Some(Operand::Variable(id))

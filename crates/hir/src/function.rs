@@ -9,7 +9,7 @@ use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::{Space, Type};
 use oriole_syntax::ast::{Function, Unit};
 use oriole_syntax::{SyntaxKind, SyntaxNode};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::instruction::KnownForm;
 use crate::names::{Meaning, Names};
@@ -33,6 +33,8 @@ pub(crate) struct Resolver<'a> {
     /// Module variables and functions by name, once they have been asked for.
     pub globals: FxHashMap<Box<str>, Option<VariableId>>,
     pub functions: FxHashMap<Box<str>, Option<FunctionId>>,
+    /// Functions that stand in [`Uses`], and whether as called.
+    pub used_functions: FxHashSet<(FunctionId, bool)>,
     /// Bytes of one element of a variable, for indexed addresses.
     pub element_bytes: Vec<u64>,
     /// Forms by spelling and number of operands.
@@ -71,6 +73,7 @@ pub fn resolve_function(function: &Function, surroundings: &dyn Surroundings) ->
         use_spans: Default::default(),
         globals: FxHashMap::default(),
         functions: FxHashMap::default(),
+        used_functions: FxHashSet::default(),
         element_bytes: Vec::new(),
         forms: FxHashMap::default(),
         spelling: String::new(),
@@ -241,7 +244,7 @@ impl Resolver<'_> {
         } else {
             (&mut self.uses.addressed, &mut self.use_spans[2])
         };
-        if !list.iter().any(|known| known == name) {
+        if self.used_functions.insert((id, called)) {
             list.push(name.to_string());
             spans.push(span);
         }

@@ -131,7 +131,7 @@ pub fn read_header(unit: &Unit, header: &mut Header, diagnostics: &mut Vec<Diagn
                         text => match text.parse::<Target>() {
                             Ok(target) => {
                                 let first = first_version(target);
-                                if header.version < first {
+                                if header.version < first && header.version != (0, 0) {
                                     diagnostics.push(Diagnostic::new(
                                         Code::NeedsVersion,
                                         span,

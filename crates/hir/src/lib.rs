@@ -5,6 +5,7 @@
 
 pub mod body;
 mod call;
+mod checks;
 mod compatible;
 mod constant;
 mod function;
@@ -13,14 +14,17 @@ mod instruction;
 pub mod module;
 mod names;
 mod operand;
+mod print;
 mod resolved;
 mod signature;
 mod statement;
 mod support;
 mod surroundings;
+mod symbols;
 mod variable;
 
 pub use body::*;
+pub use checks::{check_header, check_limits, first_declarations, initializer_order, order_check};
 pub use constant::{Constant, evaluate};
 pub use function::{resolve, resolve_function};
 pub use header::{Header, read_header};
@@ -29,4 +33,5 @@ pub use resolved::{Inlined, LineEntry, Resolved, SourceMap, Uses};
 pub use signature::{FunctionHead, Linkage, function_head};
 pub use support::unsupported;
 pub use surroundings::{GlobalInfo, SignatureInfo, Surroundings};
+pub use symbols::{Declared, Symbols, declarations};
 pub use variable::{InitialValue, ModuleVariable, Relocation, module_variables};

@@ -800,6 +800,16 @@ impl Resolver<'_> {
         let span = node.span();
         let inner = match node {
             ast::Operand::Address(address) => {
+                if let Some(suffix) = address.suffix()
+                    && suffix.text() != ".unified"
+                {
+                    self.report(
+                        Code::InvalidAddress,
+                        token_span(&suffix),
+                        "nothing can stand behind an address",
+                    );
+                    return None;
+                }
                 let parts: Vec<_> = address.parts().collect();
                 match &parts[..] {
                     [single] => single.clone(),

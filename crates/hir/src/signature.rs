@@ -129,11 +129,27 @@ fn check_limits(
     }
     if directives.maxntid.is_some() && directives.reqntid.is_some() {
         let end = function.span().end();
-        let span = Span::new(end.saturating_sub(1), 1);
         diagnostics.push(Diagnostic::new(
             Code::InvalidDirective,
-            span,
+            Span::new(end.saturating_sub(1), 1),
             "`.maxntid` and `.reqntid` cannot both be given",
+        ));
+    }
+    let end = Span::new(function.span().end().saturating_sub(1), 1);
+    if directives.reqnctapercluster.is_some() && directives.maxclusterrank.is_some() {
+        diagnostics.push(Diagnostic::new(
+            Code::InvalidDirective,
+            end,
+            "`.reqnctapercluster` and `.maxclusterrank` cannot both be given",
+        ));
+    }
+    if directives.blocksareclusters
+        && (directives.reqntid.is_none() || directives.reqnctapercluster.is_none())
+    {
+        diagnostics.push(Diagnostic::new(
+            Code::InvalidDirective,
+            end,
+            "`.blocksareclusters` needs `.reqntid` and `.reqnctapercluster`",
         ));
     }
     if directives.minnctapersm.is_some() && directives.maxntid.is_none() && directives.reqntid.is_none() {
@@ -159,14 +175,14 @@ pub(crate) fn parameters(
         let declarator = parameter.declarator();
         let name = declarator.as_ref().and_then(ast::Declarator::name);
         let span = name.as_ref().map_or_else(|| parameter.span(), token_span);
-        if is_entry && in_register {
+        if is_entry && (in_register || parameter.space().is_none_or(|space| space.text() != ".param")) {
             diagnostics.push(Diagnostic::new(
                 Code::InvalidParameter,
                 span,
                 "the parameters of a kernel are in `.param` space",
             ));
         }
-        let Shape { ty, vector, length, size, align, .. } =
+        let Shape { ty, vector, length, size, align, open, .. } =
             match shape(parameter, declarator.as_ref(), Space::FunctionParameter, None, diagnostics) {
                 Some(shape) => shape,
                 // Keeps the numbering of the parameters that follow.
@@ -180,6 +196,20 @@ pub(crate) fn parameters(
                 Code::InvalidType,
                 span,
                 "a predicate cannot be in `.param` space",
+            ));
+        }
+        if is_entry && open {
+            diagnostics.push(Diagnostic::new(
+                Code::InvalidParameter,
+                span,
+                "a parameter of a kernel cannot be an array without a size",
+            ));
+        }
+        if is_entry && vector > 1 {
+            diagnostics.push(Diagnostic::new(
+                Code::InvalidParameter,
+                span,
+                "a parameter of a kernel cannot have a vector type",
             ));
         }
         let pointer = parameter.ptr().map(|ptr| {
@@ -266,16 +296,28 @@ fn performance(
         all[..values.len()].copy_from_slice(values);
         all
     };
-    let mut again = false;
+    let launch = !matches!(word.text(), ".noreturn" | ".abi_preserve" | ".abi_preserve_control" | ".unique");
+    if launch && !is_entry {
+        diagnostics.push(Diagnostic::new(
+            Code::InvalidDirective,
+            span,
+            format!("`{}` is for kernels only", word.text()),
+        ));
+        return;
+    }
+    // A later value replaces an earlier one, as other compilers have it.
     match word.text() {
-        ".maxntid" if arity(1, 3) => again = directives.maxntid.replace(three(&values)).is_some(),
-        ".reqntid" if arity(1, 3) => again = directives.reqntid.replace(three(&values)).is_some(),
-        ".reqnctapercluster" if arity(1, 3) => {
-            again = directives.reqnctapercluster.replace(three(&values)).is_some();
-        }
-        ".minnctapersm" | ".maxnctapersm" if arity(1, 1) => directives.minnctapersm = Some(values[0]),
-        ".maxnreg" if arity(1, 1) => again = directives.maxnreg.replace(values[0]).is_some(),
-        ".maxclusterrank" if arity(1, 1) => again = directives.maxclusterrank.replace(values[0]).is_some(),
+        ".maxntid" if arity(1, 3) => directives.maxntid = Some(three(&values)),
+        ".reqntid" if arity(1, 3) => directives.reqntid = Some(three(&values)),
+        ".reqnctapercluster" if arity(1, 3) => directives.reqnctapercluster = Some(three(&values)),
+        ".minnctapersm" if arity(1, 1) => directives.minnctapersm = Some(values[0]),
+        ".maxnreg" if arity(1, 1) => directives.maxnreg = Some(values[0]),
+        ".maxclusterrank" if arity(1, 1) => directives.maxclusterrank = Some(values[0]),
+        ".maxnctapersm" => diagnostics.push(Diagnostic::new(
+            Code::InvalidDirective,
+            span,
+            "`.maxnctapersm` was replaced by `.minnctapersm` in PTX 2.0",
+        )),
         ".explicitcluster" => directives.explicitcluster = true,
         ".blocksareclusters" => directives.blocksareclusters = true,
         ".noreturn" if is_entry => {
@@ -286,13 +328,20 @@ fn performance(
             ));
         }
         ".noreturn" => directives.noreturn = true,
-        _ => {}
-    }
-    if again {
-        diagnostics.push(Diagnostic::new(
-            Code::InvalidDirective,
+        // These steer conventions of the binary interface that the calls of this compiler do not have.
+        ".abi_preserve"
+        | ".abi_preserve_control"
+        | ".unique"
+        | ".maxntid"
+        | ".reqntid"
+        | ".reqnctapercluster"
+        | ".minnctapersm"
+        | ".maxnreg"
+        | ".maxclusterrank" => {}
+        other => diagnostics.push(Diagnostic::new(
+            Code::UnknownDirective,
             span,
-            format!("`{}` stands twice", word.text()),
-        ));
+            format!("no performance directive is called `{other}`"),
+        )),
     }
 }

@@ -191,6 +191,9 @@ impl Resolver<'_> {
                 self.check_new(name.text(), span, meaning);
                 continue;
             };
+            if shape.ty == Type::B128 && !self.header.has_version((8, 3)) {
+                self.report(Code::NeedsVersion, span, "`.b128` needs `.version` 8.3 or later");
+            }
             if shape.space == Space::Register {
                 if !shape.dimensions.is_empty() || initial.is_some() {
                     self.report(
@@ -201,7 +204,15 @@ impl Resolver<'_> {
                 }
                 let declared = match declarator.range() {
                     Some(range) => match range.count() {
-                        Some(count) if count > 0 => {
+                        Some(count) if count > u64::from(u32::MAX) => {
+                            self.report(
+                                Code::TooLarge,
+                                range.span(),
+                                "a range of more than 4294967295 registers",
+                            );
+                            Ok(())
+                        }
+                        Some(count) => {
                             self.names.declare_range(name.text(), count, shape.ty, shape.vector, span)
                         }
                         _ => {

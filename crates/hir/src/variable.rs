@@ -163,7 +163,7 @@ fn head_shape(
         Some(".v8") => 8,
         _ => 1,
     };
-    if u32::from(vector) * ty.bits() > 128 || (vector > 1 && ty == Type::Pred) {
+    if vector == 8 || u32::from(vector) * ty.bits() > 128 || (vector > 1 && ty == Type::Pred) {
         diagnostics.push(Diagnostic::new(
             Code::InvalidVector,
             head.span(),
@@ -306,6 +306,9 @@ pub(crate) fn declared_variables(
                 format!("a `.{}` variable has no initial value", shape.space.name()),
             );
         }
+        if variable.bank().is_some() {
+            report(Code::InvalidVariable, "numbered constant banks do not exist since PTX 2.2".to_string());
+        }
         if declarator.range().is_some() {
             report(Code::InvalidVariable, "only registers can be declared as a range".to_string());
         }
@@ -345,7 +348,6 @@ pub fn module_variables(
         {
             let mut reader = Reader {
                 surroundings,
-                own: &module_variable.name,
                 shape: &shape,
                 value: InitialValue::default(),
                 diagnostics: &mut diagnostics,
@@ -362,7 +364,6 @@ pub fn module_variables(
 
 struct Reader<'a> {
     surroundings: &'a dyn Surroundings,
-    own: &'a str,
     shape: &'a Shape,
     value: InitialValue,
     diagnostics: &'a mut Vec<Diagnostic>,
@@ -392,46 +393,27 @@ impl Reader<'_> {
                         self.report(value.syntax_span(), format!("more than {room} values"));
                         return;
                     }
-                    // A flat list may also fill an array of arrays, element by element.
-                    let nested = matches!(value, InitializerValue::InitializerList(_));
-                    if !nested && level + 1 < deepest {
-                        self.flat(list, level, offset);
-                        return;
-                    }
                     self.level(&value, level + 1, offset + count * item);
                     count += 1;
                 }
+                let vector = self.shape.vector > 1 && level + 1 == deepest;
+                if vector && count != room {
+                    self.report(list.span(), format!("a vector of {room} needs {room} values"));
+                }
             }
             InitializerValue::InitializerList(list) => {
-                // `{1}` may stand for a scalar.
-                let values: Vec<_> = list.values().collect();
-                match &values[..] {
-                    [single] => self.level(single, level + 1, offset),
-                    _ => self.report(list.span(), "one value is needed here, not a list"),
-                }
+                self.report(list.span(), "one value is needed here, not a list")
             }
             InitializerValue::FieldInitializer(field) => {
                 self.report(field.span(), "only a sampler has fields");
+            }
+            other if level < deepest => {
+                self.report(other.syntax_span(), "a list in braces is needed here");
             }
             other => match other.operand() {
                 Some(operand) => self.scalar(&operand, offset),
                 None => self.report(other.syntax_span(), "a value is needed here"),
             },
-        }
-    }
-
-    fn flat(&mut self, list: &ast::InitializerList, level: usize, offset: u64) {
-        let element = u64::from(self.shape.ty.bytes());
-        let room = self.bytes_at(level) / element.max(1);
-        for (index, value) in list.values().enumerate() {
-            if index as u64 == room {
-                self.report(value.syntax_span(), format!("more than {room} values"));
-                return;
-            }
-            match value.operand() {
-                Some(operand) => self.scalar(&operand, offset + index as u64 * element),
-                None => self.report(value.syntax_span(), "lists and single values are mixed"),
-            }
         }
     }
 
@@ -453,7 +435,8 @@ impl Reader<'_> {
         let width = ty.bytes() as usize;
         if let Some(reference) = self.reference(operand) {
             let Ok(reference) = reference else { return };
-            if !(ty.is_bits() || ty.is_integer()) || (width < 4 && reference.mask.is_none()) {
+            let masked = reference.mask.is_some() && !reference.function;
+            if !(ty.is_bits() || ty.is_integer()) || (width < 4 && !masked) {
                 self.report(operand.span(), format!("an address does not fit the type `{ty}`"));
                 return;
             }
@@ -474,8 +457,6 @@ impl Reader<'_> {
             (Constant::F32(bits), Type::F64) => f64::from(f32::from_bits(bits)).to_bits(),
             (Constant::F64(bits), Type::F32) => u64::from((f64::from_bits(bits) as f32).to_bits()),
             (Constant::F64(bits), Type::F64 | Type::B64) => bits,
-            // Half-precision variables take the bits of the value.
-            (Constant::Integer { bits, .. }, Type::F16 | Type::F16x2) => bits,
             _ => {
                 self.report(operand.span(), format!("this value does not fit the type `{ty}`"));
                 return;
@@ -498,7 +479,17 @@ impl Reader<'_> {
                     return None;
                 }
                 let symbol = token.text();
-                let function = if symbol == self.own || self.surroundings.global(symbol).is_some() {
+                let global = self.surroundings.global(symbol);
+                if let Some(info) = &global
+                    && !matches!(info.space, Space::Global | Space::Constant)
+                {
+                    self.report(
+                        token_span(&token),
+                        format!("`{symbol}` is in neither `.global` nor `.const`"),
+                    );
+                    return Some(Err(()));
+                }
+                let function = if global.is_some() {
                     false
                 } else if self.surroundings.signature(symbol).is_some() {
                     true

@@ -112,6 +112,20 @@ const NAMES: [(&str, SpecialRegister); 48] = [
 ];
 
 impl SpecialRegister {
+    /// Its spelling, with percent sign and component.
+    pub fn name(self) -> String {
+        match self {
+            SpecialRegister::EnvReg(number) => format!("%envreg{number}"),
+            SpecialRegister::Pm(number) => format!("%pm{number}"),
+            SpecialRegister::ReservedSmemOffset(index) => {
+                let tail = ["begin", "end", "cap", "0", "1"].get(usize::from(index)).copied().unwrap_or("?");
+                format!("%reserved_smem_offset_{tail}")
+            }
+            // A short list: this is for messages and tests.
+            _ => NAMES.iter().find(|row| row.1 == self).map_or_else(String::new, |row| row.0.to_string()),
+        }
+    }
+
     /// The register spelled so, with its percent sign and component (`%tid.x`).
     pub fn from_name(name: &str) -> Option<SpecialRegister> {
         if let Ok(index) = NAMES.binary_search_by_key(&name, |row| row.0) {
@@ -131,5 +145,22 @@ impl SpecialRegister {
         let tail = name.strip_prefix("%reserved_smem_offset_")?;
         let index = ["begin", "end", "cap", "0", "1"].iter().position(|&t| t == tail)?;
         Some(SpecialRegister::ReservedSmemOffset(index as u8))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NAMES, SpecialRegister};
+
+    #[test]
+    fn names_print_and_parse() {
+        let numbered =
+            [SpecialRegister::EnvReg(31), SpecialRegister::Pm(0), SpecialRegister::ReservedSmemOffset(2)];
+        for register in NAMES.iter().map(|row| row.1).chain(numbered) {
+            assert_eq!(SpecialRegister::from_name(&register.name()), Some(register));
+        }
+        assert!(NAMES.is_sorted_by_key(|row| row.0));
+        assert_eq!(SpecialRegister::from_name("%envreg32"), None);
+        assert_eq!(SpecialRegister::from_name("%pm08"), None);
     }
 }

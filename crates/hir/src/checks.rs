@@ -1,0 +1,256 @@
+//! Checks that need the whole module: the order of header lines and of declarations, limits of memories, functions
+//! that nobody defines.
+//!
+//! It is here apart from resolution: these findings change no meaning, so that moving a function recompiles nothing.
+
+use std::collections::BTreeSet;
+
+use oriole_diagnostics::{Code, Diagnostic, Span};
+use oriole_ptx::Space;
+use oriole_syntax::ast::{AstNode, Item};
+use oriole_syntax::{UnitKind, token_span};
+use rustc_hash::FxHashMap;
+
+use crate::{
+    Declared, Header, Linkage, ModuleVariable, Resolved, Surroundings, Symbols, VariableHome, read_header,
+};
+
+/// Functions that the driver supplies; a module may call them without defining them.
+const SUPPLIED: [&str; 6] =
+    ["vprintf", "__assertfail", "malloc", "free", "cudaGetParameterBuffer", "cudaLaunchDevice"];
+
+/// Header directives and their order: version and target first, nothing of them later.
+pub fn check_header(
+    units: &[oriole_syntax::Unit],
+    parses: &[oriole_syntax::Parse],
+    header: &mut Header,
+) -> Vec<(usize, Diagnostic)> {
+    let mut findings = Vec::new();
+    let mut position = 0;
+    let mut items_seen = false;
+    let mut seen = [false; 3];
+    let mut last = 0;
+    for (at, parse) in parses.iter().enumerate() {
+        if units[at].kind != UnitKind::Header {
+            items_seen |= !matches!(units[at].kind, UnitKind::Trailer | UnitKind::Broken);
+            if units[at].kind != UnitKind::Trailer && position == 0 {
+                findings.push((at, missing_version(first_token(parse))));
+                position = 1;
+            }
+            continue;
+        }
+        last = at;
+        let mut found = Vec::new();
+        read_header(&parse.unit(), header, &mut found);
+        findings.extend(found.into_iter().map(|found| (at, found)));
+        for item in parse.unit().items() {
+            let (span, wanted) = match &item {
+                Item::VersionDirective(directive) => (directive.span(), 0),
+                Item::TargetDirective(directive) => (directive.span(), 1),
+                Item::AddressSizeDirective(directive) => (directive.span(), 2),
+                _ => continue,
+            };
+            if items_seen {
+                findings.push((
+                    at,
+                    Diagnostic::new(
+                        Code::InvalidHeader,
+                        span,
+                        "header directives stand before all declarations",
+                    ),
+                ));
+            } else if position == 0 && wanted != 0 {
+                findings.push((at, missing_version(span)));
+            }
+            if wanted == 2 && !seen[1] && !items_seen {
+                findings.push((at, Diagnostic::new(Code::MissingTarget, span, MISSING_TARGET)));
+                seen[1] = true;
+            }
+            if std::mem::replace(&mut seen[wanted], true) && wanted != 1 && !items_seen {
+                findings
+                    .push((at, Diagnostic::new(Code::InvalidHeader, span, "this directive stands twice")));
+            }
+            position = position.max(wanted + 1);
+        }
+    }
+    if position == 0 {
+        findings.push((last, missing_version(Span::point(0))));
+    } else if !seen[1] && !findings.iter().any(|found| found.1.is_error()) {
+        findings.push((last, Diagnostic::new(Code::MissingTarget, Span::point(0), MISSING_TARGET)));
+    }
+    findings
+}
+
+fn first_token(parse: &oriole_syntax::Parse) -> Span {
+    let token = parse
+        .syntax()
+        .descendants_with_tokens()
+        .filter_map(oriole_syntax::NodeOrToken::into_token)
+        .find(|token| !token.kind().is_trivia());
+    token.map_or(Span::point(0), |token| token_span(&token))
+}
+
+const MISSING_TARGET: &str = "a module has a `.target` directive behind `.version`";
+
+fn missing_version(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::MissingVersion, span, "a module begins with a `.version` directive")
+}
+
+/// The unit and the place in it where each name is first declared.
+pub fn first_declarations(declared: &[Vec<Declared>]) -> FxHashMap<&str, (usize, Span)> {
+    let mut first: FxHashMap<&str, (usize, Span)> = FxHashMap::default();
+    for (unit, declared) in declared.iter().enumerate() {
+        for declared in declared {
+            let (Declared::Variable { name, span, .. }
+            | Declared::Function { name, span, .. }
+            | Declared::Alias { name, span, .. }) = declared;
+            first.entry(name).or_insert((unit, *span));
+        }
+    }
+    first
+}
+
+/// Names that an initial value uses above their declaration, its own name included.
+pub fn initializer_order(
+    variable: &ModuleVariable,
+    unit: usize,
+    first: &FxHashMap<&str, (usize, Span)>,
+) -> Option<Diagnostic> {
+    let place = (unit, variable.name_span);
+    let late = variable.initial.iter().flat_map(|initial| &initial.relocations).find(|relocation| {
+        first.get(relocation.symbol.as_str()).is_some_and(|&declared| declared >= place)
+    })?;
+    let message = format!("the initial value uses `{}` above its declaration", late.symbol);
+    Some(Diagnostic::new(Code::UseBeforeDeclaration, variable.name_span, message))
+}
+
+/// Uses above declarations. Diagnostics only: no meaning depends on the order.
+///
+/// `declared` are the declarations of all units in file order, `bodies` the resolved functions with the number of
+/// their unit.
+pub fn order_check(declared: &[Vec<Declared>], bodies: &[(usize, &Resolved)]) -> Vec<(usize, Diagnostic)> {
+    let first = first_declarations(declared);
+    let mut findings = Vec::new();
+    for &(unit, resolved) in bodies {
+        let uses = &resolved.uses;
+        let names = uses.globals.iter().chain(&uses.called).chain(&uses.addressed);
+        for (name, span) in names.zip(&resolved.source_map.uses) {
+            if first.get(name.as_str()).is_some_and(|place| place.0 > unit) {
+                findings.push((
+                    unit,
+                    Diagnostic::new(
+                        Code::UseBeforeDeclaration,
+                        *span,
+                        format!("`{name}` is used above its declaration"),
+                    )
+                    .with_symbol(name.clone(), "declared here"),
+                ));
+            }
+        }
+    }
+    findings
+}
+
+/// Bounds that concern the module: constant memory, shared memory of each kernel, functions that nobody defines.
+pub fn check_limits(
+    variables: &[ModuleVariable],
+    symbols: &Symbols,
+    declared: &[Vec<Declared>],
+    bodies: &[(usize, &Resolved)],
+) -> Vec<(usize, Diagnostic)> {
+    let mut findings = Vec::new();
+    let constants: u64 = variables
+        .iter()
+        .filter(|variable| variable.info.space == Space::Constant)
+        .map(|variable| variable.info.size)
+        .sum();
+    if constants > 65536 {
+        findings.push((
+            0,
+            Diagnostic::new(
+                Code::TooMuchConstantMemory,
+                Span::point(0),
+                format!("the module's `.const` variables have {constants} bytes; 65536 are possible"),
+            ),
+        ));
+    }
+    let by_name: FxHashMap<&str, usize> =
+        bodies.iter().enumerate().map(|(index, body)| (body.1.name.as_str(), index)).collect();
+    let mut missing: BTreeSet<&str> = BTreeSet::new();
+    for (unit, declared) in declared.iter().enumerate() {
+        for declared in declared {
+            if let Declared::Function { name, span, linkage, .. } = declared
+                && *linkage != Some(Linkage::Extern)
+                && symbols.signature(name).is_some_and(|known| known.external)
+                && missing.insert(name)
+            {
+                findings.push((
+                    unit,
+                    Diagnostic::new(
+                        Code::UnresolvedExternal,
+                        *span,
+                        format!("the function `{name}` is declared and defined nowhere"),
+                    ),
+                ));
+            }
+        }
+    }
+    for &(unit, resolved) in bodies {
+        for name in resolved.uses.called.iter().chain(&resolved.uses.addressed) {
+            let external = symbols.signature(name).is_some_and(|known| known.external);
+            if external && !SUPPLIED.contains(&name.as_str()) && missing.insert(name) {
+                findings.push((
+                    unit,
+                    Diagnostic::new(
+                        Code::UnresolvedExternal,
+                        resolved.source_map.name,
+                        format!("the function `{name}` is declared, used, and defined nowhere"),
+                    ),
+                ));
+            }
+        }
+        if !resolved.body.is_entry {
+            continue;
+        }
+        // Everything that the kernel reaches by calls, itself included.
+        let mut reached = vec![false; bodies.len()];
+        let mut open: Vec<usize> = by_name.get(resolved.name.as_str()).copied().into_iter().collect();
+        let mut shared: FxHashMap<&str, u64> = FxHashMap::default();
+        let mut own = 0u64;
+        while let Some(index) = open.pop() {
+            if std::mem::replace(&mut reached[index], true) {
+                continue;
+            }
+            let body = &bodies[index].1.body;
+            for variable in &body.variables {
+                if variable.space == Space::Shared {
+                    match variable.home {
+                        VariableHome::Module => {
+                            shared.insert(&variable.name, variable.size);
+                        }
+                        _ => own += variable.size,
+                    }
+                }
+            }
+            let uses = &bodies[index].1.uses;
+            open.extend(
+                uses.called.iter().chain(&uses.addressed).filter_map(|name| by_name.get(name.as_str())),
+            );
+        }
+        let total = own + shared.values().sum::<u64>();
+        if total > 48 * 1024 {
+            findings.push((
+                unit,
+                Diagnostic::new(
+                    Code::TooMuchSharedMemory,
+                    resolved.source_map.name,
+                    format!(
+                        "`{}` uses {total} bytes of static shared memory; 49152 are possible",
+                        resolved.name
+                    ),
+                ),
+            ));
+        }
+    }
+    findings
+}

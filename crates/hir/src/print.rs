@@ -1,0 +1,217 @@
+//! The canonical text of a body: equal text means equal body.
+//!
+//! It is here for tests, for people, and as the key under which compiled code is kept. Registers, labels and local
+//! variables appear as numbers, so that renaming them changes nothing; names of the module stay.
+
+use std::fmt::{self, Display, Formatter};
+
+use crate::{
+    AddressBase, Body, Immediate, Instruction, Operand, Parameter, Signature, Statement, Table, VariableHome,
+};
+
+impl Display for Body {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        write!(out, "{}", if self.is_entry { ".entry" } else { ".func" })?;
+        let (results, parameters) = (&self.results, &self.parameters);
+        writeln!(out, "{}", Shown(results, parameters))?;
+        let directives = &self.directives;
+        let dimensions = [
+            (".maxntid", directives.maxntid),
+            (".reqntid", directives.reqntid),
+            (".reqnctapercluster", directives.reqnctapercluster),
+        ];
+        for (word, value) in dimensions {
+            if let Some([x, y, z]) = value {
+                writeln!(out, "{word} {x}, {y}, {z}")?;
+            }
+        }
+        let numbers = [
+            (".minnctapersm", directives.minnctapersm),
+            (".maxnreg", directives.maxnreg),
+            (".maxclusterrank", directives.maxclusterrank),
+        ];
+        for (word, value) in numbers {
+            if let Some(value) = value {
+                writeln!(out, "{word} {value}")?;
+            }
+        }
+        let flags = [
+            (".explicitcluster", directives.explicitcluster),
+            (".blocksareclusters", directives.blocksareclusters),
+            (".noreturn", directives.noreturn),
+        ];
+        for (word, set) in flags {
+            if set {
+                writeln!(out, "{word}")?;
+            }
+        }
+        for pragma in &directives.pragmas {
+            writeln!(out, ".pragma {pragma:?}")?;
+        }
+        // Runs of registers of one type share a line.
+        let mut start = 0;
+        while start < self.registers.len() {
+            let ty = self.registers[start].ty;
+            let run = self.registers[start..].iter().take_while(|register| register.ty == ty).count();
+            if run == 1 {
+                writeln!(out, "r{start}: {ty}")?;
+            } else {
+                writeln!(out, "r{start}-r{}: {ty}", start + run - 1)?;
+            }
+            start += run;
+        }
+        for (index, variable) in self.variables.iter().enumerate() {
+            write!(out, "v{index}: .{} {} size {}", variable.space.name(), variable.ty, variable.size)?;
+            write!(out, " align {}", variable.align)?;
+            match variable.home {
+                VariableHome::Module => writeln!(out, " = {}", variable.name)?,
+                VariableHome::Body => writeln!(out)?,
+                VariableHome::Parameter(number) => writeln!(out, " = parameter {number}")?,
+                VariableHome::Result(number) => writeln!(out, " = result {number}")?,
+            }
+        }
+        for (variable, register) in &self.parameter_registers {
+            writeln!(out, "v{} in r{}", variable.0, register.0)?;
+        }
+        for (index, function) in self.functions.iter().enumerate() {
+            let Signature { results, parameters, noreturn } = &function.signature;
+            write!(out, "f{index}: {}{}", function.name, Shown(results, parameters))?;
+            writeln!(out, "{}", if *noreturn { " .noreturn" } else { "" })?;
+        }
+        for (index, table) in self.tables.iter().enumerate() {
+            let targets: Vec<String> = match table {
+                Table::Labels(labels) => labels.iter().map(|label| format!("L{}", label.0)).collect(),
+                Table::Functions(functions) => {
+                    functions.iter().map(|function| format!("f{}", function.0)).collect()
+                }
+            };
+            writeln!(out, "t{index}: {}", targets.join(", "))?;
+        }
+        for (index, Signature { results, parameters, noreturn }) in self.prototypes.iter().enumerate() {
+            write!(out, "p{index}: {}", Shown(results, parameters))?;
+            writeln!(out, "{}", if *noreturn { " .noreturn" } else { "" })?;
+        }
+        for statement in &self.statements {
+            match statement {
+                Statement::Label(label) => writeln!(out, "L{}:", label.0)?,
+                Statement::Instruction(instruction) => writeln!(out, "    {instruction}")?,
+                Statement::Pragma(text) => writeln!(out, "    .pragma {text:?}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `(results) (parameters)`
+struct Shown<'a>(&'a [Parameter], &'a [Parameter]);
+
+impl Display for Shown<'_> {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        for list in [self.0, self.1] {
+            write!(out, " (")?;
+            for (index, parameter) in list.iter().enumerate() {
+                if index > 0 {
+                    write!(out, ", ")?;
+                }
+                write!(out, "{}{}", if parameter.in_register { ".reg " } else { "" }, parameter.ty)?;
+                if let Some(length) = parameter.length {
+                    write!(out, "[{length}]")?;
+                }
+                write!(out, " at {}", parameter.offset)?;
+                if parameter.align != parameter.ty.bytes() {
+                    write!(out, " align {}", parameter.align)?;
+                }
+                if let Some((space, align)) = parameter.pointer {
+                    let space = space.map_or("", |space| space.name());
+                    write!(out, " ptr {space} {align}")?;
+                }
+            }
+            write!(out, ")")?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Instruction {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        if let Some((register, negated)) = self.guard {
+            write!(out, "@{}r{} ", if negated { "!" } else { "" }, register.0)?;
+        }
+        write!(out, "{}", self.opcode.name())?;
+        for modifier in self.modifiers.iter() {
+            write!(out, ".{}", modifier.0)?;
+        }
+        for space in [self.space, self.second_space].into_iter().flatten() {
+            let name = space.name();
+            if !name.is_empty() {
+                write!(out, ".{name}")?;
+            }
+        }
+        if self.vector > 1 {
+            write!(out, ".v{}", self.vector)?;
+        }
+        for ty in &self.types {
+            write!(out, "{ty}")?;
+        }
+        for (index, operand) in self.operands.iter().enumerate() {
+            write!(out, "{}{operand}", if index == 0 { " " } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+fn list(out: &mut Formatter<'_>, operands: &[Operand]) -> fmt::Result {
+    for (index, operand) in operands.iter().enumerate() {
+        write!(out, "{}{operand}", if index == 0 { "" } else { ", " })?;
+    }
+    Ok(())
+}
+
+impl Display for Operand {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Operand::Register(register) => write!(out, "r{}", register.0),
+            Operand::NotRegister(register) => write!(out, "!r{}", register.0),
+            Operand::Immediate(immediate) => write!(out, "{immediate}"),
+            Operand::Vector(elements) => {
+                write!(out, "{{")?;
+                list(out, elements)?;
+                write!(out, "}}")
+            }
+            Operand::Pair(first, second) => write!(out, "{first}|{second}"),
+            Operand::Sink => write!(out, "_"),
+            Operand::Address(address) => {
+                write!(out, "[")?;
+                match address.base {
+                    AddressBase::Register(register) => write!(out, "r{}{:+}", register.0, address.offset)?,
+                    AddressBase::Variable(variable) => write!(out, "v{}{:+}", variable.0, address.offset)?,
+                    AddressBase::Absolute => write!(out, "{}", address.offset)?,
+                }
+                write!(out, "]")
+            }
+            Operand::VariableAddress(variable, offset) => write!(out, "v{}{offset:+}", variable.0),
+            Operand::FunctionAddress(function) => write!(out, "&f{}", function.0),
+            Operand::Label(label) => write!(out, "L{}", label.0),
+            Operand::Function(function) => write!(out, "f{}", function.0),
+            Operand::Table(table) => write!(out, "t{}", table.0),
+            Operand::Prototype(prototype) => write!(out, "p{}", prototype.0),
+            Operand::List(operands) => {
+                write!(out, "(")?;
+                list(out, operands)?;
+                write!(out, ")")
+            }
+            Operand::Variable(variable) => write!(out, "v{}", variable.0),
+            Operand::Special(special) => write!(out, "{}", special.name()),
+        }
+    }
+}
+
+impl Display for Immediate {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Immediate::Integer(value) => write!(out, "{value}"),
+            Immediate::F32(bits) => write!(out, "0f{bits:08x}"),
+            Immediate::F64(bits) => write!(out, "0d{bits:016x}"),
+        }
+    }
+}

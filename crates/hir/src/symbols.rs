@@ -1,0 +1,237 @@
+//! The names of a module: what each unit declares, and all of it joined.
+//!
+//! It is here because a function may use every name of its module, and the declarations of one name must agree. No
+//! body is read, so that a change inside a function changes no name.
+
+use oriole_diagnostics::{Code, Diagnostic, Span};
+use oriole_syntax::ast::{Item, Unit};
+use oriole_syntax::token_span;
+use rustc_hash::FxHashMap;
+
+use crate::signature::{FunctionHead, function_head};
+use crate::variable::declared_variables;
+use crate::{GlobalInfo, Header, Linkage, SignatureInfo, Surroundings};
+
+/// What a unit declares; no position of another unit and no body enters.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Declared {
+    /// A variable.
+    Variable {
+        /// Name.
+        name: String,
+        /// Place of the name in the unit.
+        span: Span,
+        /// Type, size, linkage.
+        info: GlobalInfo,
+    },
+    /// A function or kernel.
+    Function {
+        /// Name.
+        name: String,
+        /// Place of the name in the unit.
+        span: Span,
+        /// Kind and signature.
+        info: SignatureInfo,
+        /// Linkage word.
+        linkage: Option<Linkage>,
+    },
+    /// An alias.
+    Alias {
+        /// The new name.
+        name: String,
+        /// Place of the new name in the unit.
+        span: Span,
+        /// The function's name.
+        function: String,
+    },
+}
+
+/// The declarations of a unit.
+pub fn declarations(unit: &Unit, header: &Header) -> Vec<Declared> {
+    let mut found = Vec::new();
+    for item in unit.items() {
+        match item {
+            Item::Variable(variable) => {
+                // Findings are those of `module_variables`, which reads the same.
+                for (_, variable, _) in declared_variables(&variable, &mut Vec::new()) {
+                    found.push(Declared::Variable {
+                        name: variable.name,
+                        span: variable.name_span,
+                        info: variable.info,
+                    });
+                }
+            }
+            Item::Function(function) => {
+                if let Some(FunctionHead { name, name_span, info, linkage, .. }) =
+                    function_head(&function, header)
+                {
+                    found.push(Declared::Function { name, span: name_span, info, linkage });
+                }
+            }
+            Item::Alias(alias) => {
+                if let (Some(name), Some(function)) = (alias.alias(), alias.function()) {
+                    found.push(Declared::Alias {
+                        name: name.text().to_string(),
+                        span: token_span(&name),
+                        function: function.text().to_string(),
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The names of a module.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Symbols {
+    header: Header,
+    globals: FxHashMap<String, (GlobalInfo, usize)>,
+    functions: FxHashMap<String, (SignatureInfo, usize)>,
+    aliases: Vec<(String, String)>,
+}
+
+impl Surroundings for Symbols {
+    fn header(&self) -> Header {
+        self.header.clone()
+    }
+
+    fn global(&self, name: &str) -> Option<GlobalInfo> {
+        self.globals.get(name).map(|entry| entry.0.clone())
+    }
+
+    fn signature(&self, name: &str) -> Option<SignatureInfo> {
+        self.functions.get(name).map(|entry| entry.0.clone())
+    }
+}
+
+impl Symbols {
+    /// The unit that defines a variable, or declares it where no unit defines it.
+    pub fn variable_home(&self, name: &str) -> Option<usize> {
+        self.globals.get(name).map(|known| known.1)
+    }
+
+    /// `.alias` lines: alias, function.
+    pub fn aliases(&self) -> &[(String, String)] {
+        &self.aliases
+    }
+
+    /// Joins the declarations of all units, given in file order. Findings come with the number of their unit.
+    pub fn new(header: Header, units: &[Vec<Declared>]) -> (Symbols, Vec<(usize, Diagnostic)>) {
+        let mut symbols = Symbols { header, ..Symbols::default() };
+        let mut findings = Vec::new();
+        for (unit, declared) in units.iter().enumerate() {
+            for declared in declared {
+                symbols.add(unit, declared, &mut findings);
+            }
+        }
+        (symbols, findings)
+    }
+
+    fn add(&mut self, unit: usize, declared: &Declared, findings: &mut Vec<(usize, Diagnostic)>) {
+        let mut report = |code, span, message: String, name: &str| {
+            findings.push((
+                unit,
+                Diagnostic::new(code, span, message).with_symbol(name, "the other declaration is here"),
+            ));
+        };
+        match declared {
+            Declared::Variable { name, span, info } => {
+                if self.functions.contains_key(name) {
+                    report(Code::DuplicateName, *span, format!("`{name}` is also a function"), name);
+                    return;
+                }
+                match self.globals.get_mut(name) {
+                    None => {
+                        self.globals.insert(name.clone(), (info.clone(), unit));
+                    }
+                    Some((known, place)) => {
+                        let declaration = |info: &GlobalInfo| info.linkage == Some(Linkage::Extern);
+                        let open = known.size == 0 || info.size == 0;
+                        if known.space != info.space
+                            || known.ty != info.ty
+                            || (known.size != info.size && !open)
+                        {
+                            report(
+                                Code::DeclarationMismatch,
+                                *span,
+                                format!("two declarations of `{name}` differ"),
+                                name,
+                            );
+                        } else if !declaration(known) && !declaration(info) {
+                            report(Code::DuplicateName, *span, format!("`{name}` is defined twice"), name);
+                        } else if declaration(known) && info.linkage.is_none() {
+                            report(
+                                Code::DeclarationMismatch,
+                                *span,
+                                format!("`{name}` is declared `.extern` and defined without `.visible`"),
+                                name,
+                            );
+                        } else if declaration(known) {
+                            *known = info.clone();
+                            *place = unit;
+                        }
+                    }
+                }
+            }
+            Declared::Function { name, span, info, .. } => {
+                if self.globals.contains_key(name) {
+                    report(Code::DuplicateName, *span, format!("`{name}` is also a variable"), name);
+                    return;
+                }
+                match self.functions.get_mut(name) {
+                    None => {
+                        self.functions.insert(name.clone(), (info.clone(), unit));
+                    }
+                    Some((known, place)) => {
+                        if !known.external {
+                            report(Code::DuplicateName, *span, format!("`{name}` is defined twice"), name);
+                        } else if known.is_entry != info.is_entry || !same_signature(known, info) {
+                            report(
+                                Code::DeclarationMismatch,
+                                *span,
+                                format!("two declarations of `{name}` differ in their parameters"),
+                                name,
+                            );
+                        }
+                        if known.external && !info.external {
+                            *known = info.clone();
+                            *place = unit;
+                        }
+                    }
+                }
+            }
+            Declared::Alias { name, span, function } => match self.functions.get(function).cloned() {
+                Some(_) if !self.functions.contains_key(name) => {
+                    report(
+                        Code::UnknownName,
+                        *span,
+                        format!("`{name}` must be declared before it is an alias"),
+                        name,
+                    );
+                }
+                Some((mut info, _)) => {
+                    info.external = false;
+                    self.functions.insert(name.clone(), (info, unit));
+                    self.aliases.push((name.clone(), function.clone()));
+                }
+                None => {
+                    report(Code::UnknownName, *span, format!("no function is called `{function}`"), function)
+                }
+            },
+        }
+    }
+}
+
+/// Whether two heads agree in number, sizes and kinds of parameters.
+fn same_signature(left: &SignatureInfo, right: &SignatureInfo) -> bool {
+    let same = |left: &[crate::Parameter], right: &[crate::Parameter]| {
+        left.len() == right.len()
+            && left.iter().zip(right).all(|(left, right)| {
+                left.ty == right.ty && left.length == right.length && left.in_register == right.in_register
+            })
+    };
+    same(&left.signature.results, &right.signature.results)
+        && same(&left.signature.parameters, &right.signature.parameters)
+}

@@ -1,0 +1,358 @@
+//! Resolution seen from outside: text of PTX in, canonical text of bodies and findings out.
+
+use expect_test::{Expect, expect};
+use oriole_hir::{resolve_module, unsupported};
+
+const HEAD: &str = ".version 9.0\n.target sm_90\n.address_size 64\n";
+
+/// Bodies and findings of a module without its header lines.
+fn check(text: &str, expected: Expect) {
+    let module = resolve_module(&format!("{HEAD}{text}"));
+    let mut found = String::new();
+    for (name, _, resolved) in &module.functions {
+        if !module.has_errors() {
+            found.push_str(&format!("{name}: {}", resolved.body));
+        }
+    }
+    for diagnostic in &module.diagnostics {
+        found.push_str(&format!(
+            "{} [{}] {}\n",
+            diagnostic.severity.as_str(),
+            diagnostic.code,
+            diagnostic.message
+        ));
+    }
+    expected.assert_eq(&found);
+}
+
+/// Findings of statements in a kernel with a few registers.
+fn statements(text: &str, expected: Expect) {
+    let module = resolve_module(&format!(
+        "{HEAD}.global .u32 g[4]; .shared .u32 s;\n.func fn(.param .b32 a) {{ ret; }}\n.entry k(.param .u64 in) {{\n\
+         .reg .pred p, q; .reg .b16 h; .reg .b32 r, a, b, c; .reg .u32 u; .reg .s32 i; .reg .f32 x, y; .reg .b64 d;\n\
+         .reg .f64 z;\n{text}\n}}"
+    ));
+    let found: String =
+        module.diagnostics.iter().map(|found| format!("[{}] {}\n", found.code, found.message)).collect();
+    expected.assert_eq(&found);
+}
+
+#[test]
+fn a_kernel() {
+    check(
+        ".visible .entry saxpy(.param .u64 out, .param .f32 a, .param .u32 n) .maxntid 128\n\
+         { .reg .pred %p<2>; .reg .b32 %r<9>; .reg .f32 %f<4>; .reg .b64 %rd<4>;\n\
+         mov.u32 %r1, %tid.x; ld.param.u32 %r2, [n]; setp.ge.u32 %p1, %r1, %r2; @%p1 bra END;\n\
+         ld.param.u64 %rd1, [out]; cvta.to.global.u64 %rd2, %rd1; mul.wide.u32 %rd3, %r1, 4; add.s64 %rd2, %rd2, %rd3;\n\
+         ld.global.v2.f32 {%f1, _}, [%rd2+8]; fma.rn.ftz.f32 %f1, %f1, 2.0, 0fBF800000; st.global.f32 [%rd2+-4], %f1;\n\
+         END: ret; }",
+        expect![[r#"
+            saxpy: .entry () (.u64 at 0, .f32 at 8, .u32 at 12)
+            .maxntid 128, 1, 1
+            r0-r1: .b32
+            r2: .pred
+            r3-r5: .b64
+            r6: .f32
+            v0: .param .u64 size 8 align 8 = parameter 0
+            v1: .param .f32 size 4 align 4 = parameter 1
+            v2: .param .u32 size 4 align 4 = parameter 2
+                mov.u32 r0, %tid.x
+                ld.param.u32 r1, [v2+0]
+                setp.ge.u32 r2, r0, r1
+                @r2 bra L0
+                ld.param.u64 r3, [v0+0]
+                cvta.to.global.u64 r4, r3
+                mul.wide.u32 r5, r0, 4
+                add.s64 r4, r4, r5
+                ld.global.v2.f32 {r6, _}, [r4+8]
+                fma.rn.ftz.f32 r6, r6, 0f40000000, 0fbf800000
+                st.global.f32 [r4-4], r6
+            L0:
+                ret
+        "#]],
+    );
+}
+
+#[test]
+fn scopes_calls_and_tables() {
+    check(
+        ".func (.param .b32 out) twice(.param .b32 in) { .reg .b32 r; ld.param.b32 r, [in]; add.u32 r, r, r;\n\
+         st.param.b32 [out], r; ret; }\n\
+         .func (.reg .b32 y) plain(.reg .b32 x) { mov.b32 y, x; ret; }\n\
+         .entry k() { .reg .b32 r; .reg .b64 f; mov.u32 r, 1;\n\
+         { .param .b32 x; .param .b32 y; .reg .f32 r; mov.f32 r, 1.5; st.param.f32 [x], r; call.uni (y), twice, (x);\n\
+         ld.param.f32 r, [y]; }\n\
+         call (r), plain, (r); mov.u64 f, twice; P: .callprototype (.param .b32 _) _ (.param .b32 _);\n\
+         { .param .b32 x; call (_), f, (x), P; }\n\
+         T: .branchtargets A, B, A; brx.idx r, T; A: B: ret; }",
+        expect![[r#"
+            twice: .func (.b32 at 0) (.b32 at 0)
+            r0: .b32
+            v0: .param .b32 size 4 align 4 = result 0
+            v1: .param .b32 size 4 align 4 = parameter 0
+                ld.param.b32 r0, [v1+0]
+                add.u32 r0, r0, r0
+                st.param.b32 [v0+0], r0
+                ret
+            plain: .func (.reg .b32 at 0) (.reg .b32 at 0)
+            r0-r1: .b32
+            v0: .reg .b32 size 4 align 4 = result 0
+            v1: .reg .b32 size 4 align 4 = parameter 0
+            v0 in r0
+            v1 in r1
+                mov.b32 r0, r1
+                ret
+            k: .entry () ()
+            r0: .b32
+            r1: .f32
+            r2: .b64
+            v0: .param .b32 size 4 align 4
+            v1: .param .b32 size 4 align 4
+            v2: .param .b32 size 4 align 4
+            f0: twice (.b32 at 0) (.b32 at 0)
+            f1: plain (.reg .b32 at 0) (.reg .b32 at 0)
+            t0: L0, L1, L0
+            p0:  (.b32 at 0) (.b32 at 0)
+                mov.u32 r0, 1
+                mov.f32 r1, 0f3fc00000
+                st.param.f32 [v0+0], r1
+                call.uni (v1), f0, (v0)
+                ld.param.f32 r1, [v1+0]
+                call (r0), f1, (r0)
+                mov.u64 r2, &f0
+                call (_), r2, (v2), p0
+                brx.idx r0, t0
+            L0:
+            L1:
+                ret
+        "#]],
+    );
+}
+
+#[test]
+fn names_and_addresses_of_the_module() {
+    check(
+        ".global .u32 table[8]; .extern .shared .align 16 .b8 heap[];\n\
+         .entry k() { .local .align 8 .b8 stack[16]; .reg .b64 d; .reg .b32 r; .reg .v2 .f32 v;\n\
+         mov.u64 d, table+4; mov.u64 d, table[2]; ld.global.u32 r, [table+12]; mov.u32 r, heap; mov.u64 d, stack;\n\
+         ld.shared.v2.f32 v, [heap+8]; mov.b64 d, {v.x, v.y}; mov.b64 {r, _}, d; st.local.u32 [d], WARP_SZ; ret; }",
+        expect![[r#"
+            k: .entry () ()
+            r0: .b64
+            r1: .b32
+            r2-r3: .f32
+            v0: .local .b8 size 16 align 8
+            v1: .global .u32 size 32 align 4 = table
+            v2: .shared .b8 size 0 align 16 = heap
+                mov.u64 r0, v1+4
+                mov.u64 r0, v1+8
+                ld.global.u32 r1, [v1+12]
+                mov.u32 r1, v2+0
+                mov.u64 r0, v0+0
+                ld.shared.v2.f32 {r2, r3}, [v2+8]
+                mov.b64 r0, {r2, r3}
+                mov.b64 {r1, _}, r0
+                st.local.u32 [r0+0], 32
+                ret
+        "#]],
+    );
+}
+
+#[test]
+fn types_of_operands() {
+    statements(
+        "add.u32 r, a, x; add.f32 x, y, a; add.u32 r, a, 1.0; add.f32 x, y, 1; mov.b32 r, 0f3F800000;\n\
+         ld.global.u16 r, [d]; ld.global.f32 d, [d]; st.global.u8 [d], p; mul.wide.u32 r, a, b; selp.b32 r, a, b, c;\n\
+         and.pred p, q, !p; cvt.u64.u32 r, a; add.u32 r, a, %tid.x;",
+        expect![[r#"
+            [ptx::type-mismatch] an integer or bits register of 32 bits is needed here, this one is `.f32`
+            [ptx::type-mismatch] a floating-point constant does not fit an operand of type `.u32`
+            [ptx::type-mismatch] an integer constant does not fit an operand of type `.f32`
+            [ptx::type-mismatch] an integer or bits register of 8 bits or wider is needed here, this one is `.pred`
+            [ptx::type-mismatch] an integer or bits register of 64 bits is needed here, this one is `.b32`
+            [ptx::type-mismatch] a `.pred` register is needed here, this one is `.b32`
+            [ptx::type-mismatch] an integer or bits register of 64 bits or wider is needed here, this one is `.b32`
+            [ptx::invalid-operand] a special register can be read with `mov` and `cvt` only
+        "#]],
+    );
+}
+
+#[test]
+fn operands_of_the_wrong_kind() {
+    statements(
+        "add.u32 1, a, b; add.u32 r, a; ld.global.u32 r, d; ld.shared.u32 r, [g]; ld.global.u32 r, [r];\n\
+         st.param.u64 [in], d; bar.sync 16; bar.sync 0, 33; lop3.b32 r, a, b, c, a; mov.b64 d, {a, b, c};\n\
+         ld.global.v2.u32 {r}, [d]; ld.global.v4.u64 {d, d, d, d}, [d]; @r ret; brx.idx r, nowhere; bra nowhere;\n\
+         call nobody; call fn; add.u32 r, nothing, b; frobnicate.u32 r; ad.u32 r, a, b; mov.u32 r, %tid.q; add.u32 _, a, b;",
+        expect![[r#"
+            [ptx::invalid-operand] a register is needed as destination
+            [ptx::operand-count] expected 3 operands, found 2
+            [ptx::invalid-operand] an address in brackets is needed here
+            [ptx::state-space-mismatch] `ld` accesses `shared`, but `g` is in `.global`
+            [ptx::invalid-address] `.global` addresses have 64 bits, this register has fewer
+            [ptx::invalid-operand] `in` is a parameter of this function and cannot be written
+            [ptx::invalid-operand] 16 is out of range; it must be from 0 to 15
+            [ptx::invalid-operand] 33 is no positive multiple of 32
+            [ptx::invalid-operand] a constant from -9223372036854775808 to 9223372036854775807 is needed here
+            [ptx::invalid-vector] `.b64` is packed from two or four parts, not 3
+            [ptx::invalid-vector] a vector of 2 is needed here, this one has 1
+            [target::needs-chip] an access of 256 bits needs `sm_100` or later
+            [ptx::invalid-predicate] a guard is a `.pred` register; `r` is `.b32`
+            [ptx::unknown-name] no `.branchtargets` list is called `nowhere`
+            [ptx::unknown-name] no label `nowhere` is visible here; labels of inner scopes are not
+            [ptx::unknown-name] no function is called `nobody`
+            [ptx::call-mismatch] expected 1 argument, found 0
+            [ptx::unknown-name] no register or variable is called `nothing`
+            [ptx::unknown-instruction] no instruction is called `frobnicate`
+            [ptx::unknown-instruction] no instruction is called `ad`; did you mean `add`?
+            [ptx::unknown-name] `%tid` has the components `.x`, `.y` and `.z`
+            [ptx::invalid-operand] the result of this instruction cannot be dropped with `_`
+        "#]],
+    );
+}
+
+#[test]
+fn declarations() {
+    check(
+        ".global .u32 a; .global .u32 a;\n.global .align 3 .u32 b;\n.global .u32 c[];\n.extern .global .u32 d = 1;\n\
+         .local .u32 e;\n.global .pred f;\n.global .u32 h[2] = {1, 2, 3};\n.global .u64 i = nothing;\n\
+         .visible .extern .global .u32 j;\n.entry k(.reg .u32 x) .maxntid 0 { .reg .b32 r, r; L: L: ret; }\n\
+         .entry k() { ret; }\n.func m(.param .b32 x); .func m(.param .b64 x) { ret; }\n.func n() { call o; ret; }\n\
+         .func o() { ret; }\n",
+        expect![[r#"
+            error [ptx::duplicate-name] `a` is defined twice
+            error [ptx::invalid-variable] an alignment must be a power of two
+            error [ptx::invalid-variable] the array `c` has no size
+            error [ptx::invalid-initializer] an `.extern` variable has no initial value
+            error [ptx::invalid-variable] a `.local` variable can be declared in a function only
+            error [ptx::invalid-type] a predicate can be a register only
+            error [ptx::invalid-initializer] more than 2 values
+            error [ptx::unknown-name] no variable or function is called `nothing`
+            error [ptx::invalid-variable] `.visible` and `.extern` cannot stand together
+            error [ptx::invalid-parameter] the parameters of a kernel are in `.param` space
+            error [ptx::invalid-directive] `.maxntid` takes positive numbers
+            error [ptx::duplicate-name] `r` is declared twice in this scope
+            error [ptx::duplicate-name] `L` is declared twice in this scope
+            error [ptx::duplicate-name] `k` is defined twice
+            error [ptx::declaration-mismatch] two declarations of `m` differ in their parameters
+            error [ptx::use-before-declaration] `o` is used above its declaration
+        "#]],
+    );
+}
+
+#[test]
+fn headers() {
+    let codes = |text: &str| {
+        let module = resolve_module(text);
+        module.diagnostics.iter().map(|found| found.code.as_str().to_string()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(codes(""), "ptx::missing-version");
+    assert_eq!(codes(".target sm_90\n.version 8.0\n"), "ptx::missing-version");
+    assert_eq!(codes(".version 8.0\n.address_size 64\n"), "ptx::missing-target");
+    assert_eq!(codes(".version 8\n.target sm_90\n").split(' ').next(), Some("ptx::syntax"));
+    assert_eq!(codes(".version 99.9\n.target sm_90\n"), "ptx::unsupported-version");
+    assert_eq!(codes(".version 8.0\n.target sm_999\n"), "target::unknown");
+    assert_eq!(codes(".version 7.0\n.target sm_90\n"), "target::needs-version");
+    assert_eq!(codes(".version 8.0\n.target sm_90\n.address_size 16\n"), "ptx::invalid-header");
+    assert_eq!(
+        codes(".version 8.0\n.target sm_90\n.global .u32 a;\n.address_size 64\n"),
+        "ptx::invalid-header"
+    );
+    assert_eq!(codes(".version 8.0\n.target sm_90, debug\n"), "");
+}
+
+#[test]
+fn gates_of_chip_and_version() {
+    let check = |version: &str, target: &str, line: &str| {
+        let text = format!(
+            ".version {version}\n.target {target}\n.address_size 64\n.entry k() {{ .reg .b16 h; .reg .b32 r; .reg .b64 d; {line} ret; }}"
+        );
+        let module = resolve_module(&text);
+        module
+            .diagnostics
+            .iter()
+            .map(|found| format!("[{}] {}", found.code, found.message))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    expect!["[target::needs-chip] `fma.rn.bf16` needs `sm_80` or later; the module's target is `sm_75`"]
+        .assert_eq(&check("8.0", "sm_75", "fma.rn.bf16 h, h, h, h;"));
+    expect!["[target::needs-chip] `wgmma.fence.sync.aligned` needs `sm_90a`; the module's target is `sm_90`"]
+        .assert_eq(&check("8.0", "sm_90", "wgmma.fence.sync.aligned;"));
+    assert_eq!(check("8.0", "sm_90a", "wgmma.fence.sync.aligned;"), "");
+    expect!["[target::needs-version] `.L1::no_allocate` needs `.version` 7.4 or later; the module has 7.0"]
+        .assert_eq(&check("7.0", "sm_80", "ld.global.L1::no_allocate.u32 r, [d];"));
+}
+
+#[test]
+fn what_the_back_end_lacks_is_no_mistake() {
+    let module = resolve_module(&format!(
+        "{HEAD}.entry k() {{ .reg .b32 r; .reg .b64 d; elect.sync _|p, -1; add.u32 r, r, 1; .reg .pred q;\n\
+         cp.async.commit_group; }}"
+    ));
+    let codes: Vec<&str> = module.diagnostics.iter().map(|found| found.code.as_str()).collect();
+    assert_eq!(codes, ["ptx::unknown-name"]);
+    let resolved = module.function("k").unwrap();
+    let found: Vec<String> = unsupported(&resolved.body, &resolved.source_map)
+        .iter()
+        .map(|found| found.message.to_string())
+        .collect();
+    assert_eq!(found, ["`cp.async.commit_group` cannot be compiled yet"]);
+}
+
+#[test]
+fn comments_and_places_do_not_change_a_body() {
+    let plain = "{HEAD}.entry k(.param .u64 p) { .reg .b32 %r<3>; add.u32 %r1, %r2, 1; L: bra L; }";
+    let moved = "{HEAD}// more\n.entry k(.param .u64 p)\n{\n .reg .b32 %q<3>; // registers\n.loc 1 2 3\n add.u32\t%q1 , %q2, (2-1); M: bra M;\n}";
+    let body = |text: &str| resolve_module(&text.replace("{HEAD}", HEAD)).functions.remove(0).2;
+    let (plain, moved) = (body(plain), body(moved));
+    assert_eq!(plain.body, moved.body);
+    assert_eq!(plain.body.to_string(), moved.body.to_string());
+    assert_ne!(plain.source_map, moved.source_map);
+    assert_eq!(moved.source_map.lines.len(), 1);
+    assert_eq!(moved.source_map.registers[0].0, "%q1");
+}
+
+#[test]
+fn initial_values() {
+    let module = resolve_module(&format!(
+        "{HEAD}.global .align 8 .b8 a[8] = {{1, 0xff, -1, 256}};\n.global .u32 b[2][3] = {{{{1,2}},{{3,4,5}}}};\n\
+         .global .f32 c[3] = {{1.0, 0f40000000, 0d4008000000000000}};\n.global .u64 d[3] = {{generic(a), a+4, b[1]}};\n\
+         .global .u8 e[2] = {{0xff(a), 0xff00(a)}};\n.global .s16 f[] = {{-1, 70000}};\n.global .v2 .f32 g = {{1.0, 2.0}};\n"
+    ));
+    let mut text = String::new();
+    for variable in &module.variables {
+        let initial = variable.initial.clone().unwrap_or_default();
+        let bytes: String = initial.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        text.push_str(&format!("{} size {} {bytes}\n", variable.name, variable.info.size));
+        for relocation in initial.relocations {
+            text.push_str(&format!(
+                "  at {} width {}: {}{:+} generic {} mask {:x?}\n",
+                relocation.offset,
+                relocation.width,
+                relocation.symbol,
+                relocation.addend,
+                relocation.generic,
+                relocation.mask
+            ));
+        }
+    }
+    for found in &module.diagnostics {
+        text.push_str(&format!("{found}\n"));
+    }
+    expect![[r#"
+        a size 8 01ffff00
+        b size 24 010000000200000000000000030000000400000005000000
+        c size 12 0000803f0000004000004040
+        d size 24 000000000000000000000000000000000000000000000000
+          at 0 width 8: a+0 generic true mask None
+          at 8 width 8: a+4 generic false mask None
+          at 16 width 8: b+4 generic false mask None
+        e size 2 0000
+          at 0 width 1: a+0 generic false mask Some(ff)
+          at 1 width 1: a+0 generic false mask Some(ff00)
+        f size 4 ffff7011
+        g size 8 0000803f00000040
+    "#]]
+    .assert_eq(&text);
+}
