@@ -39,10 +39,16 @@ pub fn ori(arguments: &Ori) -> Outcome {
     match phase.state {
         State::Done => {}
         State::NotForCompute => {
-            return failed(&format!("[oriole::phase] phase {} {} does nothing in compute code", phase.number, phase.name));
+            return failed(&format!(
+                "[oriole::phase] phase {} {} does nothing in compute code",
+                phase.number, phase.name
+            ));
         }
         State::NotYet => {
-            return failed(&format!("[oriole::phase] phase {} {} is not implemented yet", phase.number, phase.name));
+            return failed(&format!(
+                "[oriole::phase] phase {} {} is not implemented yet",
+                phase.number, phase.name
+            ));
         }
     }
     let (chip, options) = match options(&arguments.target) {
@@ -142,14 +148,18 @@ pub fn latency(arguments: &Latency) -> Outcome {
     let mut text = String::new();
     if arguments.guesses {
         for guess in model.guesses() {
-            let _ = writeln!(text, "{} {} -> {}: {} cycles", guess.hazard, guess.producer, guess.consumer, guess.cycles);
+            let _ = writeln!(
+                text,
+                "{} {} -> {}: {} cycles",
+                guess.hazard, guess.producer, guess.consumer, guess.cycles
+            );
         }
         return print(&text);
     }
     for &op in oriole_sass::Op::all() {
         let mods = oriole_sass::Mods::none();
         let class = oriole_latency::class(op, &mods);
-        let report = if oriole_latency::is_variable(class) { "by scoreboard" } else { "fixed" };
+        let report = if oriole_latency::is_variable(op, &mods) { "by scoreboard" } else { "fixed" };
         let _ = writeln!(text, "{:<16} {class:?} {report}", op.name());
     }
     print(&text)

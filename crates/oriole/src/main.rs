@@ -2,9 +2,11 @@
 
 mod arguments;
 mod dis;
+mod inspect;
 mod launch;
 mod outcome;
 mod render;
+mod session;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
@@ -17,6 +19,10 @@ fn main() -> ExitCode {
         Command::Dis(arguments) => dis::dis(arguments),
         Command::Asm(arguments) => dis::asm(arguments),
         Command::Explain { code } => explain(code),
+        Command::Ori(arguments) => inspect::ori(arguments),
+        Command::Isel(arguments) => inspect::isel(arguments),
+        Command::Latency(arguments) => inspect::latency(arguments),
+        Command::Lint(arguments) => inspect::lint(arguments),
         _ => misused("not wired yet"),
     };
     outcome.into()

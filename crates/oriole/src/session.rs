@@ -18,7 +18,8 @@ pub fn options(target: &Target) -> Result<(Chip, Options), String> {
     if !chip.is_supported() {
         return Err(format!("--arch: {chip} is not supported yet: sm_90 and sm_90a are"));
     }
-    let mut options = Options { level: target.level, ..Options::default() };
+    let mut options = Options::default();
+    options.level = target.level;
     options.set("fmad", if target.fmad { "true" } else { "false" }).map_err(|error| error.to_string())?;
     if let Some(limit) = target.maxrregcount {
         options.set("maxrregcount", &limit.to_string()).map_err(|error| error.to_string())?;
@@ -45,8 +46,9 @@ pub fn read_text(path: &Path) -> Result<String, String> {
         return Err(place(&"the file is larger than 1 GiB"));
     }
     let bytes = std::fs::read(path).map_err(|error| place(&error))?;
-    String::from_utf8(bytes)
-        .map_err(|error| format!("{}:{}: [ptx::not-utf8] the file is no UTF-8 text", path.display(), line(&error)))
+    String::from_utf8(bytes).map_err(|error| {
+        format!("{}:{}: [ptx::not-utf8] the file is no UTF-8 text", path.display(), line(&error))
+    })
 }
 
 fn line(error: &std::string::FromUtf8Error) -> usize {
