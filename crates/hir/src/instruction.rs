@@ -15,6 +15,7 @@ use crate::function::Resolver;
 use crate::{AddressBase, Instruction, Operand, Statement};
 
 /// The outcome of matching one spelling, kept for the next instruction that is spelled alike.
+#[allow(clippy::large_enum_variant, reason = "one value for each spelling of a function, behind an `Rc`")]
 pub(crate) enum KnownForm {
     /// A form, and why the module may not use it, if so: the word at fault, code and message.
     Found {

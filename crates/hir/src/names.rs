@@ -54,12 +54,15 @@ struct Scope {
     numbered: FxHashMap<Box<str>, u64>,
 }
 
+/// What one name means in the scopes that declare it: depth, meaning, place of the declaration.
+type Entries = SmallVec<[(u32, Meaning, Span); 1]>;
+
 /// All names that are visible.
 #[derive(Default, Debug)]
 pub(crate) struct Names {
     /// Registers in the order in which they got an entry.
     pub registers: Vec<DeclaredRegister>,
-    entries: FxHashMap<Box<str>, SmallVec<[(u32, Meaning, Span); 1]>>,
+    entries: FxHashMap<Box<str>, Entries>,
     ranges: FxHashMap<Box<str>, SmallVec<[(u32, Range); 1]>>,
     scopes: Vec<Scope>,
     /// One more than the depth of the innermost scope that holds a range.
