@@ -76,7 +76,8 @@ impl Real {
 }
 
 impl Format {
-    fn fraction_bits(self) -> u32 {
+    /// Bits of the significand that are stored.
+    pub(crate) fn fraction_bits(self) -> u32 {
         self.precision - 1
     }
 

@@ -194,6 +194,12 @@ fn pack_floats(context: &mut Context) -> Result<(), Fault> {
     let eight = to == E4M3 || to == E5M2;
     let convert = |from: Format, bits: u64| {
         let value = from.unpack(bits);
+        if eight && let Value::NotANumber = value {
+            // A NaN keeps its sign and the top of its payload, as far as the narrow format has room.
+            let sign = if bits & from.sign() != 0 { 0x80 } else { 0 };
+            let payload = (bits >> (from.fraction_bits() - 2)) as u32 & 3;
+            return sign | if to == E4M3 { 0x7f } else { 0x7e | payload };
+        }
         let negative = match value {
             Value::Finite(real) => real.negative,
             Value::Infinite(negative) => negative,
