@@ -91,7 +91,8 @@ fn rules() {
 fn calls_that_nest_too_deep() {
     let text = ".func f() { call.uni f; ret; } .visible .entry k(.param .u64 p) { call.uni f; ret; }";
     let fault = run_text(text).error.expect("a fault");
-    expect!["calls nest too deep at instruction 0 of `f`, block [0, 0, 0], thread [0, 0, 0]"].assert_eq(&fault.to_string());
+    expect!["calls nest too deep at instruction 0 of `f`, block [0, 0, 0], thread [0, 0, 0]"]
+        .assert_eq(&fault.to_string());
 }
 
 #[test]

@@ -1,0 +1,61 @@
+"""Cases of the kernels that are written in PTX by hand."""
+from record import Given, Random, Result, case, wrap
+
+r = Random(5)
+M32 = (1 << 32) - 1
+
+
+def switches(program, t):
+    x = t
+    for i in range(24):
+        op = program[(i + t) % 32] & 7
+        if op == 0:
+            x += 12345
+        elif op == 1:
+            x <<= 1
+        elif op == 2:
+            x = ~x
+        elif op == 3:
+            x >>= 3
+        elif op == 4:
+            x += bin(x).count('1') * 40503
+        elif op == 7:
+            x = (x << 7 | x >> 25) & M32 ^ i
+        x &= M32
+    return x
+
+
+program = [r.bits() for _ in range(32)]
+case('switch_table', 'handwritten', [1], [64], [Given('u32', program), Result('u32', [switches(program, t) for t in range(64)])])
+
+
+def power(base, exponent):
+    return 1 if exponent == 0 else power(base, exponent - 1) * base + 1
+
+
+data = [r.bits() for _ in range(40)]
+case('call_targets', 'handwritten', [1], [40], [Result('u32', [power(x * 9 if x & 1 else x + 7, t & 7) for t, x in enumerate(data)], data)])
+data = [r.bits() for _ in range(128)]
+sums = [0] * 32
+for k in range(4):
+    sums = [s * 3 + data[32 * k + (lane ^ 21)] for lane, s in enumerate(sums)]
+case('barrier_pipeline', 'handwritten', [1], [64], [Given('u32', data), Result('u32', sums)])
+data = [r.between(-99, 99) for _ in range(96)]
+count = sum(v > 0 for v in data) + 1000
+case('barrier_votes', 'handwritten', [1], [96], [Given('s32', data), Result('u32', [count] * 96)])
+data = [r.bits() for _ in range(128)]
+
+
+def lanes(x, y):
+    a, b = ([v >> s & 255 for s in (0, 8, 16, 24)] for v in (x, y))
+    join = lambda values, bits: sum((v & ((1 << bits) - 1)) << (bits * i) for i, v in enumerate(values))
+    halves = [min(wrap('s16', x >> s), wrap('s16', y >> s)) for s in (0, 16)]
+    return [
+        join([min(p + q, 255) for p, q in zip(a, b)], 8),
+        1000 + sum(abs(p - q) for p, q in zip(a, b)),
+        join(halves, 16),
+        join([(p + q + 1) >> 1 for p, q in zip(a, b)], 8),
+    ]
+
+
+case('lanes_of_words', 'handwritten', [1], [64], [Given('u32', data), Result('u32', [v for t in range(64) for v in lanes(data[2 * t], data[2 * t + 1])])])
