@@ -155,6 +155,7 @@ fn anchor_return_addresses(
 /// The value does not fit its field.
 pub fn patch(chip: Chip, relocation: &Relocation, value: i64) -> Result<u128, EncodeFailure> {
     let field = match relocation.fixup {
+        Fixup::KernelStart if relocation.instruction.op == Op::BRX => Field::Immediate,
         Fixup::Block(_) | Fixup::Call(_) | Fixup::KernelStart => Field::Target,
         Fixup::ReturnAddress(_) if relocation.instruction.op == Op::LEPC => Field::Target,
         Fixup::Address { .. } | Fixup::ReturnAddress(_) => Field::Immediate,

@@ -302,7 +302,8 @@ impl Registers<'_> {
             }
             SourceKind::KernelStart => {
                 symbolic(Fixup::KernelStart)?;
-                OperandKind::Target(0)
+                // An indexed branch adds its register to a plain distance.
+                if op == Op::BRX { OperandKind::Imm(0) } else { OperandKind::Target(0) }
             }
             SourceKind::ReturnAddress(part) => {
                 symbolic(Fixup::ReturnAddress(*part))?;

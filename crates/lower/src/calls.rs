@@ -1,9 +1,10 @@
 //! Calls: direct, indirect and of functions that the driver provides, by the calling convention.
 
+use crate::LowerError;
 use crate::context::{Lower, Lowered};
-use crate::parameters::assign;
-use oriole_hir::{Instruction, Operand, Signature};
-use oriole_ori::{CallShape, Destination, File, Pseudo, Source, SymbolId, SymbolKind};
+use crate::parameters::{Home, convention};
+use oriole_hir::{Instruction, Operand, Parameter, Signature};
+use oriole_ori::{CallShape, Destination, File, LocalVariable, Pseudo, Source, SymbolId, SymbolKind, Value};
 use oriole_ptx::Type;
 
 /// General registers that a callee keeps: 2, 16 to 31 but for the return address, and from 32 on the upper four of
@@ -80,39 +81,56 @@ impl Lower<'_> {
         if signature.parameters.len() != arguments.len() || signature.results.len() != results.len() {
             return Err(self.unsupported("a call whose arguments do not match its signature"));
         }
-        let (Some(argument_places), Some(result_places)) =
-            (assign(&signature.parameters), assign(&signature.results))
-        else {
-            return Err(self.unsupported("a call whose arguments or results do not fit into registers"));
-        };
+        let convention = convention(&signature.parameters, &signature.results);
         let mut sources = Vec::new();
-        for ((argument, &(first, count)), parameter) in
-            arguments.iter().zip(&argument_places).zip(&signature.parameters)
+        let fixed = |value: Value, register: u8| {
+            let mut source = Source::value(value);
+            source.fixed = Some(register);
+            source
+        };
+        let block = convention.block.map(|size| {
+            let symbol = self.call_block(size);
+            let base = self.b.r();
+            self.frame_address(base, symbol, 0);
+            base
+        });
+        if let Some(base) = block {
+            sources.push(fixed(base, 4));
+        }
+        for ((argument, &home), parameter) in
+            arguments.iter().zip(&convention.parameters).zip(&signature.parameters)
         {
-            let words: Vec<Source> = match argument {
-                Operand::Variable(variable) => {
-                    self.parameter_words(*variable)?.iter().map(|&v| Source::value(v)).collect()
+            let words = self.argument_words(argument, parameter)?;
+            match (home, block) {
+                (Home::Registers(first, count), _) => {
+                    for (word, value) in words.into_iter().take(usize::from(count)).enumerate() {
+                        sources.push(fixed(value, first + word as u8));
+                    }
                 }
-                other => self.words(other, parameter.ty)?.to_vec(),
-            };
-            for (word, source) in words.into_iter().take(usize::from(count)).enumerate() {
-                let mut source = Source::value(self.value_of(source));
-                source.fixed = Some(first + word as u8);
-                sources.push(source);
+                (Home::Block(offset), Some(base)) => {
+                    for (word, value) in words.into_iter().enumerate() {
+                        self.local_word(value, base, offset as i32 + 4 * word as i32, true);
+                    }
+                }
+                (Home::Block(_), None) => {}
             }
         }
         let mut destinations = Vec::new();
-        for ((result, &(first, count)), parameter) in
-            results.iter().zip(&result_places).zip(&signature.results)
-        {
-            let words = match result {
-                Operand::Variable(variable) => self.parameter_words(*variable)?,
-                other => self.result(other, parameter.ty)?,
-            };
-            for (word, &value) in words.iter().take(usize::from(count)).enumerate() {
-                let mut destination = Destination::new(File::R, [value]);
-                destination.fixed = Some(first + word as u8);
-                destinations.push(destination);
+        let mut fetched = Vec::new();
+        for ((result, &home), parameter) in results.iter().zip(&convention.results).zip(&signature.results) {
+            match home {
+                Home::Registers(first, count) => {
+                    let words = match result {
+                        Operand::Variable(variable) => self.parameter_words(*variable),
+                        other => self.result(other, parameter.ty)?,
+                    };
+                    for (word, &value) in words.iter().take(usize::from(count)).enumerate() {
+                        let mut destination = Destination::new(File::R, [value]);
+                        destination.fixed = Some(first + word as u8);
+                        destinations.push(destination);
+                    }
+                }
+                Home::Block(offset) => fetched.push((result, offset, parameter)),
             }
         }
         let mut shape = CallShape {
@@ -137,6 +155,10 @@ impl Lower<'_> {
             call = call.destination(destination);
         }
         call.from_all(sources).memory(memory).call(shape).emit();
+        for (result, offset, parameter) in fetched {
+            let Some(base) = block else { continue };
+            self.fetch_result(result, parameter, base, offset as i32)?;
+        }
         // Results in registers wider than their type are extended before control goes on.
         for pending in std::mem::take(&mut self.pending) {
             self.write_widened(pending);
@@ -144,6 +166,83 @@ impl Lower<'_> {
         if signature.noreturn {
             self.b.exit();
             self.terminated = true;
+        }
+        Ok(())
+    }
+}
+
+impl Lower<'_> {
+    /// The frame's block for calls, at least this large.
+    fn call_block(&mut self, size: u32) -> SymbolId {
+        let symbol = match self.call_block {
+            Some(symbol) => symbol,
+            None => {
+                let locals = &mut self.b.function_mut().locals;
+                let index = locals.len() as u32;
+                locals.push(LocalVariable { size: 0, align: 16 });
+                let symbol = self.symbol(SymbolKind::Local(index), "call block");
+                self.call_block = Some(symbol);
+                symbol
+            }
+        };
+        let function = self.b.function_mut();
+        if let SymbolKind::Local(index) = function.symbols[symbol.0 as usize].kind {
+            let local = &mut function.locals[index as usize];
+            local.size = local.size.max(u64::from(size));
+        }
+        symbol
+    }
+
+    /// The words of an argument.
+    fn argument_words(
+        &mut self,
+        argument: &Operand,
+        parameter: &Parameter,
+    ) -> Result<Vec<Value>, LowerError> {
+        let Operand::Variable(variable) = argument else {
+            let words = self.words(argument, parameter.ty)?;
+            return Ok(words.into_iter().map(|word| self.value_of(word)).collect());
+        };
+        let Some(memory) = self.parameter_memory(*variable) else {
+            return Ok(self.parameter_words(*variable).to_vec());
+        };
+        let (base, offset) = self.parameter_base(memory);
+        let count = parameter.size().div_ceil(4) as i32;
+        let mut words = Vec::new();
+        for word in 0..count {
+            let value = self.b.r();
+            self.local_word(value, base, offset + 4 * word, false);
+            words.push(value);
+        }
+        Ok(words)
+    }
+
+    /// Takes a result out of the block.
+    fn fetch_result(
+        &mut self,
+        result: &Operand,
+        parameter: &Parameter,
+        block: Value,
+        offset: i32,
+    ) -> Lowered {
+        let count = parameter.size().div_ceil(4) as i32;
+        let Operand::Variable(variable) = result else {
+            return Err(self.unsupported("a large result in a register"));
+        };
+        match self.parameter_memory(*variable) {
+            Some(memory) => {
+                let (base, start) = self.parameter_base(memory);
+                for word in 0..count {
+                    let value = self.b.r();
+                    self.local_word(value, block, offset + 4 * word, false);
+                    self.local_word(value, base, start + 4 * word, true);
+                }
+            }
+            None => {
+                for (word, &value) in self.parameter_words(*variable).iter().enumerate() {
+                    self.local_word(value, block, offset + 4 * word as i32, false);
+                }
+            }
         }
         Ok(())
     }

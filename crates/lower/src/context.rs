@@ -53,8 +53,14 @@ pub(crate) struct Lower<'a> {
     pub calls: bool,
     /// Words of `.param` variables, by variable.
     pub parameters: BTreeMap<u32, Words>,
+    /// Where `.param` variables are that do not live in registers, by variable.
+    pub parameter_memory: BTreeMap<u32, crate::parameters::ParameterMemory>,
+    /// The block of the frame for what calls cannot pass in registers.
+    pub call_block: Option<SymbolId>,
     /// Frame symbols of `.local` variables and of parameters whose address is taken, by variable.
     pub frame: BTreeMap<u32, SymbolId>,
+    /// False if the function must do without uniform registers.
+    pub uniform: bool,
     registers: Vec<Option<Words>>,
     named: Vec<bool>,
     labels: Vec<Option<BlockId>>,
@@ -71,6 +77,7 @@ impl<'a> Lower<'a> {
         body: &'a Body,
         environment: &Environment,
         function: &'a mut Function,
+        uniform: bool,
     ) -> Result<Lower<'a>, LowerError> {
         let chip = environment.chip;
         let bank = chip.constant_bank().filter(|_| chip.is_supported()).ok_or_else(|| LowerError {
@@ -97,6 +104,9 @@ impl<'a> Lower<'a> {
             terminated: false,
             calls,
             parameters: BTreeMap::new(),
+            parameter_memory: BTreeMap::new(),
+            call_block: None,
+            uniform,
             frame: BTreeMap::new(),
             registers: vec![None; body.registers.len()],
             named: Vec::new(),
@@ -399,7 +409,7 @@ impl<'a> Lower<'a> {
     /// Uniform registers belong to the whole warp: where only some lanes call a function, it would overwrite what
     /// the others hold. So neither callers nor callees keep anything there.
     pub fn descriptor(&mut self) -> Option<[Value; 2]> {
-        if self.calls || !self.body.is_entry {
+        if self.calls || !self.body.is_entry || !self.uniform {
             return None;
         }
         if self.descriptor.is_some() {

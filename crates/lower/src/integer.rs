@@ -352,14 +352,15 @@ impl Lower<'_> {
         let c = self.in_register(c);
         let d = self.result_word(self.operand(i, 0)?, Type::B32)?;
         let byte = |ty: Type| if ty.is_signed() { Mod::S8 } else { Mod::U8 };
+        let second = if tb.is_signed() { Mod::S8_2 } else { Mod::U8_2 };
         let mods: Vec<Mod> = if i.opcode == Opcode::Dp4a {
-            vec![Mod::_4A, byte(ta), byte(tb)]
+            vec![Mod::_4A, byte(ta), second]
         } else {
             vec![
                 Mod::_2A,
                 if i.modifiers.has("hi") { Mod::HI } else { Mod::LO },
                 if ta.is_signed() { Mod::S16 } else { Mod::U16 },
-                byte(tb),
+                second,
             ]
         };
         self.op(Op::IDP, &mods, d, [a, b, c]);

@@ -49,7 +49,7 @@ pub use error::LowerError;
 use oriole_chip::Chip;
 use oriole_hir::Body;
 use oriole_options::LowerOptions;
-use oriole_ori::Function;
+use oriole_ori::{Cfg, Divergence, File, Function};
 
 /// What lowering depends on beside the function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,8 +69,33 @@ pub struct Environment {
 ///
 /// An instruction, operand or construct that the back end does not support, or a chip that it does not know.
 pub fn lower(body: &Body, environment: &Environment) -> Result<Function, LowerError> {
+    let function = attempt(body, environment, true)?;
+    if writes_uniform_in_parts(&function) {
+        return attempt(body, environment, false);
+    }
+    Ok(function)
+}
+
+fn attempt(body: &Body, environment: &Environment, uniform: bool) -> Result<Function, LowerError> {
     let mut function = Function::default();
-    context::Lower::new(body, environment, &mut function)?.run()?;
+    context::Lower::new(body, environment, &mut function, uniform)?.run()?;
     oriole_ori::canonical::canonicalize(&mut function);
     Ok(function)
+}
+
+/// True if a uniform register is written where only a part of the warp may be: another part could overwrite it
+/// before it is read.
+fn writes_uniform_in_parts(function: &Function) -> bool {
+    let is_uniform = |file| matches!(file, File::UR | File::UP);
+    if !function.values.iter().any(|data| is_uniform(data.file)) {
+        return false;
+    }
+    let divergence = Divergence::new(function, &Cfg::new(function));
+    function.block_ids().filter(|&block| !divergence.is_uniform_block(block)).any(|block| {
+        let mut writes = false;
+        for instruction in &function.block(block).instructions {
+            instruction.for_each_definition(|value| writes |= is_uniform(function.file(value)));
+        }
+        writes
+    })
 }

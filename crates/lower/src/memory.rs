@@ -132,6 +132,7 @@ impl Lower<'_> {
         let Operand::Address(address) = operand else {
             return Err(self.unsupported("a memory operand without brackets"));
         };
+        let mut extra = 0;
         let (space, mut base, mut symbol): (Space, SmallVec<[Source; 4]>, _) = match &address.base {
             AddressBase::Register(id) => {
                 let words = self.register(*id);
@@ -145,6 +146,14 @@ impl Lower<'_> {
                         let base = self.cluster_base();
                         (Space::Shared, SmallVec::from_iter([Source::value(base)]), Some(symbol))
                     }
+                    _ if self.in_registers(*variable) => {
+                        let memory = self
+                            .parameter_memory(*variable)
+                            .ok_or_else(|| self.unsupported("an address of a parameter in registers"))?;
+                        let (base, start) = self.parameter_base(memory);
+                        extra = i64::from(start);
+                        (Space::Local, SmallVec::from_iter([Source::value(base)]), None)
+                    }
                     _ => {
                         let pair = self.variable_address(*variable, 0)?;
                         (own, pair.iter().map(|&v| Source::value(v)).collect(), None)
@@ -153,7 +162,7 @@ impl Lower<'_> {
             }
             AddressBase::Absolute => (space, SmallVec::new(), None),
         };
-        let mut offset = address.offset;
+        let mut offset = address.offset + extra;
         if base.is_empty() && !OFFSET.contains(&offset) {
             base = SmallVec::from_iter([imm(offset as u32), imm((offset >> 32) as u32)]);
             offset = 0;
@@ -260,9 +269,14 @@ impl Lower<'_> {
         let Operand::Address(address) = operand else { return Err(self.unsupported_form(i)) };
         if let AddressBase::Variable(variable) = address.base {
             space = self.body.variables[variable.0 as usize].space;
-            if self.in_registers(variable) {
+            if self.in_registers(variable) && self.parameter_memory(variable).is_none() {
                 return self.load_parameter_words(i, variable, address.offset);
             }
+        }
+        if let AddressBase::Variable(variable) = address.base
+            && self.in_registers(variable)
+        {
+            space = Space::Local;
         }
         match space {
             Space::Constant | Space::KernelParameter => return self.load_bank(i, address, space),
@@ -427,7 +441,7 @@ impl Lower<'_> {
         let mut space = i.space.unwrap_or(Space::Generic);
         if let Operand::Address(Address { base: AddressBase::Variable(variable), offset }) = operand {
             space = self.body.variables[variable.0 as usize].space;
-            if self.in_registers(*variable) {
+            if self.in_registers(*variable) && self.parameter_memory(*variable).is_none() {
                 return self.store_parameter_words(i, *variable, *offset);
             }
         }

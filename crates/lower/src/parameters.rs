@@ -6,7 +6,7 @@ use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
 use crate::operand::imm;
 use oriole_hir::{Instruction, Operand, Parameter, Statement, VariableHome, VariableId};
-use oriole_ori::{Destination, File, MemoryInfo, Pseudo, Source, SourceKind, Value};
+use oriole_ori::{Destination, File, MemoryInfo, Pseudo, Source, SourceKind, SymbolId, Value};
 use oriole_ptx::{Space, Type};
 use oriole_sass::{Mod, Op};
 
@@ -15,27 +15,89 @@ const FIRST: u8 = 4;
 /// How many registers hold parameters and results.
 const COUNT: u8 = 12;
 
+/// Where a parameter or result travels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Home {
+    /// In registers: the first, and how many.
+    Registers(u8, u8),
+    /// In the block of memory that the caller provides, at this offset in bytes.
+    Block(u32),
+}
+
+/// How a signature passes its words.
+///
+/// What does not fit into the registers of the convention travels in a block of the caller's frame, whose local
+/// address is then the first word passed. Functions with such signatures are only called by code of our own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Convention {
+    /// For each parameter.
+    pub parameters: Vec<Home>,
+    /// For each result.
+    pub results: Vec<Home>,
+    /// Bytes of the block; `None` if there is none.
+    pub block: Option<u32>,
+}
+
+/// Bytes of a parameter, in whole words.
+fn whole_bytes(parameter: &Parameter) -> u64 {
+    parameter.size().div_ceil(4).max(1) * 4
+}
+
 /// For each parameter the first register and the count of words.
 ///
-/// Each takes the lowest free group of registers with its alignment; later ones fill the holes. `None` if one does
-/// not fit.
-pub(crate) fn assign(parameters: &[Parameter]) -> Option<Vec<(u8, u8)>> {
+/// Each takes the lowest free group of registers with its alignment; later ones fill the holes. `None` where one
+/// does not fit.
+fn assign(parameters: &[Parameter], reserved: usize) -> Vec<Option<Home>> {
     let mut free = [true; COUNT as usize];
+    free[..reserved].fill(false);
     let mut places = Vec::new();
     for parameter in parameters {
-        let words = parameter.size().div_ceil(4).max(1);
-        let step = u64::from(parameter.align.max(parameter.ty.bytes()).div_ceil(4).clamp(1, 4));
-        if words > u64::from(COUNT) {
-            return None;
-        }
-        let words = words as usize;
-        let start = (0..=free.len() - words)
-            .step_by(step as usize)
-            .find(|&start| free[start..start + words].iter().all(|&f| f))?;
-        free[start..start + words].fill(false);
-        places.push((FIRST + start as u8, words as u8));
+        let words = (whole_bytes(parameter) / 4).min(u64::from(COUNT) + 1) as usize;
+        let step = parameter.align.max(parameter.ty.bytes()).div_ceil(4).clamp(1, 4) as usize;
+        let start = (0..=free.len().saturating_sub(words))
+            .step_by(step)
+            .find(|&start| free.get(start..start + words).is_some_and(|group| group.iter().all(|&f| f)));
+        places.push(start.map(|start| {
+            free[start..start + words].fill(false);
+            Home::Registers(FIRST + start as u8, words as u8)
+        }));
     }
-    Some(places)
+    places
+}
+
+/// The convention of a signature.
+pub(crate) fn convention(parameters: &[Parameter], results: &[Parameter]) -> Convention {
+    let all = |places: &[Option<Home>]| places.iter().copied().collect::<Option<Vec<Home>>>();
+    let result_places = all(&assign(results, 0));
+    if let (Some(parameters), Some(results)) = (all(&assign(parameters, 0)), &result_places) {
+        return Convention { parameters, results: results.clone(), block: None };
+    }
+    let mut size = 0u32;
+    let mut in_block = |parameter: &Parameter| {
+        size = size.next_multiple_of(parameter.align.clamp(4, 16));
+        let at = size;
+        size = size.saturating_add(u32::try_from(whole_bytes(parameter)).unwrap_or(u32::MAX));
+        Home::Block(at)
+    };
+    let parameters = parameters
+        .iter()
+        .zip(assign(parameters, 1))
+        .map(|(parameter, place)| place.unwrap_or_else(|| in_block(parameter)))
+        .collect();
+    let results = match result_places {
+        Some(places) => places,
+        None => results.iter().map(&mut in_block).collect(),
+    };
+    Convention { parameters, results, block: Some(size) }
+}
+
+/// Where a `.param` variable lives that is not in registers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ParameterMemory {
+    /// In the block that the caller provides.
+    Block(Value, i32),
+    /// In this function's own frame.
+    Frame(SymbolId),
 }
 
 impl Lower<'_> {
@@ -45,26 +107,61 @@ impl Lower<'_> {
     }
 
     /// The words of a `.param` variable that lives in registers.
-    pub fn parameter_words(&mut self, variable: VariableId) -> Result<Words, LowerError> {
+    pub fn parameter_words(&mut self, variable: VariableId) -> Words {
         if let Some(words) = self.parameters.get(&variable.0) {
-            return Ok(words.clone());
+            return words.clone();
         }
         let declared = &self.body.variables[variable.0 as usize];
-        if declared.size > 4 * u64::from(COUNT) {
-            return Err(self.unsupported(format!(
-                "the parameter `{}` of {} bytes: only what fits into {COUNT} registers can be passed",
-                declared.name, declared.size
-            )));
-        }
-        let count = declared.size.div_ceil(4).max(1);
-        let mut words = Words::new();
-        for _ in 0..count {
-            let value = self.b.r();
-            self.name(value);
-            words.push(value);
-        }
+        let in_register = self.body.parameter_registers.iter().find(|row| row.0 == variable).map(|row| row.1);
+        let words = match in_register {
+            Some(register) => self.register(register),
+            None => {
+                let count = declared.size.div_ceil(4).max(1);
+                let words: Words = (0..count).map(|_| self.b.r()).collect();
+                words.iter().for_each(|&value| self.name(value));
+                words
+            }
+        };
         self.parameters.insert(variable.0, words.clone());
-        Ok(words)
+        words
+    }
+
+    /// Where a `.param` variable lives, if not in registers.
+    pub fn parameter_memory(&mut self, variable: VariableId) -> Option<ParameterMemory> {
+        if let Some(&memory) = self.parameter_memory.get(&variable.0) {
+            return Some(memory);
+        }
+        let declared = &self.body.variables[variable.0 as usize];
+        if declared.home != VariableHome::Body || declared.size <= 4 * u64::from(COUNT) {
+            return None;
+        }
+        let memory = ParameterMemory::Frame(self.frame_symbol(variable));
+        self.parameter_memory.insert(variable.0, memory);
+        Some(memory)
+    }
+
+    /// A register with the address of a parameter in memory, and the offset from it.
+    pub fn parameter_base(&mut self, memory: ParameterMemory) -> (Value, i32) {
+        match memory {
+            ParameterMemory::Block(base, offset) => (base, offset),
+            ParameterMemory::Frame(symbol) => {
+                let base = self.b.r();
+                self.frame_address(base, symbol, 0);
+                (base, 0)
+            }
+        }
+    }
+
+    /// Moves a word between a value and local memory.
+    pub fn local_word(&mut self, value: Value, base: Value, offset: i32, store: bool) {
+        let address = crate::space::address_of(base.into(), offset);
+        let memory =
+            MemoryInfo { space: oriole_ori::Space::Local, reads: !store, writes: store, ordered: false };
+        if store {
+            self.b.op(Op::STL).from(address).from(value).memory(memory).emit();
+        } else {
+            self.b.op(Op::LDL).to(value).from(address).memory(memory).emit();
+        }
     }
 
     /// At the start of a function: takes the parameters, and copies those whose address is taken into the frame.
@@ -72,31 +169,34 @@ impl Lower<'_> {
         if self.body.is_entry {
             return Ok(());
         }
-        if self.body.parameters.iter().chain(&self.body.results).any(|p| p.in_register) {
-            return Err(self.unsupported("parameters in `.reg`"));
-        }
-        let Some(places) = assign(&self.body.parameters) else {
-            return Err(self.unsupported(format!("parameters that do not fit into {COUNT} registers")));
-        };
+        let convention = convention(&self.body.parameters, &self.body.results);
         let mut destinations = Vec::new();
-        let mut taken = Vec::new();
+        let mut fixed = |value: Value, register: u8| {
+            let mut destination = Destination::new(File::R, [value]);
+            destination.fixed = Some(register);
+            destinations.push(destination);
+        };
+        let block = convention.block.map(|_| self.b.r());
+        if let Some(block) = block {
+            fixed(block, FIRST);
+        }
+        let mut late = Vec::new();
         let addressed = self.addressed_parameters();
-        for (index, &(first, words)) in places.iter().enumerate() {
+        let mut taken = Vec::new();
+        for (index, &home) in convention.parameters.iter().enumerate() {
             let variable = self.parameter_variable(VariableHome::Parameter(index as u32));
-            for word in 0..words {
-                let value = self.b.r();
-                self.name(value);
-                let mut destination = Destination::new(File::R, [value]);
-                destination.fixed = Some(first + word);
-                destinations.push(destination);
-                if let Some(variable) = variable {
-                    self.parameters.entry(variable).or_default().push(value);
+            match (home, variable) {
+                (Home::Registers(first, count), Some(variable)) => {
+                    let words = self.parameter_words(VariableId(variable));
+                    for (word, &value) in words.iter().take(usize::from(count)).enumerate() {
+                        fixed(value, first + word as u8);
+                    }
+                    if addressed.contains(&variable) {
+                        taken.push(variable);
+                    }
                 }
-            }
-            if let Some(variable) = variable
-                && addressed.contains(&variable)
-            {
-                taken.push(variable);
+                (Home::Block(offset), Some(variable)) => late.push((variable, offset)),
+                (_, None) => {}
             }
         }
         let mut receive = self.b.op(Pseudo::Parameters);
@@ -104,19 +204,23 @@ impl Lower<'_> {
             receive = receive.destination(destination);
         }
         receive.emit();
+        for (index, &home) in convention.results.iter().enumerate() {
+            if let (Home::Block(offset), Some(variable)) =
+                (home, self.parameter_variable(VariableHome::Result(index as u32)))
+            {
+                late.push((variable, offset));
+            }
+        }
+        for (variable, offset) in late {
+            let Some(block) = block else { continue };
+            self.parameter_memory.insert(variable, ParameterMemory::Block(block, offset as i32));
+        }
         for variable in taken {
             let symbol = self.frame_symbol(VariableId(variable));
+            let base = self.b.r();
+            self.frame_address(base, symbol, 0);
             for (index, &value) in self.parameters[&variable].clone().iter().enumerate() {
-                let place = self.b.r();
-                self.frame_address(place, symbol, 4 * index as i32);
-                let address = crate::space::address_of(place.into(), 0);
-                let memory = MemoryInfo {
-                    space: oriole_ori::Space::Local,
-                    reads: false,
-                    writes: true,
-                    ordered: false,
-                };
-                self.b.op(Op::STL).from(address).from(value).memory(memory).emit();
+                self.local_word(value, base, 4 * index as i32, true);
             }
         }
         Ok(())
@@ -140,23 +244,20 @@ impl Lower<'_> {
     }
 
     /// The words that a function returns, each in its register.
-    pub fn return_words(&mut self) -> Result<Vec<Source>, LowerError> {
-        let Some(places) = assign(&self.body.results) else {
-            return Err(self.unsupported(format!("results that do not fit into {COUNT} registers")));
-        };
+    pub fn return_words(&mut self) -> Vec<Source> {
+        let convention = convention(&self.body.parameters, &self.body.results);
         let mut sources = Vec::new();
-        for (index, (first, words)) in places.into_iter().enumerate() {
-            let Some(variable) = self.parameter_variable(VariableHome::Result(index as u32)) else {
-                continue;
-            };
-            let values = self.parameter_words(VariableId(variable))?;
-            for (word, &value) in values.iter().take(usize::from(words)).enumerate() {
+        for (index, home) in convention.results.into_iter().enumerate() {
+            let variable = self.parameter_variable(VariableHome::Result(index as u32));
+            let (Home::Registers(first, count), Some(variable)) = (home, variable) else { continue };
+            let values = self.parameter_words(VariableId(variable));
+            for (word, &value) in values.iter().take(usize::from(count)).enumerate() {
                 let mut source = Source::value(value);
                 source.fixed = Some(first + word as u8);
                 sources.push(source);
             }
         }
-        Ok(sources)
+        sources
     }
 
     /// Reads an element of `ty` at a byte offset of words in registers, extended to whole words.
@@ -211,7 +312,7 @@ impl Lower<'_> {
     /// `ld.param` of a variable in registers.
     pub fn load_parameter_words(&mut self, i: &Instruction, variable: VariableId, offset: i64) -> Lowered {
         let ty = self.ty(i, 0)?;
-        let words = self.parameter_words(variable)?;
+        let words = self.parameter_words(variable);
         let destinations = self.elements(self.operand(i, 0)?);
         let mut writes = Vec::new();
         for (index, d) in destinations.iter().enumerate() {
@@ -228,7 +329,7 @@ impl Lower<'_> {
     /// `st.param` of a variable in registers.
     pub fn store_parameter_words(&mut self, i: &Instruction, variable: VariableId, offset: i64) -> Lowered {
         let ty = self.ty(i, 0)?;
-        let words = self.parameter_words(variable)?;
+        let words = self.parameter_words(variable);
         for (index, a) in self.elements(self.operand(i, 1)?).iter().enumerate() {
             let value = self.words(a, ty)?;
             self.insert(&words, offset as u64 + index as u64 * u64::from(ty.bytes()), ty, &value)?;
@@ -282,8 +383,24 @@ mod tests {
             parameter(Type::B8, Some(2)),
             parameter(Type::F32, None),
         ];
-        let places = assign(&list).unwrap();
-        assert_eq!(places, [(4, 1), (6, 2), (5, 1), (8, 2), (10, 1), (11, 1), (12, 1)]);
-        assert_eq!(assign(&[parameter(Type::B8, Some(52))]), None);
+        let places = convention(&list, &[]);
+        let registers = [(4, 1), (6, 2), (5, 1), (8, 2), (10, 1), (11, 1), (12, 1)];
+        let expected: Vec<Home> =
+            registers.iter().map(|&(first, words)| Home::Registers(first, words)).collect();
+        assert_eq!(places, Convention { parameters: expected, results: vec![], block: None });
+    }
+
+    #[test]
+    fn what_does_not_fit_goes_into_a_block() {
+        let list = [parameter(Type::U32, None), parameter(Type::B8, Some(50)), parameter(Type::U64, None)];
+        let places = convention(&list, &[parameter(Type::B8, Some(64))]);
+        assert_eq!(
+            places,
+            Convention {
+                parameters: vec![Home::Registers(5, 1), Home::Block(0), Home::Registers(6, 2)],
+                results: vec![Home::Block(52)],
+                block: Some(116),
+            }
+        );
     }
 }

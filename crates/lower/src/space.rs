@@ -26,7 +26,7 @@ impl Lower<'_> {
         let declared = &self.body.variables[variable.0 as usize];
         let locals = &mut self.b.function_mut().locals;
         let index = locals.len() as u32;
-        locals.push(LocalVariable { size: declared.size, align: declared.align });
+        locals.push(LocalVariable { size: declared.size.next_multiple_of(4), align: declared.align.max(4) });
         let symbol = self.symbol(SymbolKind::Local(index), &declared.name);
         self.frame.insert(variable.0, symbol);
         symbol
@@ -85,6 +85,14 @@ impl Lower<'_> {
             (Space::KernelParameter, VariableHome::Parameter(index)) => {
                 let place = i64::from(self.body.parameters[index as usize].offset) + offset;
                 self.b.mov(d[0], imm(place as u32));
+            }
+            (_, VariableHome::Parameter(_) | VariableHome::Body)
+                if self.in_registers(variable) && self.parameter_memory(variable).is_some() =>
+            {
+                if let Some(memory) = self.parameter_memory(variable) {
+                    let (base, start) = self.parameter_base(memory);
+                    self.add(d[0], base.into(), imm((small + start) as u32));
+                }
             }
             (Space::FunctionParameter, VariableHome::Parameter(_))
                 if self.frame.contains_key(&variable.0) =>

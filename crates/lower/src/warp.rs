@@ -3,8 +3,9 @@
 //! Each first waits for the lanes of its mask. A later phase drops the wait where the warp is known to be whole.
 
 use crate::context::{Lower, Lowered};
+use crate::operand::imm;
 use oriole_hir::{Instruction, Operand};
-use oriole_ori::{File, Source, SourceKind};
+use oriole_ori::{File, Guard, Source, SourceKind};
 use oriole_ptx::Type;
 use oriole_sass::{Mod, Op};
 
@@ -105,6 +106,7 @@ impl Lower<'_> {
     /// `redux`.
     pub fn reduce(&mut self, i: &Instruction) -> Lowered {
         let ty = self.ty(i, 0)?;
+        let behind = if self.uniform { None } else { self.begin_region() };
         let mask = self.operand(i, 2)?.clone();
         self.warp_sync(&mask, false)?;
         let a = self.word(self.operand(i, 1)?, ty)?;
@@ -119,11 +121,75 @@ impl Lower<'_> {
             mods.extend(has(name).then_some(token));
         }
         mods.extend((signed && !has("and") && !has("or") && !has("xor")).then_some(Mod::S32));
+        let operand = self.operand(i, 0)?;
+        if !self.uniform {
+            let mask = self.word(self.operand(i, 2)?, Type::B32)?;
+            self.reduce_by_shuffles(operand, a, mask, mods.first().copied(), ty)?;
+            self.end_region(behind);
+            return Ok(());
+        }
         let whole = self.b.temporary(File::UR);
         self.b.op(Op::REDUX).mods(&mods).to(whole).from(a).emit();
-        let d = self.result_word(self.operand(i, 0)?, ty)?;
+        let d = self.result_word(operand, ty)?;
         self.b.mov(d, whole);
         Ok(())
+    }
+
+    /// A reduction without a uniform register: each lane of the mask collects the values of all, one after the
+    /// other. Every lane goes round as often, so that they stay together.
+    fn reduce_by_shuffles(
+        &mut self,
+        d: &Operand,
+        a: Source,
+        mask: Source,
+        operation: Option<Mod>,
+        ty: Type,
+    ) -> Lowered {
+        let [left, total] = [self.b.r(), self.b.r()];
+        self.b.mov(left, mask);
+        let signed = ty.is_signed();
+        let identity = match operation {
+            Some(Mod::MIN) if signed => i32::MAX as u32,
+            Some(Mod::MAX) if signed => i32::MIN as u32,
+            Some(Mod::MIN) | None | Some(Mod::S32) => !0,
+            _ => 0,
+        };
+        self.b.mov(total, imm(identity));
+        let again = self.b.new_block();
+        self.run_into(again);
+        let [lane, other, next, bit, rest] = [self.b.r(), self.b.r(), self.b.r(), self.b.r(), self.b.r()];
+        self.op(Op::FLO, &[Mod::U32], lane, [left.into()]);
+        self.b
+            .op(Op::SHFL)
+            .m(Mod::IDX)
+            .drop_result(File::P)
+            .to(other)
+            .from(a)
+            .from(lane)
+            .from(Source::literal(0x1f))
+            .emit();
+        let unsigned: &[Mod] = if signed { &[] } else { &[Mod::U32] };
+        match operation {
+            Some(Mod::SUM) => self.b.iadd3(next, total, other, Source::rz()),
+            Some(Mod::MIN) => self.op(Op::VIMNMX, unsigned, next, [total.into(), other.into(), Source::pt()]),
+            Some(Mod::MAX) => {
+                self.op(Op::VIMNMX, unsigned, next, [total.into(), other.into(), Source::not_pt()])
+            }
+            Some(Mod::OR) => self.b.or(next, total, other),
+            Some(Mod::XOR) => self.b.xor(next, total, other),
+            _ => self.b.and(next, total, other),
+        }
+        self.b.mov(total, next);
+        let one = self.in_register(imm(1));
+        self.b.shl(bit, one, lane);
+        self.b.xor(rest, left, bit);
+        self.b.mov(left, rest);
+        let more = self.b.p();
+        self.b.isetp(more, Mod::NE, true, rest, Source::rz());
+        let done = self.b.new_block();
+        self.b.branch(Guard { value: more, negated: false }, again, done);
+        self.open(done);
+        self.write(d, ty, &[total.into()])
     }
 
     /// `elect`.
@@ -136,11 +202,14 @@ impl Lower<'_> {
             None => None,
         };
         let wanted = !matches!(d, Operand::Sink);
-        let lane = wanted.then(|| self.b.temporary(File::UR));
-        self.b.op(Op::ELECT).to_or_drop(p, File::P).to_or_drop(lane, File::UR).from(Source::pt()).emit();
-        if let Some(lane) = lane {
+        let leads = p.unwrap_or_else(|| self.b.p());
+        self.b.op(Op::ELECT).to(leads).drop_result(File::UR).from(Source::pt()).emit();
+        if wanted {
+            // The lane that was elected, by way of a ballot, which needs no uniform register.
+            let votes = self.b.r();
+            self.b.op(Op::VOTE).m(Mod::ANY).to(votes).drop_result(File::P).from(leads).emit();
             let d = self.result_word(d, Type::B32)?;
-            self.b.mov(d, lane);
+            self.op(Op::FLO, &[Mod::U32], d, [votes.into()]);
         }
         Ok(())
     }
