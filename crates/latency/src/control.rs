@@ -1,8 +1,8 @@
 //! What the control word of an opcode must and may say: scoreboards, least stalls; and estimates of how long
 //! the variable instructions take, for priorities only.
 
-use crate::{Class, class};
-use oriole_sass::{Mod, Mods, Op};
+use crate::{Access, Class, RegisterFile, class};
+use oriole_sass::{Instruction, Mod, Mods, Op, OperandKind};
 
 /// How many scoreboards a warp has.
 pub const SCOREBOARDS: u8 = 6;
@@ -142,5 +142,50 @@ pub fn estimate(op: Op, mods: &Mods) -> u16 {
         DMMA => 40,
         SYNCS => 30,
         _ => 30,
+    }
+}
+
+/// Which scoreboards an instruction sets, given its operands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Reports {
+    /// Results arrive when a scoreboard says so.
+    pub write: bool,
+    /// Sources are read when a scoreboard says so.
+    pub read: bool,
+    /// The instruction orders memory: whatever comes next waits for its scoreboard.
+    pub fence: bool,
+}
+
+/// What an instruction reports. An instruction without results (or with none but `RZ`) reports none, and one without
+/// register sources no reads; fences report all the same.
+pub fn reports(instruction: &Instruction) -> Reports {
+    let (op, mods) = (instruction.op, &instruction.mods);
+    if !is_variable(op, mods) {
+        return Reports::default();
+    }
+    let bulk = matches!(class(op, mods), Class::Bulk | Class::Sync);
+    let (mut results, mut sources) = (false, false);
+    crate::accesses(instruction, |access| match access {
+        Access::Write { .. } => results = true,
+        Access::Read { file: RegisterFile::General, .. } => sources = true,
+        Access::Read { file: RegisterFile::Uniform, .. } => sources |= bulk,
+        Access::Read { .. } => {}
+    });
+    match op {
+        Op::MEMBAR => Reports { write: false, read: true, fence: true },
+        Op::FENCE => Reports { write: true, read: false, fence: true },
+        // An exchange of the whole barrier object is waited for although nobody wants the old one.
+        Op::SYNCS => Reports { write: true, read: sources, fence: mods.has(Mod::EXCH) },
+        // General from convergence register has only the one field, the other way round only the other.
+        Op::BMOV => {
+            let to_general =
+                instruction.operands.first().is_some_and(|o| matches!(o.kind, OperandKind::Reg(_)));
+            Reports { write: to_general && results, read: !to_general && sources, fence: false }
+        }
+        _ => Reports {
+            write: results && needs_write_barrier(op, mods),
+            read: sources && needs_read_barrier(op, mods),
+            fence: false,
+        },
     }
 }

@@ -17,8 +17,8 @@ mod tables;
 pub use access::{Access, RegisterFile, ResultPart, Slot, accesses};
 pub use class::{Class, class};
 pub use control::{
-    SCOREBOARDS, accepts_read_barrier, accepts_write_barrier, counted_scoreboard, estimate, is_branch_like,
-    is_variable, minimum_stall, needs_read_barrier, needs_write_barrier,
+    Reports, SCOREBOARDS, accepts_read_barrier, accepts_write_barrier, counted_scoreboard, estimate,
+    is_branch_like, is_variable, minimum_stall, needs_read_barrier, needs_write_barrier, reports,
 };
 pub use distance::{Distance, Guess, Model, Origin};
 pub use resource::{Resources, UNITS, Unit, resources};

@@ -59,7 +59,9 @@ fn least(function: &Function, stack_pointer: Value) -> u16 {
         let room =
             |n: usize| u16::try_from(n.next_multiple_of(usize::from(alignment(n)))).unwrap_or(u16::MAX);
         let total: u16 = reads.iter().chain(&writes).map(|g| room(g.values.len())).sum();
-        most = most.max(total);
+        // Sources may lie so that they spoil one aligned range for each wide result.
+        let slack: u16 = writes.iter().map(|g| if g.values.len() > 1 { room(g.values.len()).min(4) } else { 0 }).sum();
+        most = most.max(total.saturating_add(slack));
     }
     (most + 6).clamp(16, 255)
 }
@@ -78,11 +80,12 @@ pub fn allocate_prepared(
         .flat_map(|b| &b.instructions)
         .any(|i| matches!(i.opcode, Opcode::Pseudo(Pseudo::Call)));
     let by_convention = calls || !function.is_entry;
-    let floor = if by_convention { 24 } else { 16 };
-    let mut limit = options.limit.unwrap_or(255).min(function.register_limit.unwrap_or(255)).min(255);
+    let floor = least.max(if by_convention { 24 } else { 16 });
+    let mut limit: u16 = options.limit.unwrap_or(255).min(function.register_limit.unwrap_or(255)).min(255);
     if options.minimal {
-        limit = least;
+        limit = floor;
     }
+    // A budget that the hungriest instruction does not fit into is exceeded rather than refused.
     let limit = limit.max(floor).min(255);
     let mut work = Work::new(function, prepared.stack_pointer, prepared.frame.spill_base);
 

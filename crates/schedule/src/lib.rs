@@ -4,13 +4,16 @@
 //! instructions of Ori are ordered; after form choice the control word of each machine instruction is filled in.
 //! No register is chosen and no bit is laid out here.
 
+mod effects;
+mod scoreboards;
 mod serial;
+mod stalls;
 mod words;
 
 use oriole_chip::Chip;
 use oriole_latency::Model;
 use oriole_options::ScheduleOptions;
-use oriole_ori::MachineFunction;
+use oriole_ori::{BlockId, MachineFunction};
 use std::fmt;
 
 /// Why nothing can be scheduled.
@@ -38,9 +41,53 @@ impl std::error::Error for ScheduleError {}
 pub fn control_words(
     function: &mut MachineFunction,
     chip: Chip,
-    _options: &ScheduleOptions,
+    options: &ScheduleOptions,
 ) -> Result<(), ScheduleError> {
     let model = Model::of(chip).ok_or(ScheduleError::Chip(chip))?;
-    serial::assign(function, model);
+    if options.serial {
+        serial::assign(function, model);
+        return Ok(());
+    }
+    let effects: Vec<Vec<effects::Effects>> = function
+        .blocks
+        .iter()
+        .map(|block| block.instructions.iter().map(|m| effects::Effects::new(&m.instruction)).collect())
+        .collect();
+    let order = reverse_postorder(function);
+    scoreboards::assign(function, &effects, &order);
+    let cap = if options.stall_cap == 0 { words::LONGEST_STALL } else { options.stall_cap };
+    stalls::assign(function, &effects, &order, model, cap);
     Ok(())
+}
+
+/// Blocks in reverse postorder; unreachable ones stand at the end, so that they too get control words.
+fn reverse_postorder(function: &MachineFunction) -> Vec<BlockId> {
+    let count = function.blocks.len();
+    let mut order = Vec::with_capacity(count);
+    let mut seen = vec![false; count];
+    let mut unreachable = Vec::new();
+    for root in 0..count {
+        if seen[root] {
+            continue;
+        }
+        seen[root] = true;
+        let mut part = Vec::new();
+        let mut stack = vec![(root, 0)];
+        while let Some((block, next)) = stack.last_mut() {
+            if let Some(successor) = function.blocks[*block].successors.get(*next) {
+                *next += 1;
+                let successor = successor.0 as usize;
+                if !std::mem::replace(&mut seen[successor], true) {
+                    stack.push((successor, 0));
+                }
+            } else {
+                part.push(BlockId(*block as u32));
+                stack.pop();
+            }
+        }
+        part.reverse();
+        if root == 0 { order = part } else { unreachable.extend(part) }
+    }
+    order.extend(unreachable);
+    order
 }

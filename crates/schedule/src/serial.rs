@@ -3,8 +3,7 @@
 
 use crate::words::{LONGEST_STALL, accepts_wait, nop, yields};
 use oriole_latency::{
-    Access, Model, accepts_read_barrier, accesses, class, counted_scoreboard, is_branch_like, is_variable,
-    minimum_stall, needs_read_barrier, needs_write_barrier,
+    Access, Model, accesses, class, counted_scoreboard, is_branch_like, is_variable, minimum_stall, reports,
 };
 use oriole_ori::MachineFunction;
 use oriole_sass::{Control, Op};
@@ -40,13 +39,11 @@ pub fn assign(function: &mut MachineFunction, model: &Model) {
                 _ => LONGEST_STALL,
             };
             let counted = counted_scoreboard(op);
+            let reported = reports(instruction);
             let (write, read) = match op {
                 Op::LDGDEPBAR => (counted, None),
                 Op::UTMACMDFLUSH => (None, counted),
-                _ => (
-                    needs_write_barrier(op, mods).then_some(RESULT),
-                    (needs_read_barrier(op, mods) && accepts_read_barrier(op)).then_some(SOURCE),
-                ),
+                _ => (reported.write.then_some(RESULT), reported.read.then_some(SOURCE)),
             };
             instruction.control = Control {
                 stall,

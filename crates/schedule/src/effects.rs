@@ -1,0 +1,86 @@
+//! What one machine instruction means to the control words: its class, the registers it touches with their roles, and
+//! what it reports by scoreboard. Computed once per instruction.
+
+use oriole_latency::{Access, Class, RegisterFile, Reports, ResultPart, Slot, accesses, class, reports};
+use oriole_sass::{Instruction, Op};
+use smallvec::SmallVec;
+
+/// Registers of all tracked files in one numbering. Convergence barriers are kept in order by the machine.
+pub const REGISTERS: usize = 256 + 64 + 8 + 8;
+
+/// Number of a register, `None` for a convergence barrier.
+pub fn number(file: RegisterFile, register: u8) -> Option<u16> {
+    Some(match file {
+        RegisterFile::General => u16::from(register),
+        RegisterFile::Uniform => 256 + u16::from(register),
+        RegisterFile::Predicate => 320 + u16::from(register),
+        RegisterFile::UniformPredicate => 328 + u16::from(register),
+        RegisterFile::Barrier => return None,
+    })
+}
+
+/// What an instruction does.
+pub struct Effects {
+    /// Scheduling class.
+    pub class: Class,
+    /// Registers read.
+    pub reads: SmallVec<[(u16, Slot); 6]>,
+    /// Registers written.
+    pub writes: SmallVec<[(u16, ResultPart); 2]>,
+    /// What a scoreboard tells.
+    pub reports: Reports,
+    /// Everything pending must be over: control goes to code that knows nothing of it.
+    pub drains: bool,
+}
+
+impl Effects {
+    /// The effects of an instruction.
+    pub fn new(instruction: &Instruction) -> Effects {
+        let mut effects = Effects {
+            class: class(instruction.op, &instruction.mods),
+            reads: SmallVec::new(),
+            writes: SmallVec::new(),
+            reports: reports(instruction),
+            drains: matches!(instruction.op, Op::CALL | Op::RET),
+        };
+        accesses(instruction, |access| match access {
+            Access::Read { file, register, slot } => {
+                effects.reads.extend(number(file, register).map(|n| (n, slot)))
+            }
+            Access::Write { file, register, part } => {
+                effects.writes.extend(number(file, register).map(|n| (n, part)));
+            }
+        });
+        effects
+    }
+
+    /// True if the scoreboard for sources covers this read: general registers, and for asynchronous engines uniform
+    /// ones.
+    pub fn reported_read(&self, register: u16) -> bool {
+        let bulk = matches!(self.class, Class::Bulk | Class::Sync);
+        self.reports.read && (register < 256 || (bulk && register < 320))
+    }
+}
+
+/// A set of registers in this numbering.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Registers([u64; 6]);
+
+impl Registers {
+    /// Adds one.
+    pub fn insert(&mut self, register: u16) {
+        self.0[usize::from(register / 64)] |= 1 << (register % 64);
+    }
+
+    /// True if it is in.
+    pub fn contains(&self, register: u16) -> bool {
+        self.0[usize::from(register / 64)] >> (register % 64) & 1 != 0
+    }
+
+    /// Adds all of another set; true if one was new.
+    pub fn extend(&mut self, other: &Registers) -> bool {
+        let before = *self;
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
+        *self != before
+    }
+}

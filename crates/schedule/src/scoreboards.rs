@@ -1,0 +1,283 @@
+//! Scoreboards: which of the six each late result and each late read sets, and what every instruction waits for.
+//!
+//! First the numbers are chosen, block by block, for those only that somebody can wait for. Then a dataflow over the
+//! graph finds for each register which scoreboards stand for it, and from that the waits. A scoreboard is a counter:
+//! two instructions may share one, and a wait means that all of them are through. Whatever the numbers, the waits are
+//! right; good numbers only make them short.
+
+use crate::effects::{Effects, REGISTERS, Registers};
+use oriole_latency::{SCOREBOARDS, counted_scoreboard};
+use oriole_ori::{BlockId, MachineFunction};
+use oriole_sass::Op;
+
+/// For each register the scoreboards that stand for a result on its way into it and for reads not yet done.
+#[derive(Clone, PartialEq, Eq)]
+struct Pending {
+    results: Vec<u8>,
+    reads: Vec<u8>,
+    /// Fences under way: whatever comes next waits.
+    fence: u8,
+}
+
+impl Pending {
+    fn nothing() -> Pending {
+        Pending { results: vec![0; REGISTERS], reads: vec![0; REGISTERS], fence: 0 }
+    }
+
+    /// Everything that may be pending.
+    fn all(&self) -> u8 {
+        self.results.iter().chain(&self.reads).fold(self.fence, |mask, m| mask | m)
+    }
+
+    /// These scoreboards are at zero.
+    fn clear(&mut self, mask: u8) {
+        if mask != 0 {
+            self.results.iter_mut().chain(&mut self.reads).for_each(|m| *m &= !mask);
+            self.fence &= !mask;
+        }
+    }
+
+    fn join(&mut self, other: &Pending) -> bool {
+        let mut changed = self.fence | other.fence != self.fence;
+        self.fence |= other.fence;
+        let mine = self.results.iter_mut().chain(&mut self.reads);
+        for (a, b) in mine.zip(other.results.iter().chain(&other.reads)) {
+            changed |= *a | b != *a;
+            *a |= b;
+        }
+        changed
+    }
+
+    /// What an instruction must wait for.
+    fn wanted(&self, effects: &Effects) -> u8 {
+        let mut mask = self.fence;
+        for &(r, _) in &effects.reads {
+            mask |= self.results[usize::from(r)];
+        }
+        for &(r, _) in &effects.writes {
+            mask |= self.results[usize::from(r)] | self.reads[usize::from(r)];
+        }
+        if effects.drains { mask | self.all() } else { mask }
+    }
+
+    fn issue(&mut self, effects: &Effects, write: Option<u8>, read: Option<u8>) {
+        if let Some(n) = read {
+            for &(r, _) in &effects.reads {
+                if effects.reported_read(r) {
+                    self.reads[usize::from(r)] |= 1 << n;
+                }
+            }
+        }
+        if let Some(n) = write {
+            for &(r, _) in &effects.writes {
+                self.results[usize::from(r)] |= 1 << n;
+            }
+        }
+        if effects.reports.fence {
+            self.fence |= write.map_or(0, |n| 1 << n) | read.map_or(0, |n| 1 << n);
+        }
+    }
+}
+
+/// Scoreboards that are free of counted groups.
+fn usable(function: &MachineFunction) -> u8 {
+    let mut mask = (1 << SCOREBOARDS) - 1;
+    for machine in function.blocks.iter().flat_map(|b| &b.instructions) {
+        if let Some(n) = counted_scoreboard(machine.instruction.op) {
+            mask &= !(1 << n);
+        }
+        // A wait that names a scoreboard of the program's own counting.
+        if machine.instruction.op == Op::DEPBAR
+            && let Some(oriole_sass::OperandKind::Scoreboard(n)) =
+                machine.instruction.operands.first().map(|o| o.kind)
+        {
+            mask &= !(1 << n);
+        }
+    }
+    mask
+}
+
+/// Fills in scoreboards and waits of all instructions.
+pub fn assign(function: &mut MachineFunction, effects: &[Vec<Effects>], order: &[BlockId]) {
+    let usable = usable(function);
+    let (touched, written) = later(function, effects);
+    let mut entry: Vec<Option<Pending>> = vec![None; function.blocks.len()];
+    if let Some(first) = entry.first_mut() {
+        *first = Some(Pending::nothing());
+    }
+    // Numbers, with the waits as far as they are known: back edges come later and cannot change a number.
+    for &block in order {
+        let at = block.0 as usize;
+        let mut state = entry[at].clone().unwrap_or_else(Pending::nothing);
+        choose(function, at, &effects[at], &mut state, usable, &touched[at], &written[at]);
+        for successor in function.blocks[at].successors.clone() {
+            match &mut entry[successor.0 as usize] {
+                Some(known) => {
+                    known.join(&state);
+                }
+                slot => *slot = Some(state.clone()),
+            }
+        }
+    }
+    // Waits, until nothing changes. The state at the top of a block only grows.
+    let mut position = vec![u32::MAX; function.blocks.len()];
+    for (place, block) in order.iter().enumerate() {
+        position[block.0 as usize] = place as u32;
+    }
+    let mut work: std::collections::BTreeSet<u32> = (0..order.len() as u32).collect();
+    while let Some(place) = work.pop_first() {
+        let at = order[place as usize].0 as usize;
+        let mut state = entry[at].clone().unwrap_or_else(Pending::nothing);
+        for (machine, effects) in function.blocks[at].instructions.iter_mut().zip(&effects[at]) {
+            let control = &mut machine.instruction.control;
+            control.wait_mask = state.wanted(effects);
+            state.clear(control.wait_mask);
+            state.issue(effects, control.write_barrier, control.read_barrier);
+        }
+        for successor in function.blocks[at].successors.clone() {
+            let changed = match &mut entry[successor.0 as usize] {
+                Some(known) => known.join(&state),
+                slot => {
+                    *slot = Some(state.clone());
+                    true
+                }
+            };
+            if changed && position[successor.0 as usize] != u32::MAX {
+                work.insert(position[successor.0 as usize]);
+            }
+        }
+    }
+}
+
+/// For each block the registers that may be touched, and those that may be written, after its end.
+fn later(function: &MachineFunction, effects: &[Vec<Effects>]) -> (Vec<Registers>, Vec<Registers>) {
+    let count = function.blocks.len();
+    let mut own = vec![(Registers::default(), Registers::default()); count];
+    for (sets, block) in own.iter_mut().zip(effects) {
+        for e in block {
+            e.reads.iter().for_each(|&(r, _)| sets.0.insert(r));
+            for &(r, _) in &e.writes {
+                sets.0.insert(r);
+                sets.1.insert(r);
+            }
+            if e.drains {
+                (0..REGISTERS as u16).for_each(|r| {
+                    sets.0.insert(r);
+                    sets.1.insert(r);
+                });
+            }
+        }
+    }
+    let mut out = vec![(Registers::default(), Registers::default()); count];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for block in (0..count).rev() {
+            for successor in &function.blocks[block].successors {
+                let s = successor.0 as usize;
+                let mut through = out[s];
+                through.0.extend(&own[s].0);
+                through.1.extend(&own[s].1);
+                changed |= out[block].0.extend(&through.0);
+                changed |= out[block].1.extend(&through.1);
+            }
+        }
+    }
+    out.into_iter().unzip()
+}
+
+/// Chooses the scoreboards of one block.
+fn choose(
+    function: &mut MachineFunction,
+    block: usize,
+    effects: &[Effects],
+    state: &mut Pending,
+    usable: u8,
+    touched: &Registers,
+    written: &Registers,
+) {
+    const BEHIND: u32 = u32::MAX - 1;
+    const NEVER: u32 = u32::MAX;
+    // Backwards: who touches results next, who overwrites sources next.
+    let at_end = |set: &Registers| -> Vec<u32> {
+        (0..REGISTERS as u16).map(|r| if set.contains(r) { BEHIND } else { NEVER }).collect()
+    };
+    let mut next_touch = at_end(touched);
+    let mut next_write = at_end(written);
+    let mut wants = vec![(NEVER, NEVER); effects.len()];
+    for (index, e) in effects.iter().enumerate().rev() {
+        let position = index as u32;
+        if e.drains {
+            next_touch.fill(position);
+            next_write.fill(position);
+        }
+        let first_touch = e.writes.iter().map(|&(r, _)| next_touch[usize::from(r)]).min().unwrap_or(NEVER);
+        let own = |r: u16| e.writes.iter().any(|&(w, _)| w == r);
+        let first_write = e
+            .reads
+            .iter()
+            .filter(|&&(r, _)| e.reported_read(r) && !own(r))
+            .map(|&(r, _)| next_write[usize::from(r)])
+            .min()
+            .unwrap_or(NEVER);
+        let write = if e.reports.write { first_touch } else { NEVER };
+        // A wait for the result comes first and covers the sources. So does the own result in a source register.
+        let read =
+            if e.reports.read && (write == NEVER || first_write < write) { first_write } else { NEVER };
+        wants[index] = (write, read);
+        if e.reports.fence {
+            wants[index] = (
+                if e.reports.write { position } else { NEVER },
+                if e.reports.read { position } else { NEVER },
+            );
+        }
+        for &(r, _) in &e.writes {
+            next_touch[usize::from(r)] = position;
+            next_write[usize::from(r)] = position;
+        }
+        for &(r, _) in &e.reads {
+            next_touch[usize::from(r)] = position;
+        }
+    }
+    // Forwards: the lowest free number; with none free, the one that was set last for the same purpose, because
+    // what was asked for together mostly comes together.
+    let mut set_at = [0u32; SCOREBOARDS as usize];
+    let mut for_reads = [false; SCOREBOARDS as usize];
+    for (index, (machine, e)) in function.blocks[block].instructions.iter_mut().zip(effects).enumerate() {
+        let control = &mut machine.instruction.control;
+        control.write_barrier = None;
+        control.read_barrier = None;
+        state.clear(state.wanted(e));
+        let mut take = |state: &Pending, reads: bool, other: Option<u8>| -> u8 {
+            let busy = state.all() | other.map_or(0, |n| 1 << n);
+            // Reads of stores share one number as long as there are results to serve.
+            let shared = (0..SCOREBOARDS)
+                .filter(|&n| {
+                    usable >> n & 1 != 0 && reads && for_reads[usize::from(n)] && state.all() >> n & 1 != 0
+                })
+                .max_by_key(|&n| set_at[usize::from(n)]);
+            let free = (0..SCOREBOARDS).find(|&n| usable >> n & 1 != 0 && busy >> n & 1 == 0);
+            let last = (0..SCOREBOARDS)
+                .filter(|&n| usable >> n & 1 != 0 && other != Some(n))
+                .max_by_key(|&n| (for_reads[usize::from(n)] == reads, set_at[usize::from(n)]));
+            let number = shared.or(free).or(last).unwrap_or(SCOREBOARDS - 1);
+            set_at[usize::from(number)] = index as u32 + 1;
+            for_reads[usize::from(number)] = reads;
+            number
+        };
+        match machine.instruction.op {
+            Op::LDGDEPBAR => control.write_barrier = counted_scoreboard(Op::LDGDEPBAR),
+            Op::UTMACMDFLUSH => control.read_barrier = counted_scoreboard(Op::UTMACMDFLUSH),
+            _ => {
+                let (write, read) = wants[index];
+                if write != NEVER {
+                    control.write_barrier = Some(take(state, false, None));
+                }
+                if read != NEVER {
+                    control.read_barrier = Some(take(state, true, control.write_barrier));
+                }
+            }
+        }
+        state.issue(e, control.write_barrier, control.read_barrier);
+    }
+}

@@ -1,0 +1,296 @@
+//! Stalls: how long each instruction holds back the next one, so that results of fixed latency are there in time. A
+//! dataflow over the graph carries, for each register, who wrote or read it how many cycles ago; where a block's
+//! first instructions come too early after a predecessor, the predecessor's last instruction stalls longer.
+
+use crate::effects::Effects;
+use crate::words::{LONGEST_STALL, accepts_wait, nop, yields};
+use oriole_latency::{Class, Model, ResultPart, Slot, is_variable, minimum_stall};
+use oriole_ori::{BlockId, MachineFunction};
+use oriole_sass::{Control, Op};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// Something that happened to a register, not long ago.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Event {
+    Written(Class, ResultPart),
+    Read(Class, Slot),
+}
+
+/// Events of each register with the cycles since, as a sorted list; what nobody needs to wait for is dropped.
+#[derive(Clone, PartialEq, Eq, Default)]
+struct Recent {
+    events: FxHashMap<u16, SmallVec<[(Event, u8); 4]>>,
+}
+
+/// The longest that a read must be remembered, cycles.
+const LONGEST_READ: u8 = 16;
+
+impl Recent {
+    fn pass(&mut self, cycles: u8, model: &Model) {
+        self.events.retain(|_, list| {
+            list.retain(|(event, age)| {
+                *age = age.saturating_add(cycles);
+                *age < span(*event, model)
+            });
+            !list.is_empty()
+        });
+    }
+
+    fn note(&mut self, register: u16, event: Event) {
+        let list = self.events.entry(register).or_default();
+        match list.iter_mut().find(|(e, _)| *e == event) {
+            Some((_, age)) => *age = 0,
+            None => {
+                list.push((event, 0));
+                list.sort_unstable();
+            }
+        }
+    }
+
+    /// Keeps of both the younger; true if something is younger now.
+    fn join(&mut self, other: &Recent) -> bool {
+        let mut changed = false;
+        for (register, theirs) in &other.events {
+            let mine = self.events.entry(*register).or_default();
+            for &(event, age) in theirs {
+                match mine.iter_mut().find(|(e, _)| *e == event) {
+                    Some((_, known)) => {
+                        changed |= age < *known;
+                        *known = (*known).min(age);
+                    }
+                    None => {
+                        mine.push((event, age));
+                        mine.sort_unstable();
+                        changed = true;
+                    }
+                }
+            }
+        }
+        changed
+    }
+
+    /// Cycles that are missing before an instruction may issue.
+    fn missing(&self, effects: &Effects, model: &Model) -> u8 {
+        let mut missing = 0;
+        let mut need = |distance: u8, age: u8| missing = missing.max(distance.saturating_sub(age));
+        let variable = effects.reports.write;
+        for &(register, slot) in &effects.reads {
+            for &(event, age) in self.events.get(&register).into_iter().flatten() {
+                if let Event::Written(class, part) = event
+                    && let Some(distance) = model.raw(class, part, effects.class, slot)
+                {
+                    need(distance.cycles, age);
+                }
+            }
+        }
+        for &(register, part) in &effects.writes {
+            for &(event, age) in self.events.get(&register).into_iter().flatten() {
+                match event {
+                    Event::Written(class, first) => {
+                        if let Some(distance) = model.waw(class, first, effects.class, part) {
+                            need(distance.cycles, age);
+                        }
+                    }
+                    Event::Read(class, slot) => need(model.war(class, slot, effects.class, part), age),
+                }
+            }
+        }
+        let _ = variable;
+        if effects.drains {
+            // The transfer itself takes five cycles.
+            for &(event, age) in self.events.values().flatten() {
+                if let Event::Written(..) = event {
+                    need(span(event, model).saturating_sub(5), age);
+                }
+            }
+        }
+        missing
+    }
+}
+
+fn span(event: Event, model: &Model) -> u8 {
+    match event {
+        Event::Written(class, part) => {
+            // Writes after it count too; none is longer than the longest read but that of clock reads.
+            model.longest(class, part).unwrap_or(0).max(if class == Class::Dispatch64 { 18 } else { 0 })
+        }
+        Event::Read(..) => LONGEST_READ,
+    }
+}
+
+/// Results of one walk over a block.
+struct Walk {
+    /// Stall of each instruction; may be beyond what a word can hold.
+    stalls: Vec<u16>,
+    /// State behind the last instruction, its stall passed.
+    end: Recent,
+    /// Cycles missing before the first instruction.
+    lead: u8,
+}
+
+fn walk(
+    function: &MachineFunction,
+    block: usize,
+    effects: &[Effects],
+    entry: &Recent,
+    model: &Model,
+) -> Walk {
+    let instructions = &function.blocks[block].instructions;
+    let mut state = entry.clone();
+    let mut stalls: Vec<u16> = Vec::with_capacity(instructions.len());
+    let mut lead = 0;
+    for (index, (machine, e)) in instructions.iter().zip(effects).enumerate() {
+        let op = machine.instruction.op;
+        let mut missing = state.missing(e, model);
+        // A scoreboard may be waited for two cycles after it was set.
+        let sets =
+            |c: &Control| c.write_barrier.map_or(0, |n| 1 << n) | c.read_barrier.map_or(0, |n| 1u8 << n);
+        if index > 0 {
+            let before = &instructions[index - 1].instruction.control;
+            if stalls[index - 1] + u16::from(missing) < 2
+                && sets(before) & machine.instruction.control.wait_mask != 0
+            {
+                missing += 1;
+            }
+            stalls[index - 1] += u16::from(missing);
+        } else {
+            lead = missing;
+        }
+        state.pass(missing, model);
+        for &(register, slot) in &e.reads {
+            if !is_variable(op, &machine.instruction.mods) || slot == Slot::Guard {
+                state.note(register, Event::Read(e.class, slot));
+            }
+        }
+        if !e.reports.write {
+            for &(register, part) in &e.writes {
+                if model.longest(e.class, part).is_some() {
+                    state.note(register, Event::Written(e.class, part));
+                }
+            }
+        }
+        let mut stall = u16::from(minimum_stall(op));
+        if op == Op::ERRBAR {
+            // The special pause: at least as long as the longest plain one.
+            stall = u16::from(LONGEST_STALL);
+        }
+        // A scoreboard set by the last instruction may be waited for by the first of the next block.
+        if index + 1 == instructions.len() && sets(&machine.instruction.control) != 0 {
+            stall = stall.max(2);
+        }
+        state.pass(stall as u8, model);
+        stalls.push(stall);
+    }
+    Walk { stalls, end: state, lead }
+}
+
+/// Fills in stalls and yield flags; puts in `NOP`s where a stall does not fit.
+pub fn assign(
+    function: &mut MachineFunction,
+    effects: &[Vec<Effects>],
+    order: &[BlockId],
+    model: &Model,
+    cap: u8,
+) {
+    let count = function.blocks.len();
+    let mut position = vec![u32::MAX; count];
+    for (place, block) in order.iter().enumerate() {
+        position[block.0 as usize] = place as u32;
+    }
+    let mut entry: Vec<Recent> = vec![Recent::default(); count];
+    let mut lead = vec![0u8; count];
+    let mut work: std::collections::BTreeSet<u32> = (0..order.len() as u32).collect();
+    while let Some(place) = work.pop_first() {
+        let at = order[place as usize].0 as usize;
+        let result = walk(function, at, &effects[at], &entry[at], model);
+        lead[at] = lead[at].max(result.lead);
+        for successor in function.blocks[at].successors.clone() {
+            if entry[successor.0 as usize].join(&result.end) && position[successor.0 as usize] != u32::MAX {
+                work.insert(position[successor.0 as usize]);
+            }
+        }
+    }
+    // What is missing at the top of a block is waited for at the end of its predecessors, if that fits into a word
+    // everywhere; else by the block itself.
+    let cap = u16::from(cap.clamp(1, LONGEST_STALL));
+    let mut predecessors: Vec<Vec<usize>> = vec![Vec::new(); count];
+    for &block in order {
+        for successor in &function.blocks[block.0 as usize].successors {
+            predecessors[successor.0 as usize].push(block.0 as usize);
+        }
+    }
+    let mut stalls: Vec<Vec<u16>> = vec![Vec::new(); count];
+    for &block in order {
+        let at = block.0 as usize;
+        stalls[at] = walk(function, at, &effects[at], &entry[at], model).stalls;
+    }
+    let mut pause = vec![0u8; count];
+    for &block in order {
+        let at = block.0 as usize;
+        if lead[at] == 0 {
+            continue;
+        }
+        let fits = predecessors[at]
+            .iter()
+            .all(|&p| stalls[p].last().is_some_and(|s| s + u16::from(lead[at]) <= cap));
+        if fits && !predecessors[at].is_empty() {
+            for k in 0..predecessors[at].len() {
+                let p = predecessors[at][k];
+                if predecessors[at][..k].contains(&p) {
+                    continue;
+                }
+                if let Some(last) = stalls[p].last_mut() {
+                    *last += u16::from(lead[at]);
+                }
+            }
+        } else {
+            pause[at] = lead[at];
+        }
+    }
+    for &block in order {
+        let at = block.0 as usize;
+        write(function, at, &stalls[at], pause[at], cap);
+    }
+}
+
+/// Writes the stalls of a block into its words.
+fn write(function: &mut MachineFunction, block: usize, stalls: &[u16], pause: u8, cap: u16) {
+    let old = std::mem::take(&mut function.blocks[block].instructions);
+    let mut out = Vec::with_capacity(old.len());
+    let passing = |cycles: u16| Control { stall: cycles as u8, yields: cycles >= 12, ..Control::NEUTRAL };
+    let mut pause = u16::from(pause);
+    for (mut machine, &stall) in old.into_iter().zip(stalls) {
+        while pause > 0 {
+            let cycles = pause.min(cap);
+            out.push(nop(&machine, passing(cycles)));
+            pause -= cycles;
+        }
+        let instruction = &mut machine.instruction;
+        if !accepts_wait(instruction) && instruction.control.wait_mask != 0 {
+            let wait = Control { wait_mask: instruction.control.wait_mask, stall: 1, ..Control::NEUTRAL };
+            instruction.control.wait_mask = 0;
+            let waiting = nop(&machine, wait);
+            out.push(waiting);
+        }
+        let instruction = &mut machine.instruction;
+        let mut rest = stall;
+        if instruction.op == Op::ERRBAR {
+            instruction.control.stall = 0;
+            instruction.control.yields = true;
+            rest = 0;
+        } else {
+            let first = rest.min(cap);
+            instruction.control.stall = first as u8;
+            instruction.control.yields = yields(instruction.op, &instruction.mods, first as u8);
+            rest -= first;
+        }
+        out.push(machine);
+        while rest > 0 {
+            let cycles = rest.min(cap);
+            out.push(nop(&out[out.len() - 1], passing(cycles)));
+            rest -= cycles;
+        }
+    }
+    function.blocks[block].instructions = out;
+}
