@@ -202,7 +202,8 @@ impl Scan<'_> {
         let stack_pointer = self.work.stack_pointer;
         let mut definitions = vec![0u32; self.home.len()];
         for &block in self.cfg.order() {
-            for instruction in &function.block(block).instructions {
+            let marks = self.work.inserted[block.0 as usize].clone();
+            for (instruction, mark) in function.block(block).instructions.iter().zip(marks) {
                 let groups = destinations(instruction, file);
                 let copy = is_parallel_copy(instruction);
                 for group in &groups {
@@ -211,7 +212,8 @@ impl Scan<'_> {
                         // Copies of many values count twice: they have no one place behind which to store.
                         definitions[at] += if copy || is_partial(instruction) { 2 } else { 1 };
                         self.single[at] = definitions[at] == 1;
-                        self.recipes[at] = (definitions[at] == 1 && is_recipe(instruction))
+                        // What an earlier file put in stands for something else than it says.
+                        self.recipes[at] = (definitions[at] == 1 && !mark && is_recipe(instruction))
                             .then(|| Box::new(instruction.clone()));
                     }
                     self.note_tuple(group);

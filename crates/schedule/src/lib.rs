@@ -5,6 +5,8 @@
 //! No register is chosen and no bit is laid out here.
 
 mod effects;
+mod graph;
+mod order;
 mod scoreboards;
 mod serial;
 mod stalls;
@@ -13,7 +15,7 @@ mod words;
 use oriole_chip::Chip;
 use oriole_latency::Model;
 use oriole_options::ScheduleOptions;
-use oriole_ori::{BlockId, MachineFunction};
+use oriole_ori::{BlockId, Function, MachineFunction};
 use std::fmt;
 
 /// Why nothing can be scheduled.
@@ -32,6 +34,22 @@ impl fmt::Display for ScheduleError {
 }
 
 impl std::error::Error for ScheduleError {}
+
+/// Orders the instructions within the blocks of a function (phase 97), before registers are chosen.
+///
+/// # Errors
+/// No latency table exists for the chip.
+pub fn before_allocation(
+    function: &mut Function,
+    chip: Chip,
+    options: &ScheduleOptions,
+) -> Result<(), ScheduleError> {
+    let model = Model::of(chip).ok_or(ScheduleError::Chip(chip))?;
+    if options.reorder {
+        order::order(function, model, options);
+    }
+    Ok(())
+}
 
 /// Fills in the control word of every instruction (phases 113 to 116). The stream must be complete: after this,
 /// only this function itself may have added an instruction (`NOP`, where a stall does not fit one word).
