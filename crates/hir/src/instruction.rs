@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
-use oriole_ptx::table::{Chips, Form, FormProblem, Kind, OperandRow, Presence, match_form};
+use oriole_ptx::table::{COMMON_NEEDS, Chips, Form, FormProblem, Kind, OperandRow, Presence, match_form};
 use oriole_ptx::{Opcode, Space};
 use oriole_syntax::ast::{self, AstNode};
 use oriole_syntax::{SyntaxToken, token_span};
@@ -208,7 +208,7 @@ impl Resolver<'_> {
         if !self.header.has_version(row.ptx) {
             return Some((None, Code::NeedsVersion, format!("`{name}` {}", version(row.ptx))));
         }
-        for need in row.needs {
+        for need in row.needs.iter().chain(COMMON_NEEDS) {
             let Some(at) = words.iter().position(|word| *word == need.token) else { continue };
             if !self.header.has_chips(Chips::From(need.chip)) {
                 let message = format!(
@@ -277,6 +277,11 @@ impl Resolver<'_> {
         });
         let Some(base) = address else { return true };
         let mnemonic = instruction.opcode.name();
+        // Only accesses have one space for one address; other instructions say where from and where to.
+        let access = matches!(
+            instruction.opcode,
+            Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::Red | Opcode::Prefetch
+        );
         match base {
             AddressBase::Variable(id) => {
                 let variable = &self.body.variables[id.0 as usize];
@@ -288,11 +293,6 @@ impl Resolver<'_> {
                     _ if parameter(space) => parameter(found),
                     _ => space == found,
                 };
-                // Only accesses have one space for one address; other instructions say where from and where to.
-                let access = matches!(
-                    instruction.opcode,
-                    Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::Red | Opcode::Prefetch
-                );
                 if access && !fits {
                     let name = variable.name.clone();
                     let written = if space == Space::Generic { "a generic address" } else { space.name() };
@@ -321,7 +321,7 @@ impl Resolver<'_> {
             AddressBase::Register(id) => {
                 let narrow =
                     self.body.registers[id.0 as usize].ty.bits() < u32::from(self.header.address_bits());
-                if narrow && matches!(space, Space::Generic | Space::Global) {
+                if access && narrow && matches!(space, Space::Generic | Space::Global) {
                     self.report(
                         Code::InvalidAddress,
                         span,

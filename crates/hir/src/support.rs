@@ -15,7 +15,8 @@ pub fn unsupported(body: &Body, map: &SourceMap) -> Vec<Diagnostic> {
             && !is_supported(instruction)
         {
             let mut name = instruction.opcode.name().to_string();
-            for modifier in instruction.modifiers.iter() {
+            // Families that the table knows only by name keep no spelling.
+            for modifier in instruction.modifiers.iter().filter(|modifier| modifier.0 != "...") {
                 name.push('.');
                 name.push_str(modifier.0);
             }

@@ -29,6 +29,8 @@ const REDUCE: &[OperandRow] = &[ADDRESS, B, POLICY];
 const TEXT: &str = "Reads, changes and writes memory in one step.";
 const RED_TEXT: &str = "Changes memory in one step, without a result.";
 const NEEDS: &[Need] = &[
+    Need { token: "bf16", ptx: (7, 8), chip: 90 },
+    Need { token: "bf16x2", ptx: (7, 8), chip: 90 },
     Need { token: "L2::cache_hint", ptx: (7, 4), chip: 80 },
     Need { token: "cluster", ptx: (7, 8), chip: 90 },
     Need { token: "relaxed", ptx: (6, 0), chip: 70 },

@@ -10,6 +10,7 @@ use crate::Type::*;
 use Slot::{Head, May, MaySpace, Must, Type};
 
 const CTA: Slot = May(&["cta"]);
+const CTA_NEEDS: &[Need] = &[Need { token: "cta", ptx: (7, 8), chip: 10 }];
 const MAY_ALIGNED: Slot = May(&["aligned"]);
 const NUMBER: OperandRow = any("a", Kind::SourceInRange(0, 15), W);
 const THREADS: OperandRow = any("b", Kind::SourceMultipleOf(32), W);
@@ -32,39 +33,46 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
                 &[CTA, Must(&["sync"])],
                 &[NUMBER, THREADS.optional()],
                 "Waits for the threads of the block.",
-            ),
+            )
+            .needs(CTA_NEEDS),
             row(Bar, &[CTA, Must(&["arrive"])], &[NUMBER, THREADS], "Signals a barrier without waiting.")
-                .since(20, 2, 0),
+                .since(20, 2, 0)
+                .needs(CTA_NEEDS),
             row(
                 Bar,
                 &[CTA, RED, POPC, Type(&[U32])],
                 &[D, NUMBER, PREDICATE],
                 "Waits and counts the threads in which a predicate holds.",
             )
-            .since(20, 2, 0),
+            .since(20, 2, 0)
+            .needs(CTA_NEEDS),
             row(
                 Bar,
                 &[CTA, RED, POPC, Type(&[U32])],
                 &[D, NUMBER, THREADS, PREDICATE],
                 "Waits and counts the threads in which a predicate holds.",
             )
-            .since(20, 2, 0),
+            .since(20, 2, 0)
+            .needs(CTA_NEEDS),
             row(
                 Bar,
                 &[CTA, RED, LOGIC, Type(&[Pred])],
                 &[PREDICATE_RESULT, NUMBER, PREDICATE],
                 "Waits and combines a predicate over the threads.",
             )
-            .since(20, 2, 0),
+            .since(20, 2, 0)
+            .needs(CTA_NEEDS),
             row(
                 Bar,
                 &[CTA, RED, LOGIC, Type(&[Pred])],
                 &[PREDICATE_RESULT, NUMBER, THREADS, PREDICATE],
                 "Waits and combines a predicate over the threads.",
             )
-            .since(20, 2, 0),
+            .since(20, 2, 0)
+            .needs(CTA_NEEDS),
             row(Bar, &[Head(&["warp"]), Must(&["sync"])], &[MEMBERS], "Waits for lanes of the warp.")
-                .since(30, 6, 0),
+                .since(30, 6, 0)
+                .needs(CTA_NEEDS),
         ],
     ),
     (
@@ -76,42 +84,48 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
                 &[NUMBER, THREADS.optional()],
                 "Waits for the threads of the block.",
             )
-            .since(30, 6, 0),
+            .since(30, 6, 0)
+            .needs(CTA_NEEDS),
             row(
                 Barrier,
                 &[CTA, Must(&["arrive"]), MAY_ALIGNED],
                 &[NUMBER, THREADS],
                 "Signals a barrier without waiting.",
             )
-            .since(30, 6, 0),
+            .since(30, 6, 0)
+            .needs(CTA_NEEDS),
             row(
                 Barrier,
                 &[CTA, RED, POPC, MAY_ALIGNED, Type(&[U32])],
                 &[D, NUMBER, PREDICATE],
                 "Waits and counts the threads in which a predicate holds.",
             )
-            .since(30, 6, 0),
+            .since(30, 6, 0)
+            .needs(CTA_NEEDS),
             row(
                 Barrier,
                 &[CTA, RED, POPC, MAY_ALIGNED, Type(&[U32])],
                 &[D, NUMBER, THREADS, PREDICATE],
                 "Waits and counts the threads in which a predicate holds.",
             )
-            .since(30, 6, 0),
+            .since(30, 6, 0)
+            .needs(CTA_NEEDS),
             row(
                 Barrier,
                 &[CTA, RED, LOGIC, MAY_ALIGNED, Type(&[Pred])],
                 &[PREDICATE_RESULT, NUMBER, PREDICATE],
                 "Waits and combines a predicate over the threads.",
             )
-            .since(30, 6, 0),
+            .since(30, 6, 0)
+            .needs(CTA_NEEDS),
             row(
                 Barrier,
                 &[CTA, RED, LOGIC, MAY_ALIGNED, Type(&[Pred])],
                 &[PREDICATE_RESULT, NUMBER, THREADS, PREDICATE],
                 "Waits and combines a predicate over the threads.",
             )
-            .since(30, 6, 0),
+            .since(30, 6, 0)
+            .needs(CTA_NEEDS),
             row(
                 Barrier,
                 &[Head(&["cluster"]), Must(&["arrive"]), May(&["release", "relaxed"]), MAY_ALIGNED],

@@ -3,7 +3,7 @@
 //! Rows only. The set of comparisons depends on the type; scalar half precision has no second result.
 
 use super::pieces::*;
-use super::{Kind, OperandRow, Row, Slot};
+use super::{Kind, Need, OperandRow, Row, Slot};
 use crate::Opcode::{self, *};
 use crate::Type::{self as Ty, *};
 use Slot::{Must, Type};
@@ -30,6 +30,13 @@ const SET: &[OperandRow] = &[D, A1, B1];
 const SET_COMBINED: &[OperandRow] = &[D, A1, B1, PREDICATE];
 const SET_TEXT: &str = "Compares and writes all ones, 1.0 or zero.";
 const SET_TEXT_COMBINED: &str = "Compares, combines with a predicate and writes all ones, 1.0 or zero.";
+const INTEGER_NEEDS: &[Need] = &[
+    Need { token: "u16", ptx: (6, 5), chip: 53 },
+    Need { token: "s16", ptx: (6, 5), chip: 53 },
+    Need { token: "u32", ptx: (6, 5), chip: 53 },
+    Need { token: "s32", ptx: (6, 5), chip: 53 },
+];
+const BF16_NEEDS: &[Need] = &[Need { token: "bf16", ptx: (7, 0), chip: 80 }];
 const SET_RESULT: Slot = Type(&[U32, S32, F32]);
 const HALF_RESULT: Slot = Type(&[F16, BF16]);
 const SELECTED: &[Ty] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64];
@@ -69,19 +76,23 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
             row(Set, &[EQUALITY, SET_RESULT, BIT], SET, SET_TEXT),
             row(Set, &[FLOAT_ORDER, FTZ, SET_RESULT, Type(&[F32])], SET, SET_TEXT),
             row(Set, &[FLOAT_ORDER, SET_RESULT, Type(&[F64])], SET, SET_TEXT),
-            row(Set, &[ORDER, HALF_RESULT, SIGNED], SET, SET_TEXT).since(53, 4, 2),
-            row(Set, &[UNSIGNED_ORDER, HALF_RESULT, UNSIGNED], SET, SET_TEXT).since(53, 4, 2),
-            row(Set, &[EQUALITY, HALF_RESULT, BIT], SET, SET_TEXT).since(53, 4, 2),
+            row(Set, &[ORDER, HALF_RESULT, SIGNED], SET, SET_TEXT).since(53, 4, 2).needs(BF16_NEEDS),
+            row(Set, &[UNSIGNED_ORDER, HALF_RESULT, UNSIGNED], SET, SET_TEXT)
+                .since(53, 4, 2)
+                .needs(BF16_NEEDS),
+            row(Set, &[EQUALITY, HALF_RESULT, BIT], SET, SET_TEXT).since(53, 4, 2).needs(BF16_NEEDS),
             row(Set, &[FLOAT_ORDER, FTZ, Type(&[F16]), Type(&[F32])], SET, SET_TEXT).since(53, 4, 2),
             row(Set, &[FLOAT_ORDER, Type(&[F16]), Type(&[F64])], SET, SET_TEXT).since(53, 4, 2),
             row(Set, &[FLOAT_ORDER, Type(&[BF16]), Type(&[F32, F64])], SET, SET_TEXT).since(90, 7, 8),
             row(Set, &[FLOAT_ORDER, FTZ, Type(&[U16, S16, U32, S32, F16]), Type(&[F16])], SET, SET_TEXT)
-                .since(53, 4, 2),
+                .since(53, 4, 2)
+                .needs(INTEGER_NEEDS),
             row(Set, &[FLOAT_ORDER, Type(&[BF16]), Type(&[F16])], SET, SET_TEXT).since(90, 7, 8),
             row(Set, &[FLOAT_ORDER, Type(&[U16, S16, U32, S32, BF16]), Type(&[BF16])], SET, SET_TEXT)
                 .since(90, 7, 8),
             row(Set, &[FLOAT_ORDER, FTZ, Type(&[U32, S32, F16x2]), Type(&[F16x2])], SET, SET_TEXT)
-                .since(53, 4, 2),
+                .since(53, 4, 2)
+                .needs(INTEGER_NEEDS),
             row(Set, &[FLOAT_ORDER, Type(&[U32, S32, BF16x2]), Type(&[BF16x2])], SET, SET_TEXT)
                 .since(90, 7, 8),
             row(Set, &[ORDER, COMBINE, SET_RESULT, SIGNED], SET_COMBINED, SET_TEXT_COMBINED),
@@ -89,10 +100,15 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
             row(Set, &[EQUALITY, COMBINE, SET_RESULT, BIT], SET_COMBINED, SET_TEXT_COMBINED),
             row(Set, &[FLOAT_ORDER, COMBINE, FTZ, SET_RESULT, Type(&[F32])], SET_COMBINED, SET_TEXT_COMBINED),
             row(Set, &[FLOAT_ORDER, COMBINE, SET_RESULT, Type(&[F64])], SET_COMBINED, SET_TEXT_COMBINED),
-            row(Set, &[ORDER, COMBINE, HALF_RESULT, SIGNED], SET_COMBINED, SET_TEXT_COMBINED).since(53, 4, 2),
+            row(Set, &[ORDER, COMBINE, HALF_RESULT, SIGNED], SET_COMBINED, SET_TEXT_COMBINED)
+                .since(53, 4, 2)
+                .needs(BF16_NEEDS),
             row(Set, &[UNSIGNED_ORDER, COMBINE, HALF_RESULT, UNSIGNED], SET_COMBINED, SET_TEXT_COMBINED)
-                .since(53, 4, 2),
-            row(Set, &[EQUALITY, COMBINE, HALF_RESULT, BIT], SET_COMBINED, SET_TEXT_COMBINED).since(53, 4, 2),
+                .since(53, 4, 2)
+                .needs(BF16_NEEDS),
+            row(Set, &[EQUALITY, COMBINE, HALF_RESULT, BIT], SET_COMBINED, SET_TEXT_COMBINED)
+                .since(53, 4, 2)
+                .needs(BF16_NEEDS),
             row(
                 Set,
                 &[FLOAT_ORDER, COMBINE, FTZ, Type(&[F16]), Type(&[F32])],
@@ -115,7 +131,8 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
                 SET_COMBINED,
                 SET_TEXT_COMBINED,
             )
-            .since(53, 4, 2),
+            .since(53, 4, 2)
+            .needs(INTEGER_NEEDS),
             row(Set, &[FLOAT_ORDER, COMBINE, Type(&[BF16]), Type(&[F16])], SET_COMBINED, SET_TEXT_COMBINED)
                 .since(90, 7, 8),
             row(
@@ -131,7 +148,8 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
                 SET_COMBINED,
                 SET_TEXT_COMBINED,
             )
-            .since(53, 4, 2),
+            .since(53, 4, 2)
+            .needs(INTEGER_NEEDS),
             row(
                 Set,
                 &[FLOAT_ORDER, COMBINE, Type(&[U32, S32, BF16x2]), Type(&[BF16x2])],

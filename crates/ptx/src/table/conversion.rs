@@ -58,9 +58,9 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[(
         row(Cvt, &[FTZ, SAT, Type(&[F64]), Type(&[F32])], ONE, "Extends to a wider type.").since(13, 1, 0),
         row(Cvt, &[FTZ, SAT, Type(&[F32]), Type(&[F16])], ONE, "Extends to a wider type.").since(53, 4, 2),
         row(Cvt, &[SAT, Type(&[F64]), Type(&[F16])], ONE, "Extends to a wider type.").since(53, 4, 2),
-        row(Cvt, &[FTZ, Type(&[F32]), Type(&[BF16])], EXACT, "Extends to a wider type.").since(80, 7, 1),
-        row(Cvt, &[ROUNDED, FTZ, Type(&[F32]), Type(&[BF16])], EXACT, "Extends to a wider type.")
-            .since(90, 7, 8),
+        row(Cvt, &[ROUND, FTZ, Type(&[F32]), Type(&[BF16])], EXACT, "Extends to a wider type.")
+            .since(80, 7, 1)
+            .needs(FTZ_NEEDS),
         row(Cvt, &[ROUND, Type(&[F64]), Type(&[BF16])], EXACT, "Extends to a wider type.").since(90, 7, 8),
         row(Cvt, &[ROUND, Type(&[F16]), Type(&[BF16])], EXACT, "Between the two half types.").since(90, 7, 8),
         row(Cvt, &[ROUND, Type(&[BF16]), Type(&[F16])], EXACT, "Between the two half types.").since(90, 7, 8),
@@ -202,4 +202,5 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[(
     ],
 )];
 
+const FTZ_NEEDS: &[super::Need] = &[super::Need { token: "ftz", ptx: (7, 8), chip: 90 }];
 const FINITE_NEEDS: &[super::Need] = &[super::Need { token: "satfinite", ptx: (8, 1), chip: 80 }];

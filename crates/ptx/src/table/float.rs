@@ -182,5 +182,5 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
 
 const MINMAX_NEEDS: &[super::Need] = &[
     super::Need { token: "NaN", ptx: (7, 0), chip: 80 },
-    super::Need { token: "xorsign.abs", ptx: (7, 2), chip: 86 },
+    super::Need { token: "xorsign", ptx: (7, 2), chip: 86 },
 ];

@@ -13,7 +13,7 @@ const BF: Slot = Type(&[BF16, BF16x2]);
 const NAN: Slot = May(&["NaN"]);
 const XORSIGN: Slot = May(&["xorsign.abs"]);
 const OOB: Slot = Must(&["oob"]);
-const XORSIGN_NEEDS: &[Need] = &[Need { token: "xorsign.abs", ptx: (7, 2), chip: 86 }];
+const XORSIGN_NEEDS: &[Need] = &[Need { token: "xorsign", ptx: (7, 2), chip: 86 }];
 
 /// Rows of this family.
 pub(super) const ROWS: &[(Opcode, &[Row])] = &[

@@ -37,6 +37,7 @@ const NEEDS: &[Need] = &[
     Need { token: "weak", ptx: (6, 0), chip: 70 },
     Need { token: "cluster", ptx: (7, 8), chip: 90 },
 ];
+const PARAM_NEEDS: &[Need] = &[Need { token: "param", ptx: (7, 7), chip: 70 }];
 const POINTER: Slot = Type(&[U32, U64]);
 const WINDOWS: Slot = SpaceSlot(&[
     Space::Global,
@@ -250,14 +251,16 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
                 &[any("p", Kind::Destination, T), any("a", Kind::RegisterSource, T)],
                 "From a generic address to one of a state space.",
             )
-            .since(20, 2, 0),
+            .since(20, 2, 0)
+            .needs(PARAM_NEEDS),
             row(
                 Cvta,
                 &[WINDOWS, POINTER],
                 &[any("p", Kind::Destination, T), any("a", Kind::AddressSource, T)],
                 "From an address of a state space to a generic one.",
             )
-            .since(20, 2, 0),
+            .since(20, 2, 0)
+            .needs(PARAM_NEEDS),
         ],
     ),
     (
@@ -268,7 +271,8 @@ pub(super) const ROWS: &[(Opcode, &[Row])] = &[
             &[any("p", Kind::Destination, P), any("a", Kind::RegisterSource, OperandType::AnyInteger)],
             "Tests whether a generic address lies in a state space.",
         )
-        .since(20, 2, 0)],
+        .since(20, 2, 0)
+        .needs(PARAM_NEEDS)],
     ),
     (
         Istypep,

@@ -195,6 +195,14 @@ pub enum Presence {
     With(&'static str),
 }
 
+/// What single words ask for wherever they stand.
+pub const COMMON_NEEDS: &[Need] = &[
+    Need { token: "shared::cluster", ptx: (7, 8), chip: 90 },
+    Need { token: "shared::cta", ptx: (7, 8), chip: 30 },
+    Need { token: "cluster", ptx: (7, 8), chip: 90 },
+    Need { token: "b128", ptx: (8, 3), chip: 70 },
+];
+
 /// All families. An opcode may have rows in several.
 const FAMILIES: [&[(Opcode, &[Row])]; 16] = [
     integer::ROWS,
