@@ -1,1 +1,14 @@
-//! Placeholder.
+//! The query graph: one tracked function for each stage or group of phases, and what a driver needs round them.
+//!
+//! It is here so that the whole answer to "what runs again after this edit?" can be read on one page, [`graph`]. The
+//! stages themselves are in the pure crates; no pass, no rule of PTX, no file access and no rendering may enter.
+
+pub mod driver;
+pub mod failure;
+pub mod graph;
+pub mod link;
+pub mod module;
+mod stage;
+
+pub use driver::{Compiled, compile, findings, place_of, warm};
+pub use failure::{Failed, Staged};

@@ -1,0 +1,160 @@
+//! What a program asks: all findings about a file, and the container, in parallel over functions.
+//!
+//! It is here so that binary, editor and tests ask the same way. Functions here are no queries: they may read places.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use oriole_diagnostics::{Code, Diagnostic, Span};
+use oriole_hir::Declared;
+use oriole_inputs::{Config, Database, Db, FunctionUnit, SourceFile};
+use oriole_syntax::UnitKind;
+
+use crate::failure::{Failed, at_start};
+use crate::graph;
+
+/// What compiling a file gives.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Compiled {
+    /// The container; `None` if there are errors.
+    pub cubin: Option<Arc<Vec<u8>>>,
+    /// All findings, in file order.
+    pub findings: Vec<Diagnostic>,
+}
+
+/// The findings about one unit by itself, with spans relative to it.
+fn unit_findings<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Diagnostic> {
+    match unit.kind(db) {
+        UnitKind::Variable => graph::variables(db, unit).diagnostics.clone(),
+        UnitKind::Entry | UnitKind::Function | UnitKind::Declaration => graph::diagnostics(db, unit).to_vec(),
+        UnitKind::Header | UnitKind::DebugSection | UnitKind::Trailer | UnitKind::Broken => {
+            graph::function_tree(db, unit).errors.clone()
+        }
+    }
+}
+
+/// All findings that do not depend on a configuration, each with the ordinal of its unit; spans are relative to it.
+pub(crate) fn findings_by_unit(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diagnostic)> {
+    let mut found = Vec::new();
+    for (at, &unit) in graph::split_file(db, file).iter().enumerate() {
+        found.extend(unit_findings(db, unit).into_iter().map(|finding| (at, finding)));
+    }
+    found.extend(graph::module_findings(db, file).iter().cloned());
+    found.extend(graph::order_check(db, file).iter().cloned());
+    found
+}
+
+/// All findings about a file that do not depend on a configuration, in file order; spans count from its start.
+pub fn findings(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
+    in_file_order(db, file, findings_by_unit(db, file))
+}
+
+fn in_file_order(db: &dyn Db, file: SourceFile, found: Vec<(usize, Diagnostic)>) -> Vec<Diagnostic> {
+    let units = graph::split_file(db, file);
+    // An empty file has no unit, and all the same something to say.
+    let start = |at: usize| units.get(at).map_or(0, |unit| unit.start(db));
+    let mut found: Vec<_> = found.into_iter().map(|(at, finding)| finding.shifted(start(at))).collect();
+    found.sort_by_key(|finding| (finding.span.start, finding.span.len));
+    found
+}
+
+/// Where a module-level name is declared, in bytes from the start of the file; for diagnostics that name it.
+pub fn place_of(db: &dyn Db, file: SourceFile, name: &str) -> Option<Span> {
+    let unit = graph::definition(db, file, Arc::from(name))?;
+    let span = graph::declared(db, unit).iter().find_map(|declared| match declared {
+        Declared::Variable { name: own, span, .. }
+        | Declared::Function { name: own, span, .. }
+        | Declared::Alias { name: own, span, .. } => (own == name).then_some(*span),
+    })?;
+    Some(Span::new(span.start + unit.start(db), span.len))
+}
+
+/// The units with code, in file order.
+fn code_units(db: &dyn Db, file: SourceFile) -> Vec<FunctionUnit<'_>> {
+    graph::split_file(db, file).iter().copied().filter(|unit| unit.has_code(db)).collect()
+}
+
+/// Compiles every function of the file on `threads` threads, so that what follows only joins results. The answer is
+/// the same whatever the number of threads.
+///
+/// # Panics
+/// Unwinds with [`salsa::Cancelled`] if a write is waiting.
+pub fn warm(db: &Database, file: SourceFile, config: Config, threads: usize) {
+    let count = code_units(db, file).len();
+    let next = AtomicUsize::new(0);
+    let work = |db: &Database| {
+        let units = code_units(db, file);
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(&unit) = units.get(at) else { break };
+            let _ = graph::encoded(db, unit, config);
+        }
+    };
+    if threads <= 1 || count <= 1 {
+        return work(db);
+    }
+    let results: Vec<_> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads.min(count))
+            .map(|_| {
+                let db = db.clone();
+                let work = &work;
+                scope.spawn(move || salsa::Cancelled::catch(std::panic::AssertUnwindSafe(|| work(&db))))
+            })
+            .collect();
+        workers.into_iter().map(|worker| worker.join()).collect()
+    });
+    for result in results {
+        match result {
+            Ok(Ok(())) => {}
+            // Cancelled on one thread: the whole request is.
+            Ok(Err(cancelled)) => std::panic::resume_unwind(Box::new(cancelled)),
+            Err(payload) => std::panic::resume_unwind(payload),
+        }
+    }
+}
+
+/// Compiles a file. Nothing is compiled if the text has errors.
+///
+/// # Panics
+/// Unwinds with [`salsa::Cancelled`] if a write is waiting.
+pub fn compile(db: &Database, file: SourceFile, config: Config, threads: usize) -> Compiled {
+    let mut found = findings(db, file);
+    found.extend(target_findings(db, file, config));
+    if found.iter().any(Diagnostic::is_error) {
+        return Compiled { cubin: None, findings: found };
+    }
+    warm(db, file, config, threads);
+    let mut failures = Vec::new();
+    for (at, &unit) in graph::split_file(db, file).iter().enumerate() {
+        let failed = match unit.kind(db) {
+            UnitKind::Entry => graph::kernel_image(db, unit, config).as_ref().err(),
+            UnitKind::Function => graph::encoded(db, unit, config).as_ref().err(),
+            _ => None,
+        };
+        let finding = failed.and_then(|failed| failed.diagnostic(graph::source_map(db, unit)));
+        failures.extend(finding.map(|finding| (at, finding)));
+    }
+    let cubin = match graph::cubin(db, file, config) {
+        Ok(bytes) => Some(bytes.clone()),
+        Err(failed) => {
+            if let (true, Failed::Stage { code, message, .. }) = (failures.is_empty(), failed) {
+                found.push(at_start(*code, message.clone()));
+            }
+            None
+        }
+    };
+    found.extend(in_file_order(db, file, failures));
+    Compiled { cubin, findings: found }
+}
+
+/// Whether the module may be compiled for the chip.
+fn target_findings(db: &dyn Db, file: SourceFile, config: Config) -> Option<Diagnostic> {
+    let chip = graph::chip_info(db, config);
+    let header = graph::module_header(db, file);
+    if header.targets.is_empty() || header.targets.iter().any(|&target| chip.accepts(target)) {
+        return None;
+    }
+    let message =
+        format!("the module is for `{}`, which `{chip}` cannot stand in for", header.target_names());
+    Some(at_start(Code::TargetMismatch, message))
+}

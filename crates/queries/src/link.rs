@@ -1,0 +1,465 @@
+//! From functions to a module: who calls whom, where variables lie, kernels laid out, the container.
+//!
+//! It is here because these questions concern several units at once; each is cut so that an edit of one unit changes
+//! as few answers as possible: layout knows no initial value, a kernel knows only what it reaches.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use oriole_cubin::layout::pack;
+use oriole_cubin::{
+    Binding, Bound, KernelImage, Module, ParameterSpace, Pointer, Slot, SymbolRef, Tool, WriteError,
+};
+use oriole_diagnostics::Code;
+use oriole_hir::{Body, InitialValue, Linkage};
+use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
+use oriole_ori::SymbolKind;
+use oriole_pipeline::image::{ImageError, LinkedFunction, ModuleVariable, Surroundings, VariableSpace};
+use oriole_ptx::Space;
+use oriole_syntax::UnitKind;
+
+use crate::failure::{Failed, Staged, guarded};
+use crate::graph;
+use crate::module::function_unit;
+
+/// Functions that the driver links in, so that a module may call them without a definition.
+const DRIVER_FUNCTIONS: [&str; 6] =
+    ["vprintf", "malloc", "free", "__assertfail", "cudaGetParameterBuffer", "cudaLaunchDevice"];
+
+/// Who calls whom.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CallGraph {
+    /// For each function with code, by name: the functions that it names, by call or by address.
+    pub callees: BTreeMap<Arc<str>, Vec<Arc<str>>>,
+    /// Strongly connected components, callees before callers; names within one are sorted.
+    pub components: Vec<Vec<Arc<str>>>,
+}
+
+impl CallGraph {
+    /// Whether the function can call itself, directly or through others.
+    pub fn is_recursive(&self, name: &str) -> bool {
+        self.components.iter().any(|component| {
+            component.iter().any(|member| **member == *name)
+                && (component.len() > 1
+                    || self
+                        .callees
+                        .get(name)
+                        .is_some_and(|callees| callees.iter().any(|callee| **callee == *name)))
+        })
+    }
+}
+
+pub(crate) fn call_graph(db: &dyn Db, file: SourceFile) -> CallGraph {
+    let mut callees = BTreeMap::new();
+    for &unit in graph::index(db, file).functions.iter().filter(|unit| unit.has_code(db)) {
+        let uses = graph::uses(db, unit);
+        let named = uses.called.iter().chain(&uses.addressed);
+        let units = named.filter_map(|name| function_unit(db, file, name));
+        callees.insert(unit.name(db).clone(), units.map(|unit| unit.name(db).clone()).collect());
+    }
+    let components = components(&callees);
+    CallGraph { callees, components }
+}
+
+/// Tarjan's algorithm with an explicit stack, so that a long chain of calls cannot exhaust ours.
+fn components(callees: &BTreeMap<Arc<str>, Vec<Arc<str>>>) -> Vec<Vec<Arc<str>>> {
+    let names: Vec<&Arc<str>> = callees.keys().collect();
+    let number: BTreeMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (&***name, at)).collect();
+    let edges: Vec<Vec<usize>> = names
+        .iter()
+        .map(|name| callees[*name].iter().filter_map(|callee| number.get(&**callee).copied()).collect())
+        .collect();
+    const UNSEEN: usize = usize::MAX;
+    let (mut order, mut low) = (vec![UNSEEN; names.len()], vec![0; names.len()]);
+    let (mut open, mut is_open, mut found) = (Vec::new(), vec![false; names.len()], Vec::new());
+    let mut next = 0;
+    for root in 0..names.len() {
+        let mut path = vec![(root, 0)];
+        while let Some((at, edge)) = path.pop() {
+            if edge == 0 {
+                if order[at] != UNSEEN {
+                    continue;
+                }
+                order[at] = next;
+                low[at] = next;
+                next += 1;
+                open.push(at);
+                is_open[at] = true;
+            } else {
+                // Back from a callee.
+                let callee = edges[at][edge - 1];
+                if is_open[callee] {
+                    low[at] = low[at].min(low[callee]);
+                }
+            }
+            if let Some(&callee) = edges[at].get(edge) {
+                path.push((at, edge + 1));
+                if order[callee] == UNSEEN {
+                    path.push((callee, 0));
+                }
+            } else if low[at] == order[at] {
+                let start = open.iter().rposition(|&member| member == at).unwrap_or(0);
+                let mut members: Vec<Arc<str>> = open
+                    .split_off(start)
+                    .into_iter()
+                    .map(|member| {
+                        is_open[member] = false;
+                        names[member].clone()
+                    })
+                    .collect();
+                members.sort();
+                found.push(members);
+            }
+        }
+    }
+    found
+}
+
+pub(crate) fn reaching_kernels<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<FunctionUnit<'db>> {
+    let file = unit.file(db);
+    let callees = &graph::call_graph(db, file).callees;
+    let mut callers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (caller, callees) in callees {
+        for callee in callees {
+            callers.entry(callee).or_default().push(caller);
+        }
+    }
+    let mut reaching = BTreeSet::new();
+    let mut open: Vec<&str> = vec![unit.name(db)];
+    while let Some(name) = open.pop() {
+        open.extend(callers.get(name).into_iter().flatten().filter(|caller| reaching.insert(**caller)));
+    }
+    let functions = graph::index(db, file).functions.iter();
+    let kernels = functions.filter(|unit| unit.kind(db) == UnitKind::Entry);
+    kernels.filter(|kernel| reaching.contains(&**kernel.name(db))).copied().collect()
+}
+
+pub(crate) fn module_layout(db: &dyn Db, file: SourceFile) -> Surroundings {
+    let index = graph::index(db, file);
+    let mut surroundings = Surroundings::default();
+    let mut constants = Vec::new();
+    for &unit in &index.variables {
+        for (name, info) in graph::globals(db, unit) {
+            if index.definition(name) != Some(unit) {
+                continue;
+            }
+            let defined = info.linkage != Some(Linkage::Extern);
+            let space = match info.space {
+                Space::Shared => VariableSpace::Shared,
+                Space::Constant if defined => {
+                    constants.push((info.size, u64::from(info.align)));
+                    VariableSpace::Constant(0)
+                }
+                Space::Global if defined => {
+                    surroundings.globals += 1;
+                    VariableSpace::Global(surroundings.globals - 1)
+                }
+                _ => continue,
+            };
+            let (size, align) = (info.size, u64::from(info.align));
+            surroundings.variables.push(ModuleVariable { name: name.to_string(), space, size, align });
+        }
+    }
+    let mut offsets = pack(&constants).0.into_iter();
+    for variable in &mut surroundings.variables {
+        if let VariableSpace::Constant(offset) = &mut variable.space {
+            *offset = offsets.next().unwrap_or(0);
+        }
+    }
+    let called = &graph::call_graph(db, file).callees;
+    let external = |unit: &&FunctionUnit<'_>| {
+        let name: &str = unit.name(db);
+        DRIVER_FUNCTIONS.contains(&name)
+            && index.definition(name) == Some(**unit)
+            && called.values().flatten().any(|callee| **callee == *name)
+    };
+    let externs =
+        index.functions.iter().filter(|unit| unit.kind(db) == UnitKind::Declaration).filter(external);
+    surroundings.externs = externs.map(|unit| unit.name(db).to_string()).collect();
+    surroundings
+}
+
+pub(crate) fn module_data(db: &dyn Db, file: SourceFile) -> Vec<oriole_hir::ModuleVariable> {
+    let index = graph::index(db, file);
+    let units = index.variables.iter();
+    let variables =
+        units.flat_map(|&unit| graph::variables(db, unit).variables.iter().map(move |it| (unit, it)));
+    variables
+        .filter(|(unit, variable)| index.definition(&variable.name) == Some(*unit))
+        .map(|(_, variable)| oriole_hir::ModuleVariable {
+            // Places stop here: a comment above a variable changes no container.
+            name_span: oriole_diagnostics::Span::default(),
+            ..variable.clone()
+        })
+        .collect()
+}
+
+/// The entry of one variable in the layout.
+pub(crate) fn placed(db: &dyn Db, file: SourceFile, name: &str) -> Option<ModuleVariable> {
+    graph::module_layout(db, file).variables.iter().find(|variable| variable.name == name).cloned()
+}
+
+/// What a kernel reaches, each function under the names by which it is reached, and where what they name lies. Only
+/// the entries of these names are read, so that a new variable lays out no kernel again.
+struct Reached<'db> {
+    functions: BTreeMap<String, &'db LinkedFunction>,
+    surroundings: Surroundings,
+}
+
+fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Result<Reached<'db>, Failed> {
+    let file = entry.file(db);
+    let mut reached = Reached { functions: BTreeMap::new(), surroundings: Surroundings::default() };
+    let mut open = vec![(entry.name(db).to_string(), entry)];
+    let mut seen: BTreeSet<String> = open.iter().map(|(name, _)| name.clone()).collect();
+    while let Some((name, unit)) = open.pop() {
+        let linked = match graph::encoded(db, unit, config) {
+            Ok(linked) => &**linked,
+            Err(failed) if unit == entry => return Err(failed.clone()),
+            // A callee's failure is reported where the callee stands.
+            Err(_) => return Err(Failed::Diagnosed),
+        };
+        reached.functions.insert(name, linked);
+        for symbol in linked.symbols.iter().filter(|symbol| seen.insert(symbol.name.clone())) {
+            match symbol.kind {
+                SymbolKind::Function | SymbolKind::Helper => {
+                    let unit = function_unit(db, file, &symbol.name).filter(|unit| unit.has_code(db));
+                    open.extend(unit.map(|unit| (symbol.name.clone(), unit)));
+                }
+                SymbolKind::Shared | SymbolKind::Global | SymbolKind::Constant => {
+                    let placed = graph::placed(db, file, Arc::from(symbol.name.as_str()));
+                    reached.surroundings.variables.extend(placed.clone());
+                }
+                SymbolKind::Extern if reached.surroundings.externs.is_empty() => {
+                    let layout = graph::module_layout(db, file);
+                    reached.surroundings.externs.clone_from(&layout.externs);
+                    reached.surroundings.globals = layout.globals;
+                }
+                SymbolKind::Extern | SymbolKind::Local(_) => {}
+            }
+        }
+    }
+    // In the order of names: no order of visits may show in a layout.
+    reached.surroundings.variables.sort_by(|left, right| left.name.cmp(&right.name));
+    Ok(reached)
+}
+
+pub(crate) fn kernel_image<'db>(
+    db: &'db dyn Db,
+    unit: FunctionUnit<'db>,
+    config: Config,
+) -> Staged<KernelImage> {
+    let body = graph::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
+    let chip = graph::chip_info(db, config);
+    let name: &str = unit.name(db);
+    let weak = graph::linkage(db, unit) == Some(Linkage::Weak);
+    let reached = reach(db, unit, config)?;
+    guarded("kernel_image", || {
+        let find = |name: &str| reached.functions.get(name).copied();
+        let mut image = oriole_pipeline::image::kernel_image(chip, name, &reached.surroundings, &find)
+            .map_err(|error| image_failure(name, &error))?;
+        image.binding = if weak { Binding::Weak } else { Binding::Global };
+        describe(body, &mut image);
+        Ok(image)
+    })
+}
+
+fn image_failure(kernel: &str, error: &ImageError) -> Failed {
+    let code = match error {
+        ImageError::Chip => Code::NotSupportedTarget,
+        ImageError::MissingFunction(_) | ImageError::MissingVariable(_) => Code::UnresolvedExternal,
+        ImageError::SharedTooLarge(..) => Code::TooMuchSharedMemory,
+        ImageError::Internal(_) => Code::InternalError,
+    };
+    Failed::Stage { code, statement: None, message: format!("`{kernel}`: {error}") }
+}
+
+/// What only the source says of a kernel.
+fn describe(body: &Body, image: &mut KernelImage) {
+    image.parameters = body
+        .parameters
+        .iter()
+        .map(|parameter| oriole_cubin::Parameter {
+            offset: parameter.offset,
+            size: parameter.size() as u32,
+            pointee_alignment: parameter.pointer.map_or(0, |(_, align)| align),
+            space: match parameter.pointer {
+                None => ParameterSpace::None,
+                Some((None, _)) => ParameterSpace::Generic,
+                Some((Some(space), _)) => match space {
+                    Space::Global => ParameterSpace::Global,
+                    Space::Shared => ParameterSpace::Shared,
+                    Space::Constant => ParameterSpace::Const,
+                    Space::Local => ParameterSpace::Local,
+                    _ => ParameterSpace::Generic,
+                },
+            },
+        })
+        .collect();
+    image.parameter_size = image.parameters.last().map_or(0, |last| last.offset + last.size);
+    let directives = &body.directives;
+    image.bound = match (directives.reqntid, directives.maxntid) {
+        (Some(threads), _) => Bound::Exactly(threads),
+        (None, Some(threads)) => Bound::AtMost(threads),
+        (None, None) => Bound::None,
+    };
+    image.max_registers = directives.maxnreg.map(|registers| registers.min(255) as u16);
+    image.cluster_size = directives.reqnctapercluster;
+    image.explicit_cluster = directives.explicitcluster;
+    image.max_cluster_rank = directives.maxclusterrank;
+    image.blocks_are_clusters = directives.blocksareclusters;
+}
+
+pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec<u8>> {
+    if graph::has_errors(db, file) {
+        return Err(Failed::Diagnosed);
+    }
+    let chip = graph::chip_info(db, config);
+    let header = graph::module_header(db, file);
+    let mut module = Module {
+        sm: u16::from(chip.number()),
+        accelerated: chip.variant() == oriole_chip::Variant::Accelerated,
+        virtual_sm: header.targets.iter().map(|target| u16::from(target.number())).max().unwrap_or_default(),
+        tool: Tool {
+            name: "oriole".to_owned(),
+            version: concat!("Oriole ", env!("CARGO_PKG_VERSION")).to_owned(),
+            build: String::new(),
+            arguments: format!("-arch {chip}"),
+        },
+        externs: graph::module_layout(db, file).externs.clone(),
+        ..Module::default()
+    };
+    for &unit in graph::index(db, file).functions.iter().filter(|unit| unit.kind(db) == UnitKind::Entry) {
+        let image = graph::kernel_image(db, unit, config).as_ref().map_err(Clone::clone)?;
+        module.kernels.push((**image).clone());
+    }
+    let surroundings = graph::module_layout(db, file);
+    let data = graph::module_data(db, file);
+    guarded("cubin", || {
+        place_variables(surroundings, data, &mut module)?;
+        let globals = (0..module.globals.len()).map(SymbolRef::Global);
+        let externs = (0..module.externs.len()).map(SymbolRef::Extern);
+        module.slots = globals.chain(externs).map(|target| Slot { target, addend: 0 }).collect();
+        oriole_cubin::write(&module).map_err(|error| write_failure(&error))
+    })
+}
+
+fn place_variables(
+    surroundings: &Surroundings,
+    data: &[oriole_hir::ModuleVariable],
+    module: &mut Module,
+) -> Result<(), Failed> {
+    let values: BTreeMap<&str, &oriole_hir::ModuleVariable> =
+        data.iter().map(|variable| (variable.name.as_str(), variable)).collect();
+    let mut symbols = BTreeMap::new();
+    for (at, kernel) in module.kernels.iter().enumerate() {
+        symbols.insert(kernel.name.clone(), SymbolRef::Kernel(at));
+    }
+    for (at, name) in module.externs.iter().enumerate() {
+        symbols.insert(name.clone(), SymbolRef::Extern(at));
+    }
+    for placed in &surroundings.variables {
+        let Some(value) = values.get(placed.name.as_str()) else { continue };
+        let variable = oriole_cubin::Variable {
+            name: placed.name.clone(),
+            binding: match value.info.linkage {
+                Some(Linkage::Visible | Linkage::Common | Linkage::Extern) => Binding::Global,
+                Some(Linkage::Weak) => Binding::Weak,
+                None => Binding::Local,
+            },
+            managed: value.managed,
+            size: placed.size,
+            alignment: placed.align,
+            bytes: value.initial.as_ref().map(|initial| initial.bytes.clone()),
+            ..oriole_cubin::Variable::default()
+        };
+        match placed.space {
+            VariableSpace::Shared => {}
+            VariableSpace::Constant(offset) => {
+                symbols.insert(placed.name.clone(), SymbolRef::Constant(module.constants.len()));
+                module.constants.push(oriole_cubin::Variable { offset, ..variable });
+            }
+            VariableSpace::Global(_) => {
+                symbols.insert(placed.name.clone(), SymbolRef::Global(module.globals.len()));
+                module.globals.push(variable);
+            }
+        }
+    }
+    for variable in module.globals.iter_mut().chain(&mut module.constants) {
+        if let Some(initial) = values.get(variable.name.as_str()).and_then(|value| value.initial.as_ref()) {
+            variable.pointers = pointers(&variable.name, initial, &symbols)?;
+        }
+    }
+    Ok(())
+}
+
+fn pointers(
+    variable: &str,
+    initial: &InitialValue,
+    symbols: &BTreeMap<String, SymbolRef>,
+) -> Result<Vec<Pointer>, Failed> {
+    let pointer = |relocation: &oriole_hir::Relocation| {
+        let fail = |code, what: String| {
+            let message = format!("the initial value of `{variable}` {what}");
+            Failed::Stage { code, statement: None, message }
+        };
+        if relocation.width != 8 || relocation.mask.is_some() {
+            return Err(fail(
+                Code::NotSupported,
+                "takes a part of an address, which cannot be compiled yet".to_owned(),
+            ));
+        }
+        let target = *symbols.get(&relocation.symbol).ok_or_else(|| {
+            fail(
+                Code::NotSupported,
+                format!("names `{}`, which has no address in the module", relocation.symbol),
+            )
+        })?;
+        let (offset, addend, generic) = (relocation.offset, relocation.addend, relocation.generic);
+        Ok(Pointer { offset, target, addend, generic })
+    };
+    initial.relocations.iter().map(pointer).collect()
+}
+
+fn write_failure(error: &WriteError) -> Failed {
+    let code = match error {
+        WriteError::UnsupportedChip(_) => Code::NotSupportedTarget,
+        WriteError::TooLarge { what, .. } if what.contains("constant") => Code::TooMuchConstantMemory,
+        WriteError::TooLarge { .. } => Code::TooLarge,
+        WriteError::BadReference { .. } => Code::InternalError,
+        WriteError::BadInitializer { .. } => Code::InvalidInitializer,
+    };
+    Failed::Stage { code, statement: None, message: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn graph_of(edges: &[(&str, &[&str])]) -> CallGraph {
+        let callees: BTreeMap<Arc<str>, Vec<Arc<str>>> = edges
+            .iter()
+            .map(|(name, callees)| {
+                (Arc::from(*name), callees.iter().map(|callee| Arc::from(*callee)).collect())
+            })
+            .collect();
+        CallGraph { components: components(&callees), callees }
+    }
+
+    #[test]
+    fn components_come_callees_first() {
+        let graph =
+            graph_of(&[("k", &["a", "d"]), ("a", &["b"]), ("b", &["a", "c"]), ("c", &[]), ("d", &["d"])]);
+        let components: Vec<String> = graph.components.iter().map(|members| members.join("+")).collect();
+        assert_eq!(components, ["c", "a+b", "d", "k"]);
+        let recursive: Vec<bool> = ["k", "a", "b", "c", "d"].map(|name| graph.is_recursive(name)).to_vec();
+        assert_eq!(recursive, [false, true, true, false, true]);
+    }
+
+    #[test]
+    fn a_long_chain_is_harmless() {
+        let names: Vec<String> = (0..50_000).map(|at| format!("f{at:05}")).collect();
+        let callees =
+            names.iter().zip(names.iter().skip(1)).map(|(f, g)| (Arc::from(&**f), vec![Arc::from(&**g)]));
+        assert_eq!(components(&callees.collect()).len(), names.len() - 1);
+    }
+}

@@ -1,0 +1,269 @@
+//! What the queries of a module ask and answer: units and names, the header, variables, functions, order.
+//!
+//! The types are plain data; those that name units hold salsa's handles and stay in this crate.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use oriole_diagnostics::Diagnostic;
+use oriole_hir::{
+    Body, Declared, GlobalInfo, Header, Linkage, ModuleVariable, Resolved, SignatureInfo, SourceMap, Surroundings,
+    Symbols, Uses, Variable,
+};
+use oriole_ptx::Space;
+use oriole_inputs::{Db, FunctionUnit, SourceFile};
+use oriole_syntax::UnitKind;
+
+use crate::graph;
+
+pub(crate) fn split(db: &dyn Db, file: SourceFile) -> Vec<FunctionUnit<'_>> {
+    let text = file.text(db);
+    oriole_syntax::split_file(text)
+        .into_iter()
+        .map(|unit| {
+            let name: Arc<str> = unit.name.as_ref().into();
+            FunctionUnit::new(db, file, unit.kind, name, Arc::from(unit.text(text)), unit.start, unit.line)
+        })
+        .collect()
+}
+
+/// The units of a file by name and by kind.
+#[derive(Clone, PartialEq, Eq, Debug, Default, salsa::SalsaValue)]
+pub struct Index<'db> {
+    /// Variable units in order.
+    pub variables: Vec<FunctionUnit<'db>>,
+    /// Kernels and functions, declarations and aliases too, in order.
+    pub functions: Vec<FunctionUnit<'db>>,
+    /// For each name all units that declare it, in order.
+    pub names: BTreeMap<Arc<str>, Vec<FunctionUnit<'db>>>,
+    definitions: BTreeMap<Arc<str>, FunctionUnit<'db>>,
+}
+
+impl<'db> Index<'db> {
+    /// The unit that defines the name, or else the first that declares it.
+    pub fn definition(&self, name: &str) -> Option<FunctionUnit<'db>> {
+        self.definitions.get(name).copied()
+    }
+}
+
+pub(crate) fn index(db: &dyn Db, file: SourceFile) -> Index<'_> {
+    let mut index = Index::default();
+    for &unit in graph::split_file(db, file) {
+        let names: Vec<Arc<str>> = match unit.kind(db) {
+            UnitKind::Variable => {
+                index.variables.push(unit);
+                graph::globals(db, unit).iter().map(|(name, _)| name.clone()).collect()
+            }
+            UnitKind::Declaration | UnitKind::Function | UnitKind::Entry => {
+                index.functions.push(unit);
+                vec![unit.name(db).clone()]
+            }
+            UnitKind::Header | UnitKind::DebugSection | UnitKind::Trailer | UnitKind::Broken => continue,
+        };
+        let defines = unit.kind(db) != UnitKind::Declaration;
+        for name in names.into_iter().filter(|name| !name.is_empty()) {
+            let known = index.definitions.get(&name);
+            if known.is_none_or(|known| defines && known.kind(db) == UnitKind::Declaration) {
+                index.definitions.insert(name.clone(), unit);
+            }
+            index.names.entry(name).or_default().push(unit);
+        }
+    }
+    index
+}
+
+pub(crate) fn header(db: &dyn Db, file: SourceFile) -> Header {
+    let mut header = Header::default();
+    for &unit in graph::split_file(db, file).iter().filter(|unit| unit.kind(db) == UnitKind::Header) {
+        // Findings are those of the module's checks, which read the same.
+        oriole_hir::read_header(&graph::function_tree(db, unit).unit(), &mut header, &mut Vec::new());
+    }
+    header
+}
+
+/// The variables of one unit.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct VariableUnit {
+    /// With initial values.
+    pub variables: Vec<ModuleVariable>,
+    /// Findings of parser and reader.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+pub(crate) fn globals(declared: &[Declared]) -> Vec<(Arc<str>, GlobalInfo)> {
+    let variable = |declared: &Declared| match declared {
+        Declared::Variable { name, info, .. } => Some((Arc::from(name.as_str()), info.clone())),
+        _ => None,
+    };
+    declared.iter().filter_map(variable).collect()
+}
+
+pub(crate) fn global(db: &dyn Db, file: SourceFile, name: &Arc<str>) -> Option<GlobalInfo> {
+    let unit = graph::definition(db, file, name.clone())?;
+    if unit.kind(db) != UnitKind::Variable {
+        return None;
+    }
+    graph::globals(db, unit).iter().find(|(declared, _)| declared == name).map(|(_, info)| info.clone())
+}
+
+pub(crate) fn variables<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> VariableUnit {
+    let parse = graph::function_tree(db, unit);
+    let view = ModuleView { db, file: unit.file(db) };
+    let (variables, found) = oriole_hir::module::unit_variables(&parse.unit(), &view);
+    VariableUnit { variables, diagnostics: parse.errors.iter().cloned().chain(found).collect() }
+}
+
+pub(crate) fn signature(declared: &[Declared]) -> Option<SignatureInfo> {
+    declared.iter().find_map(|declared| match declared {
+        Declared::Function { info, .. } => Some(info.clone()),
+        _ => None,
+    })
+}
+
+pub(crate) fn linkage(declared: &[Declared]) -> Option<Linkage> {
+    declared.iter().find_map(|declared| match declared {
+        Declared::Function { linkage, .. } => *linkage,
+        _ => None,
+    })
+}
+
+/// The rest of the module as one function may see it: each question is a query of its own.
+pub(crate) struct ModuleView<'db> {
+    pub db: &'db dyn Db,
+    pub file: SourceFile,
+}
+
+impl Surroundings for ModuleView<'_> {
+    fn header(&self) -> Header {
+        graph::module_header(self.db, self.file).clone()
+    }
+
+    fn global(&self, name: &str) -> Option<GlobalInfo> {
+        graph::global(self.db, self.file, Arc::from(name)).clone()
+    }
+
+    fn signature(&self, name: &str) -> Option<SignatureInfo> {
+        let unit = function_unit(self.db, self.file, name)?;
+        graph::signature(self.db, unit).clone()
+    }
+}
+
+/// The function, kernel or declaration that a name stands for, aliases followed.
+pub(crate) fn function_unit<'db>(db: &'db dyn Db, file: SourceFile, name: &str) -> Option<FunctionUnit<'db>> {
+    let mut name: Arc<str> = Arc::from(name);
+    // An alias of an alias is not legal; the bound ends a ring of them.
+    for _ in 0..8 {
+        let unit = graph::definition(db, file, name)?;
+        match unit.kind(db) {
+            UnitKind::Variable => return None,
+            UnitKind::Declaration => match graph::alias_target(db, unit) {
+                Some(target) => name = target.clone(),
+                None => return Some(unit),
+            },
+            _ => return Some(unit),
+        }
+    }
+    None
+}
+
+pub(crate) fn alias_target(declared: &[Declared]) -> Option<Arc<str>> {
+    declared.iter().find_map(|declared| match declared {
+        Declared::Alias { function, .. } => Some(Arc::from(function.as_str())),
+        _ => None,
+    })
+}
+
+/// The declarations of all units, in file order.
+fn all_declared(db: &dyn Db, file: SourceFile) -> Vec<Vec<Declared>> {
+    graph::split_file(db, file).iter().map(|&unit| graph::declared(db, unit).clone()).collect()
+}
+
+/// Of each function with code what the module's checks look at, with the ordinal of its unit.
+fn outlines(db: &dyn Db, file: SourceFile) -> Vec<(usize, Resolved)> {
+    let outline = |(at, &unit): (usize, &FunctionUnit<'_>)| {
+        let resolution = graph::resolved(db, unit);
+        let SourceMap { name, uses, .. } = &*resolution.source_map;
+        let resolved = Resolved {
+            name: unit.name(db).to_string(),
+            body: Body {
+                is_entry: unit.kind(db) == UnitKind::Entry,
+                variables: resolution.shared.to_vec(),
+                ..Body::default()
+            },
+            source_map: SourceMap { name: *name, uses: uses.clone(), ..SourceMap::default() },
+            uses: (*resolution.uses).clone(),
+            ..Resolved::default()
+        };
+        (at, resolved)
+    };
+    graph::split_file(db, file).iter().enumerate().filter(|(_, unit)| unit.has_code(db)).map(outline).collect()
+}
+
+/// The findings that need the whole module, but for the order of functions; each with the ordinal of its unit.
+pub(crate) fn module_findings(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diagnostic)> {
+    let units = graph::split_file(db, file);
+    let kinds: Vec<_> = units
+        .iter()
+        .map(|unit| oriole_syntax::Unit { kind: unit.kind(db), name: Box::default(), start: 0, len: 0, line: 1 })
+        .collect();
+    let parses: Vec<_> = units.iter().map(|&unit| graph::function_tree(db, unit).clone()).collect();
+    let mut header = Header::default();
+    let mut found = oriole_hir::check_header(&kinds, &parses, &mut header);
+    let declared = all_declared(db, file);
+    let (symbols, findings) = Symbols::new(header, &declared);
+    found.extend(findings);
+    let first = oriole_hir::first_declarations(&declared);
+    let mut defined = Vec::new();
+    for (at, &unit) in units.iter().enumerate().filter(|(_, unit)| unit.kind(db) == UnitKind::Variable) {
+        for variable in &graph::variables(db, unit).variables {
+            found.extend(oriole_hir::initializer_order(variable, at, &first).map(|finding| (at, finding)));
+            if symbols.variable_home(&variable.name) == Some(at) {
+                defined.push(variable.clone());
+            }
+        }
+    }
+    let outlines = outlines(db, file);
+    let bodies: Vec<_> = outlines.iter().map(|(at, resolved)| (*at, resolved)).collect();
+    found.extend(oriole_hir::check_limits(&defined, &symbols, &declared, &bodies));
+    found
+}
+
+pub(crate) fn order_check(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diagnostic)> {
+    let outlines = outlines(db, file);
+    let bodies: Vec<_> = outlines.iter().map(|(at, resolved)| (*at, resolved)).collect();
+    oriole_hir::order_check(&all_declared(db, file), &bodies)
+}
+
+/// A resolved unit, its parts shared so that a projection costs nothing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Resolution {
+    /// `None` if there are errors, or nothing to compile.
+    pub body: Option<Arc<Body>>,
+    /// The way back to the text.
+    pub source_map: Arc<SourceMap>,
+    /// Findings of parser and resolver.
+    pub diagnostics: Arc<[Diagnostic]>,
+    /// Names of the module that are used.
+    pub uses: Arc<Uses>,
+    /// Shared variables that are declared or used, for the check of the module's limits.
+    pub shared: Arc<[Variable]>,
+}
+
+pub(crate) fn resolve<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Resolution {
+    let parse = graph::function_tree(db, unit);
+    let mut diagnostics = parse.errors.clone();
+    let view = ModuleView { db, file: unit.file(db) };
+    let resolved = oriole_hir::resolve(&parse.unit(), &view).unwrap_or_default();
+    diagnostics.extend(resolved.diagnostics);
+    diagnostics.sort_by_key(|found| found.span.start);
+    let variables = resolved.body.variables.iter();
+    let shared = variables.filter(|variable| variable.space == Space::Shared).cloned().collect();
+    let compiles = resolved.has_body && !diagnostics.iter().any(Diagnostic::is_error);
+    Resolution {
+        body: compiles.then(|| Arc::new(resolved.body)),
+        source_map: Arc::new(resolved.source_map),
+        diagnostics: diagnostics.into(),
+        uses: Arc::new(resolved.uses),
+        shared,
+    }
+}

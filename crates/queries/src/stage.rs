@@ -1,0 +1,112 @@
+//! From a query to the stage of a pure crate and back: options gathered, panics caught, cancellation passed down.
+//!
+//! Each function here reads just the options that its group may know; the others are filled with defaults, which no
+//! phase of the group looks at.
+
+use oriole_hir::Body;
+use oriole_inputs::{Config, Db, FunctionUnit};
+use oriole_options::Options;
+use oriole_ori::{Function, MachineFunction};
+use oriole_pipeline::image::LinkedFunction;
+use oriole_pipeline::{Allocated, Context, Group, Settings};
+
+use oriole_syntax::UnitKind;
+
+use crate::failure::{Failed, Staged, guarded};
+use crate::graph;
+
+/// Options of a group that nobody looks at, and the chip.
+fn settings(db: &dyn Db, config: Config) -> Settings {
+    Settings::new(graph::chip_info(db, config), &Options::default())
+}
+
+/// The settings of the groups before allocation.
+fn ori_settings(db: &dyn Db, config: Config) -> Settings {
+    Settings {
+        optimize: graph::optimize_options(db, config),
+        legalize: graph::legalize_options(db, config),
+        ..settings(db, config)
+    }
+}
+
+/// Runs a stage with a context that cancels it when its answer is no longer wanted.
+fn run<T>(
+    db: &dyn Db,
+    name: &'static str,
+    settings: &Settings,
+    stage: impl FnOnce(&Context) -> Result<T, oriole_pipeline::Failure>,
+) -> Staged<T> {
+    let check = || db.unwind_if_revision_cancelled();
+    let context = Context { check: &check, ..Context::new(settings) };
+    guarded(name, || stage(&context).map_err(Failed::from))
+}
+
+pub(crate) fn bridged(db: &dyn Db, config: Config, body: &Body) -> Staged<Function> {
+    let settings = Settings { lower: graph::lower_options(db, config), ..ori_settings(db, config) };
+    run(db, "bridged", &settings, |context| oriole_pipeline::lower(body, context))
+}
+
+/// The query that runs a group, for reports of internal errors.
+fn name(group: Group) -> &'static str {
+    match group {
+        Group::Early => "early",
+        Group::SsaEarly => "ssa_early",
+        Group::SsaMid => "ssa_mid",
+        Group::SsaLate => "ssa_late",
+        Group::Legal => "legal",
+        _ => "another group",
+    }
+}
+
+pub(crate) fn ori(db: &dyn Db, config: Config, group: Group, before: &Staged<Function>) -> Staged<Function> {
+    let function = before.as_ref().map_err(Clone::clone)?;
+    let settings = ori_settings(db, config);
+    run(db, name(group), &settings, |context| oriole_pipeline::run(group, (**function).clone(), context))
+}
+
+pub(crate) fn allocated<'db>(
+    db: &'db dyn Db,
+    unit: FunctionUnit<'db>,
+    config: Config,
+    before: &Staged<Function>,
+) -> Staged<Allocated> {
+    let function = before.as_ref().map_err(Clone::clone)?;
+    let mut allocate = graph::allocate_options(db, config);
+    if unit.kind(db) == UnitKind::Function {
+        // A function runs with the registers of the kernel that calls it.
+        let budget = graph::register_budget(db, unit, config);
+        allocate.limit = allocate.limit.into_iter().chain(budget).min();
+    }
+    let settings =
+        Settings { schedule: graph::schedule_options(db, config), allocate, ..settings(db, config) };
+    run(db, "allocated", &settings, |context| oriole_pipeline::allocate((**function).clone(), context))
+}
+
+pub(crate) fn selected(db: &dyn Db, config: Config, before: &Staged<Allocated>) -> Staged<MachineFunction> {
+    let allocated = before.as_ref().map_err(Clone::clone)?;
+    let settings = settings(db, config);
+    run(db, "selected", &settings, |context| oriole_pipeline::select(allocated, context))
+}
+
+pub(crate) fn finished(
+    db: &dyn Db,
+    config: Config,
+    before: &Staged<MachineFunction>,
+) -> Staged<MachineFunction> {
+    let selected = before.as_ref().map_err(Clone::clone)?;
+    let settings = Settings { schedule: graph::schedule_options(db, config), ..settings(db, config) };
+    run(db, "finished", &settings, |context| oriole_pipeline::finish((**selected).clone(), context))
+}
+
+pub(crate) fn encoded(
+    db: &dyn Db,
+    config: Config,
+    body: &Body,
+    allocated: &Staged<Allocated>,
+    finished: &Staged<MachineFunction>,
+) -> Staged<LinkedFunction> {
+    let allocated = allocated.as_ref().map_err(Clone::clone)?;
+    let finished = finished.as_ref().map_err(Clone::clone)?;
+    let settings = settings(db, config);
+    run(db, "encoded", &settings, |context| oriole_pipeline::encode(body, allocated, finished, context))
+}

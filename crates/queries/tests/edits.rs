@@ -1,0 +1,317 @@
+//! What an edit runs again: the exact executions, against the table in `docs/architecture.md`.
+//!
+//! Each test starts from a session in which everything is compiled for one configuration, makes one edit, asks again,
+//! and compares the log of executed queries with the rows of the table that bear the edit's name. A row that says
+//! nothing about a query says that it does not run.
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use oriole_options::Options;
+use support::{KERNELS, Session, kernel, module};
+
+/// The part of the page between the markers, as rows of cells.
+fn table() -> Vec<Vec<String>> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/architecture.md");
+    let page = std::fs::read_to_string(path).expect("the architecture page is there");
+    let (_, rest) = page.split_once("<!-- edits -->").expect("the page has the table of edits");
+    let (table, _) = rest.split_once("<!-- end of edits -->").expect("the table of edits ends");
+    let rows = table.lines().filter(|line| line.starts_with("| ")).skip(1);
+    rows.map(|line| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()).collect()
+}
+
+/// The groups of phases, in order; a row may name a run of them.
+const CHAIN: [&str; 10] = [
+    "bridged",
+    "early",
+    "ssa_early",
+    "ssa_mid",
+    "ssa_late",
+    "legal",
+    "allocated",
+    "selected",
+    "finished",
+    "encoded",
+];
+
+/// The queries that a cell names: `` `a`, `b` to `c` ``.
+fn queries(cell: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut range = false;
+    for (at, part) in cell.split('`').enumerate() {
+        if at % 2 == 0 {
+            range = part.trim() == "to";
+        } else if range {
+            let place =
+                |name: &str| CHAIN.iter().position(|query| *query == name).expect("a range of groups");
+            let first = found.last().map_or(0, |last| place(last) + 1);
+            found.extend(CHAIN[first..=place(part)].iter().map(|query| query.to_string()));
+        } else {
+            found.push(part.to_owned());
+        }
+    }
+    found
+}
+
+/// The units that a cell names: one, several, `each kernel`, or `-` for none.
+fn units(cell: &str) -> Vec<String> {
+    cell.split(", ")
+        .flat_map(|part| match part {
+            "-" => vec![String::new()],
+            "each kernel" => (0..KERNELS).map(|number| format!("entry k{number}")).collect(),
+            "each kernel but k7" => {
+                (0..KERNELS).filter(|&number| number != 7).map(|number| format!("entry k{number}")).collect()
+            }
+            "each function" => vec!["function once".to_owned(), "function twice".to_owned()],
+            part => vec![part.to_owned()],
+        })
+        .collect()
+}
+
+/// What the table says of an edit: query and unit, with how often.
+fn expected(edit: &str) -> BTreeMap<(String, String), usize> {
+    let mut counts = BTreeMap::new();
+    let mut current = String::new();
+    let mut known = false;
+    for row in table() {
+        if !row[0].is_empty() {
+            current.clone_from(&row[0]);
+        }
+        if current != edit {
+            continue;
+        }
+        known = true;
+        assert!(row.len() == 4 && !row[3].is_empty(), "a row without a reason: {row:?}");
+        if row[1] == "-" {
+            continue;
+        }
+        for query in queries(&row[1]) {
+            for unit in units(&row[2]) {
+                *counts.entry((query.clone(), unit)).or_default() += 1;
+            }
+        }
+    }
+    assert!(known, "the table has no row `{edit}`");
+    counts
+}
+
+/// Checks the executions since the last call against the table; all of them are for the session's configuration.
+fn check(edit: &str, session: &Session, config: &str) {
+    let mut actual = BTreeMap::new();
+    for (execution, count) in session.executed() {
+        let keyed = CHAIN.contains(&execution.query)
+            || execution.query == "cubin"
+            || execution.query == "kernel_image"
+            || execution.query == "chip_info"
+            || execution.query == "register_limit"
+            || execution.query == "register_budget"
+            || execution.query.ends_with("_options");
+        assert_eq!(execution.config, if keyed { config } else { "" }, "{execution}");
+        actual.insert((execution.query.to_owned(), execution.unit), count);
+    }
+    let expected = expected(edit);
+    let show = |map: &BTreeMap<(String, String), usize>, other: &BTreeMap<(String, String), usize>| {
+        let lines = map.iter().filter(|&(key, count)| other.get(key) != Some(count));
+        lines.map(|((query, unit), count)| format!("  {query} {unit} x{count}\n")).collect::<String>()
+    };
+    assert!(
+        actual == expected,
+        "{edit}\nran, not in the table:\n{}in the table, did not run:\n{}",
+        show(&actual, &expected),
+        show(&expected, &actual)
+    );
+}
+
+/// Compiles the module, edits it, compiles again, and checks what ran and that the bytes are those of a cold compile.
+fn edit(name: &str, change: impl Fn(&str) -> String) -> Session {
+    let before = module();
+    let mut session = Session::new(&before);
+    let first = session.compile();
+    assert_eq!(first.findings.first(), None, "the module compiles");
+    session.executed();
+    let after = change(&before);
+    assert_ne!(before, after, "the edit changes something");
+    session.edit(&after);
+    let second = session.compile();
+    check(name, &session, "sm_90");
+    assert_eq!(second, support::cold(&after));
+    session
+}
+
+fn replace_kernel(text: &str, number: usize, new: &str) -> String {
+    let old = kernel(number);
+    assert!(text.contains(&old));
+    text.replacen(&old, new, 1)
+}
+
+fn in_kernel(text: &str, number: usize, from: &str, to: &str) -> String {
+    let old = kernel(number);
+    assert!(old.contains(from));
+    replace_kernel(text, number, &old.replacen(from, to, 1))
+}
+
+#[test]
+fn an_instruction() {
+    edit("an instruction of k7", |text| in_kernel(text, 7, "add.u32 %r2, %r1, 7;", "add.u32 %r2, %r1, 70;"));
+}
+
+#[test]
+fn a_comment() {
+    edit("a comment in k7", |text| in_kernel(text, 7, "\tmov", "\t// why\n\tmov"));
+}
+
+#[test]
+fn lines_above() {
+    edit("three lines above all", |text| format!("// a\n// b\n\n{text}"));
+}
+
+#[test]
+fn a_renamed_register() {
+    edit("a register of k7 renamed", |text| {
+        let new = kernel(7).replace("%r2", "%sum").replace(".reg .b32 %r<6>;", ".reg .b32 %r<6>, %sum;");
+        replace_kernel(text, 7, &new)
+    });
+}
+
+#[test]
+fn a_kernel_renamed() {
+    edit("k7 renamed", |text| replace_kernel(text, 7, &kernel(7).replace("k7", "seven")));
+}
+
+#[test]
+fn a_kernel_moved() {
+    edit("k7 moved to the end", |text| replace_kernel(text, 7, "") + &kernel(7));
+}
+
+#[test]
+fn a_kernel_duplicated() {
+    edit("k7 duplicated", |text| replace_kernel(text, 7, &(kernel(7) + &kernel(7))));
+}
+
+#[test]
+fn a_kernel_removed_and_put_back() {
+    let mut session = edit("k7 removed", |text| replace_kernel(text, 7, ""));
+    session.edit(&module());
+    assert_eq!(session.compile(), support::cold(&module()));
+    check("k7 put back", &session, "sm_90");
+}
+
+#[test]
+fn a_callees_body() {
+    edit("the body of a callee", |text| text.replace("%r1, 1000;", "%r1, 3000;"));
+}
+
+#[test]
+fn a_callees_signature() {
+    edit("the signature of a callee", |text| {
+        text.replace("once(.param .b32 a)", "once(.param .align 4 .b8 a[4])").replace(
+            ".param .b32 p;\n\t.param .b32 q;\n\tst.param.b32 [p], %r1;\n\tcall.uni (q), once",
+            ".param .align 4 .b8 p[4];\n\t.param .b32 q;\n\tst.param.b32 [p], %r1;\n\tcall.uni (q), once",
+        )
+    });
+}
+
+#[test]
+fn a_call_made_recursive() {
+    edit("a call made recursive", |text| text.replace("call.uni (q), once, (p)", "call.uni (q), twice, (p)"));
+}
+
+#[test]
+fn a_shared_variable() {
+    edit("a `.shared` variable added", |text| {
+        text.replace(
+            ".shared .align 4 .b8 tile[1024];",
+            ".shared .align 4 .b8 more[16];\n.shared .align 4 .b8 tile[1024];",
+        )
+    });
+}
+
+#[test]
+fn a_line_directive() {
+    edit("a `.loc` in k7", |text| in_kernel(text, 7, "\tmov", "\t.loc 1 5 0\n\tmov"));
+}
+
+#[test]
+fn an_initializer() {
+    edit("the initial value of a global", |text| text.replace("{1, 2, 3, 4}", "{1, 2, 3, 5}"));
+}
+
+/// Changes options and checks what ran; then changes them back.
+fn knob(name: &str, change: impl Fn(&mut Options)) {
+    let mut session = Session::new(&module());
+    session.compile();
+    session.executed();
+    let mut options = Options::default();
+    change(&mut options);
+    session.config.update(&mut session.db, &options);
+    session.compile();
+    check(name, &session, "sm_90");
+}
+
+#[test]
+fn an_optimization_knob() {
+    knob("an optimization knob", |options| options.set("no-licm", "true").unwrap());
+}
+
+#[test]
+fn a_scheduling_knob() {
+    knob("a scheduling knob", |options| options.set("stall-cap", "14").unwrap());
+}
+
+#[test]
+fn an_allocation_knob() {
+    knob("an allocation knob", |options| options.set("maxrregcount", "200").unwrap());
+}
+
+#[test]
+fn the_level() {
+    knob("the level", |options| options.level = 1);
+}
+
+#[test]
+fn a_second_target_and_back() {
+    let session = Session::new(&module());
+    session.compile();
+    session.executed();
+    oriole_queries::compile(&session.db, session.file, session.other, 1);
+    check("a second target", &session, "sm_90a");
+    session.compile();
+    check("back to the first target", &session, "sm_90");
+}
+
+/// Types something into `k7` and deletes it: nothing of the back end runs for another kernel.
+#[test]
+fn half_typed_text() {
+    for typed in ["{", "\"", "/*"] {
+        let mut session = Session::new(&module());
+        session.compile();
+        session.executed();
+        for text in [in_kernel(&module(), 7, "\tmov", &format!("\t{typed}mov")), module()] {
+            session.edit(&text);
+            let compiled = session.compile();
+            assert_eq!(compiled.cubin.is_none(), text != module(), "{typed}: {:?}", compiled.findings);
+            for execution in session.executed().keys() {
+                let back_end = CHAIN.contains(&execution.query) || execution.query == "kernel_image";
+                assert!(!back_end || execution.unit == "entry k7", "{typed}: {execution}");
+            }
+        }
+    }
+}
+
+/// The log misses no execution and invents none: it agrees with salsa's own events.
+#[test]
+fn the_log_is_complete() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    static EVENTS: AtomicUsize = AtomicUsize::new(0);
+    let observer = |event: salsa::Event| {
+        if matches!(event.kind, salsa::EventKind::WillExecute { .. }) {
+            EVENTS.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let db = oriole_inputs::Database::with_observer(Box::new(observer));
+    let file = oriole_inputs::SourceFile::open(&db, &module());
+    let config = oriole_inputs::Config::create(&db, oriole_chip::Chip::SM_90, &Options::default());
+    oriole_queries::compile(&db, file, config, 1);
+    assert_eq!(db.log().unwrap().take().len(), EVENTS.load(Ordering::Relaxed));
+}
