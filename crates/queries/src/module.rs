@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use oriole_diagnostics::Diagnostic;
 use oriole_hir::{
-    Body, Declared, GlobalInfo, Header, Linkage, ModuleVariable, Resolved, SignatureInfo, SourceMap, Surroundings,
-    Symbols, Uses, Variable,
+    Body, Declared, GlobalInfo, Header, Linkage, ModuleVariable, Resolved, SignatureInfo, SourceMap,
+    Surroundings, Symbols, Uses, Variable,
 };
-use oriole_ptx::Space;
 use oriole_inputs::{Db, FunctionUnit, SourceFile};
+use oriole_ptx::Space;
 use oriole_syntax::UnitKind;
 
 use crate::graph;
@@ -34,8 +34,6 @@ pub struct Index<'db> {
     pub variables: Vec<FunctionUnit<'db>>,
     /// Kernels and functions, declarations and aliases too, in order.
     pub functions: Vec<FunctionUnit<'db>>,
-    /// For each name all units that declare it, in order.
-    pub names: BTreeMap<Arc<str>, Vec<FunctionUnit<'db>>>,
     definitions: BTreeMap<Arc<str>, FunctionUnit<'db>>,
 }
 
@@ -46,27 +44,46 @@ impl<'db> Index<'db> {
     }
 }
 
+/// How much a unit says of a name: what says more stands for it, and among equals the first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Strength {
+    /// A function without a body, an external variable.
+    Declares,
+    /// An alias, which needs a declaration before it.
+    Stands,
+    /// A body, a variable.
+    Defines,
+}
+
 pub(crate) fn index(db: &dyn Db, file: SourceFile) -> Index<'_> {
     let mut index = Index::default();
+    let mut strengths: BTreeMap<Arc<str>, Strength> = BTreeMap::new();
     for &unit in graph::split_file(db, file) {
-        let names: Vec<Arc<str>> = match unit.kind(db) {
+        let own = unit.name(db).clone();
+        let names: Vec<(Arc<str>, Strength)> = match unit.kind(db) {
             UnitKind::Variable => {
                 index.variables.push(unit);
-                graph::globals(db, unit).iter().map(|(name, _)| name.clone()).collect()
+                let strength = |info: &GlobalInfo| match info.linkage {
+                    Some(Linkage::Extern) => Strength::Declares,
+                    _ => Strength::Defines,
+                };
+                graph::globals(db, unit).iter().map(|(name, info)| (name.clone(), strength(info))).collect()
             }
-            UnitKind::Declaration | UnitKind::Function | UnitKind::Entry => {
-                index.functions.push(unit);
-                vec![unit.name(db).clone()]
-            }
+            UnitKind::Function | UnitKind::Entry => vec![(own, Strength::Defines)],
+            UnitKind::Declaration if graph::alias_target(db, unit).is_some() => vec![(own, Strength::Stands)],
+            UnitKind::Declaration => vec![(own, Strength::Declares)],
             UnitKind::Header | UnitKind::DebugSection | UnitKind::Trailer | UnitKind::Broken => continue,
         };
-        let defines = unit.kind(db) != UnitKind::Declaration;
-        for name in names.into_iter().filter(|name| !name.is_empty()) {
-            let known = index.definitions.get(&name);
-            if known.is_none_or(|known| defines && known.kind(db) == UnitKind::Declaration) {
-                index.definitions.insert(name.clone(), unit);
+        if unit.kind(db) != UnitKind::Variable {
+            index.functions.push(unit);
+        }
+        for (name, strength) in names.into_iter().filter(|(name, _)| !name.is_empty()) {
+            let known = strengths.get(&name).copied();
+            let least = if strength == Strength::Stands { Some(Strength::Declares) } else { None };
+            if known < Some(strength) && known >= least {
+                strengths.insert(name.clone(), strength);
+                index.definitions.insert(name, unit);
             }
-            index.names.entry(name).or_default().push(unit);
         }
     }
     index
@@ -196,7 +213,12 @@ fn outlines(db: &dyn Db, file: SourceFile) -> Vec<(usize, Resolved)> {
         };
         (at, resolved)
     };
-    graph::split_file(db, file).iter().enumerate().filter(|(_, unit)| unit.has_code(db)).map(outline).collect()
+    graph::split_file(db, file)
+        .iter()
+        .enumerate()
+        .filter(|(_, unit)| unit.has_code(db))
+        .map(outline)
+        .collect()
 }
 
 /// The findings that need the whole module, but for the order of functions; each with the ordinal of its unit.
@@ -204,7 +226,13 @@ pub(crate) fn module_findings(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diag
     let units = graph::split_file(db, file);
     let kinds: Vec<_> = units
         .iter()
-        .map(|unit| oriole_syntax::Unit { kind: unit.kind(db), name: Box::default(), start: 0, len: 0, line: 1 })
+        .map(|unit| oriole_syntax::Unit {
+            kind: unit.kind(db),
+            name: Box::default(),
+            start: 0,
+            len: 0,
+            line: 1,
+        })
         .collect();
     let parses: Vec<_> = units.iter().map(|&unit| graph::function_tree(db, unit).clone()).collect();
     let mut header = Header::default();
