@@ -7,7 +7,14 @@
 //! the templates of `helpers/` in `divide`; the 64-bit operations are expanded one by one in files of their own.
 
 mod divide;
+mod emit;
+pub mod expand_exact;
+pub mod expand_wide;
+mod float_divide;
+mod integer_divide;
+mod root;
 mod template;
+mod wide;
 
 pub use divide::{DivideError, expand_divisions, is_division};
 pub use template::{Template, TemplateError};

@@ -3,7 +3,7 @@
 //!
 //! Each rewrite works in SSA and outside it: an edge is moved only where no phi would have to choose.
 
-use crate::edges;
+use oriole_ori::edges;
 use oriole_ori::{
     BlockId, Cfg, Function, Instruction, Opcode, Source, SourceKind, canonical, divergence::is_bare_exit,
 };

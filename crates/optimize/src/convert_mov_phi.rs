@@ -6,7 +6,8 @@
 //! guarded definition loses its list of old values: old and new are made one register, by a copy before it if
 //! they are not the same value yet.
 
-use crate::{branch_opt, edges};
+use crate::branch_opt;
+use oriole_ori::edges;
 use oriole_ori::{Cfg, Destination, Function, Instruction, Opcode, Origin, Pseudo, Source, canonical};
 
 /// Leaves SSA.

@@ -8,9 +8,9 @@
 //!
 //! `BSSY` names the block of its `BSYNC`; in the machine word its target is the instruction after that.
 
-use crate::edges;
 use oriole_ori::convergence::{Anchor, Reconvergence, Site};
 use oriole_ori::divergence::is_bare_exit;
+use oriole_ori::edges;
 use oriole_ori::{
     Block, BlockId, Cfg, Destination, Divergence, Dominators, File, Function, Instruction, Loops, Opcode,
     Origin, Phi, Source, SourceKind, Value, canonical,

@@ -6,7 +6,8 @@
 //! [`Pseudo::Undefined`] in the entry. No edge is critical, the entry has no predecessor, and a function that is no
 //! kernel returns in one place, so that the warp comes back to its caller together.
 
-use crate::{branch_opt, edges};
+use crate::branch_opt;
+use oriole_ori::edges;
 use oriole_ori::{
     BlockId, Builder, Cfg, Destination, Dominators, Function, Instruction, Liveness, Opcode, Origin, Phi,
     Pseudo, Source, Value, canonical,

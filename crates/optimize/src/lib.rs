@@ -6,7 +6,6 @@
 
 pub mod branch_opt;
 pub mod convert_mov_phi;
-pub mod edges;
 pub mod expand_sync;
 pub mod generate_mov_phi;
 pub mod live_dead;

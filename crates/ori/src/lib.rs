@@ -16,6 +16,7 @@ pub mod convergence;
 pub mod divergence;
 pub mod dominance;
 pub mod dot;
+pub mod edges;
 pub mod effects;
 pub mod function;
 pub mod instruction;

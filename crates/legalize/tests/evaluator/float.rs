@@ -186,13 +186,12 @@ pub fn compute(
             if width == 64 { pair(word) } else { vec![(0, 0, word as u32)] }
         }
         Op::F2F => {
-            if has(Mod::F64) {
-                // The first of the two types is the result; both orders print the same set, so widths decide.
-                if instruction.destinations[0].width == 2 {
-                    let mut lost = false;
-                    let wide: StatusAnd<Double> = single(0).convert(&mut lost);
-                    return pair(tidy64(wide.value));
-                }
+            if has(Mod::F64) && has(Mod::F32_2) {
+                let mut lost = false;
+                let wide: StatusAnd<Double> = single(0).convert(&mut lost);
+                return pair(tidy64(wide.value));
+            }
+            if has(Mod::F32) && has(Mod::F64_2) {
                 let mut lost = false;
                 let narrow: StatusAnd<Single> = double(0).convert_r(round, &mut lost);
                 return vec![(0, 0, tidy32(narrow.value, ftz))];

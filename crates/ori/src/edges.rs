@@ -1,6 +1,6 @@
 //! Edges of the control-flow graph: redirecting, splitting, cutting. Shared by the passes that change control flow.
 
-use oriole_ori::{
+use crate::{
     Block, BlockId, Cfg, ConstBase, Function, Opcode, Pseudo, SourceKind, Table, divergence::is_control,
 };
 use oriole_sass::Op;

@@ -1,0 +1,76 @@
+//! Phase 78, LateExpansionUnsupportedOps: 64-bit integer operations become sequences of 32-bit ones.
+//!
+//! Works outside SSA and in it. An expansion writes straight into the destinations, except where a destination is also
+//! a source or the operation is guarded: then it writes fresh values, and (guarded) copies follow.
+
+use crate::emit::Emit;
+use oriole_ori::{Builder, Function, Instruction, Opcode, Origin, Pseudo, Value};
+
+/// Splits every 64-bit integer operation.
+pub fn run(function: &mut Function) {
+    for id in function.block_ids() {
+        let wanted = |i: &Instruction| matches!(i.opcode, Opcode::Pseudo(pseudo) if is_wide(pseudo));
+        if !function.block(id).instructions.iter().any(wanted) {
+            continue;
+        }
+        let instructions = std::mem::take(&mut function.block_mut(id).instructions);
+        let mut builder = Builder::new(function, id, Origin(0));
+        for instruction in instructions {
+            match instruction.opcode {
+                Opcode::Pseudo(pseudo) if is_wide(pseudo) => {
+                    expand(&mut builder, &instruction, |emit, out| {
+                        emit.expand_wide(pseudo, &instruction.mods, &instruction.sources, out);
+                    });
+                }
+                _ => builder.push(instruction),
+            }
+        }
+    }
+}
+
+fn is_wide(pseudo: Pseudo) -> bool {
+    matches!(
+        pseudo,
+        Pseudo::Add64
+            | Pseudo::Mul64
+            | Pseudo::MulHi64
+            | Pseudo::Shl64
+            | Pseudo::Shr64
+            | Pseudo::SetPredicate64
+            | Pseudo::Select64
+            | Pseudo::Logic64
+            | Pseudo::Min64
+            | Pseudo::Max64
+    )
+}
+
+/// Writes an expansion of an instruction with one destination operand: `write` fills the values it is given.
+pub(crate) fn expand(
+    builder: &mut Builder<'_>,
+    instruction: &Instruction,
+    write: impl FnOnce(&mut Emit<'_, '_>, &[Value]),
+) {
+    builder.set_origin(instruction.origin);
+    let Some(destination) = instruction.destinations.first() else { return };
+    if destination.values.is_empty() {
+        return;
+    }
+    let results = &destination.values;
+    let mut overlap = false;
+    for source in &instruction.sources {
+        source.for_each_value(|v| overlap |= results.contains(&v));
+    }
+    if instruction.guard.is_none() && !overlap {
+        return write(&mut Emit { b: builder }, results);
+    }
+    let fresh: Vec<Value> = results.iter().map(|_| builder.temporary(destination.file)).collect();
+    write(&mut Emit { b: builder }, &fresh);
+    for (index, (&result, &value)) in results.iter().zip(&fresh).enumerate() {
+        let mut copy = Instruction::new(Pseudo::Copy, instruction.origin);
+        copy.guard = instruction.guard;
+        copy.destinations.push(oriole_ori::Destination::new(destination.file, [result]));
+        copy.sources.push(value.into());
+        copy.tied.extend(instruction.tied.get(index).copied());
+        builder.push(copy);
+    }
+}

@@ -1,0 +1,136 @@
+//! Division and remainder of 32- and 64-bit integers.
+//!
+//! With w the width, x is a lower estimate of 2^w / b from the floating reciprocal. One Newton step is
+//! `x + floor(x * e / 2^w)` with `e = 2^w - b*x`: as a lower estimate stays one, `e` is the two's complement of `b*x`
+//! and never negative. A relative error d becomes d*d plus less than one unit from the floor. So with x good to 20
+//! bits, one step (w = 32) or two (w = 64) leave an error below 1 + tiny; then `floor(x * a / 2^w)` is less than the
+//! quotient by at most 2, and two conditional corrections by the remainder give it exactly.
+//!
+//! The first estimate is lower because b is converted upwards, and because some units of the last place, more than the
+//! reciprocal's error, are taken off before the conversion to an integer. Adding to the exponent field multiplies by
+//! 2^w. For b = 0 the result is all ones, as is the remainder.
+
+use crate::emit::{Emit, Pair};
+use oriole_ori::{Pseudo, Source, Value};
+use oriole_sass::{Mod, Op};
+
+/// 2^32 as a step of the exponent field, less two units of the last place.
+const SCALE_32: u32 = (32 << 23) - 2;
+/// 2^64 likewise, less four units.
+const SCALE_64: u32 = (64 << 23) - 4;
+
+impl Emit<'_, '_> {
+    /// Quotient or remainder of unsigned words.
+    pub fn divide_unsigned_32(&mut self, a: Value, b: Value, rest: bool) -> Value {
+        let (quotient, remainder) = self.divide_magnitudes_32(a, b);
+        let zero = self.compare(Mod::EQ, true, b, Source::rz());
+        let result = if rest { remainder } else { quotient };
+        let ones = self.constant(u32::MAX);
+        self.select(zero, ones, result)
+    }
+
+    fn divide_magnitudes_32(&mut self, a: Value, b: Value) -> (Value, Value) {
+        let float = self.word(Op::I2F, &[Mod::U32, Mod::RP], [b.into()]);
+        let reciprocal = self.word(Op::MUFU, &[Mod::RCP], [float.into()]);
+        let scaled = self.add(reciprocal, SCALE_32);
+        let x = self.word(Op::F2I, &[Mod::FTZ, Mod::U32, Mod::TRUNC, Mod::NTZ], [scaled.into()]);
+        let minus_b = self.add(Source::rz(), Source::from(b).negated());
+        let e = self.mul(minus_b, x, Source::rz());
+        let step = self.multiply_high(x, e);
+        let x = self.add(x, step);
+        let quotient = self.multiply_high(x, a);
+        let remainder = self.mul(minus_b, quotient, a);
+        let (quotient, remainder) = self.correct_32(quotient, remainder, b);
+        self.correct_32(quotient, remainder, b)
+    }
+
+    fn correct_32(&mut self, quotient: Value, remainder: Value, b: Value) -> (Value, Value) {
+        let low = self.compare(Mod::GE, true, remainder, b);
+        let less = self.add(remainder, Source::from(b).negated());
+        let more = self.add(quotient, 1u32);
+        (self.select(low, more, quotient), self.select(low, less, remainder))
+    }
+
+    fn multiply_high(&mut self, a: Value, b: Value) -> Value {
+        let d = self.b.r();
+        self.b.imad_hi(d, true, a, b, Source::rz());
+        d
+    }
+
+    /// Quotient or remainder of signed words, towards zero; the remainder has the sign of the dividend.
+    pub fn divide_signed_32(&mut self, a: Value, b: Value, rest: bool) -> Value {
+        let magnitude = |e: &mut Self, v: Value| e.word(Op::IABS, &[], [v.into()]);
+        let (x, y) = (magnitude(self, a), magnitude(self, b));
+        let (quotient, remainder) = self.divide_magnitudes_32(x, y);
+        let sign = if rest { a } else { self.logic(a, b, Source::rz(), 0x3c) };
+        let result = if rest { remainder } else { quotient };
+        let negative = self.compare(Mod::LT, false, sign, Source::rz());
+        let opposite = self.add(Source::rz(), Source::from(result).negated());
+        let result = self.select(negative, opposite, result);
+        let zero = self.compare(Mod::EQ, true, b, Source::rz());
+        let ones = self.constant(u32::MAX);
+        self.select(zero, ones, result)
+    }
+
+    /// Quotient or remainder of unsigned double words.
+    pub fn divide_unsigned_64(&mut self, a: Pair, b: Pair, rest: bool) -> Pair {
+        let result = self.divide_magnitudes_64(a, b, rest);
+        self.ones_for_zero_64(result, b)
+    }
+
+    fn ones_for_zero_64(&mut self, result: Pair, b: Pair) -> Pair {
+        let either = self.logic(b[0], b[1], Source::rz(), 0xfc);
+        let zero = self.compare(Mod::EQ, true, either, Source::rz());
+        let ones = self.constant(u32::MAX);
+        self.select64(zero, [ones, ones], result)
+    }
+
+    fn divide_magnitudes_64(&mut self, a: Pair, b: Pair, rest: bool) -> Pair {
+        let float = self.word(Op::I2F, &[Mod::U64, Mod::RP], [b.into()]);
+        let reciprocal = self.word(Op::MUFU, &[Mod::RCP], [float.into()]);
+        let scaled = self.add(reciprocal, SCALE_64);
+        let mut x = self.pair(Op::F2I, &[Mod::U64, Mod::TRUNC], [scaled.into()]);
+        let minus_b = self.wide(Pseudo::Add64, &[], [Source::rz(), Source::from(b).negated()]);
+        for _ in 0..2 {
+            let e = self.wide(Pseudo::Mul64, &[], [minus_b.into(), x.into()]);
+            let step = self.wide(Pseudo::MulHi64, &[Mod::U64], [x.into(), e.into()]);
+            x = self.wide(Pseudo::Add64, &[], [x.into(), step.into()]);
+        }
+        let mut quotient = self.wide(Pseudo::MulHi64, &[Mod::U64], [x.into(), a.into()]);
+        let back = self.wide(Pseudo::Mul64, &[], [minus_b.into(), quotient.into()]);
+        let mut remainder = self.wide(Pseudo::Add64, &[], [a.into(), back.into()]);
+        for _ in 0..2 {
+            let low = self.b.p();
+            self.b
+                .op(Pseudo::SetPredicate64)
+                .mods(&[Mod::GE, Mod::U64])
+                .to(low)
+                .from(remainder)
+                .from(b)
+                .emit();
+            if !rest {
+                let more = self.wide(Pseudo::Add64, &[], [quotient.into(), Source::imm(1)]);
+                quotient = self.select64(low, more, quotient);
+            }
+            let less = self.wide(Pseudo::Add64, &[], [remainder.into(), minus_b.into()]);
+            remainder = self.select64(low, less, remainder);
+        }
+        if rest { remainder } else { quotient }
+    }
+
+    /// Quotient or remainder of signed double words.
+    pub fn divide_signed_64(&mut self, a: Pair, b: Pair, rest: bool) -> Pair {
+        // With s the sign spread over all bits, (v xor s) - s is the magnitude, and gives a sign back.
+        let (sign_a, sign_b) = (self.sign(a[1]), self.sign(b[1]));
+        let (x, y) = (self.flip_64(a, sign_a), self.flip_64(b, sign_b));
+        let result = self.divide_magnitudes_64(x, y, rest);
+        let sign = if rest { sign_a } else { self.logic(sign_a, sign_b, Source::rz(), 0x3c) };
+        let result = self.flip_64(result, sign);
+        self.ones_for_zero_64(result, b)
+    }
+
+    fn flip_64(&mut self, value: Pair, sign: Value) -> Pair {
+        let flipped = value.map(|word| self.logic(word, sign, Source::rz(), 0x3c));
+        self.wide(Pseudo::Add64, &[], [flipped.into(), Source::from([sign, sign]).negated()])
+    }
+}
