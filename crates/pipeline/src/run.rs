@@ -104,8 +104,10 @@ fn apply(phase: &'static Phase, function: &mut Function, context: &Context) -> R
         }
         15 if optimize.branch => oriole_optimize::branch_opt::run(function),
         23 => oriole_optimize::generate_mov_phi::run(function),
+        71 => oriole_optimize::expand_sync::optimize(function),
         72 => oriole_optimize::expand_sync::run(function),
         73 => oriole_optimize::convert_mov_phi::run(function),
+        78 => oriole_legalize::expand_wide::run(function),
         94 => check(phase, function)?,
         _ => {}
     }
