@@ -86,8 +86,16 @@ impl Lower<'_> {
             _ => return Err(self.unsupported_form(i)),
         };
         let d = self.result_word(self.operand(i, 0)?, ty)?;
-        self.op(op, &mods, d, sources);
+        let contract = Self::contractable(i);
+        self.b.op(op).mods(&mods).to(d).from_all(sources).contract_if(contract).emit();
         Ok(())
+    }
+
+    /// True for a sum, difference or product that names no rounding mode: only then the language allows to fuse a
+    /// multiplication with the addition of its result.
+    pub fn contractable(i: &Instruction) -> bool {
+        matches!(i.opcode, Opcode::Add | Opcode::Sub | Opcode::Mul)
+            && !ROUNDINGS.iter().any(|row| i.modifiers.has(row.0))
     }
 
     /// `p <- |a| compare limit`.

@@ -58,7 +58,8 @@ impl Lower<'_> {
             _ => return Err(self.unsupported_form(i)),
         };
         let d = self.result_pair(self.operand(i, 0)?, ty)?;
-        self.b.op(op).mods(&mods).to_tuple(d).from_all(sources).emit();
+        let contract = Self::contractable(i);
+        self.b.op(op).mods(&mods).to_tuple(d).from_all(sources).contract_if(contract).emit();
         Ok(())
     }
 

@@ -105,7 +105,8 @@ impl Lower<'_> {
             _ => return Err(self.unsupported_form(i)),
         };
         let d = self.result_word(self.operand(i, 0)?, ty)?;
-        self.op(op, &mods, d, sources);
+        let contract = Self::contractable(i);
+        self.b.op(op).mods(&mods).to(d).from_all(sources).contract_if(contract).emit();
         Ok(())
     }
 

@@ -495,6 +495,12 @@ impl Draft<'_, '_> {
         self
     }
 
+    /// Allows contraction with a neighbour, if the condition holds.
+    pub fn contract_if(mut self, condition: bool) -> Self {
+        self.instruction.contract |= condition;
+        self
+    }
+
     /// Says what it calls.
     pub fn call(mut self, shape: CallShape) -> Self {
         self.instruction.call = Some(Box::new(shape));

@@ -33,6 +33,8 @@ pub struct Instruction {
     pub memory: Option<MemoryInfo>,
     /// Callee and clobbers of a call.
     pub call: Option<Box<CallShape>>,
+    /// A floating multiplication or addition that may be contracted: nobody asked for the rounding between the two.
+    pub contract: bool,
     /// Where it stems from.
     pub origin: Origin,
 }
@@ -89,6 +91,7 @@ impl Instruction {
             tied: SmallVec::new(),
             memory: None,
             call: None,
+            contract: false,
             origin,
         }
     }

@@ -402,6 +402,8 @@ impl FunctionParser {
                 instruction.memory = Some(self.memory(cursor)?);
             } else if cursor.eat("call(") {
                 instruction.call = Some(Box::new(self.call(cursor)?));
+            } else if cursor.eat("contract") {
+                instruction.contract = true;
             } else if cursor.eat(";") {
                 instruction.origin = Origin(cursor.number_as()?);
                 break;

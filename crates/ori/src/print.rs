@@ -20,7 +20,8 @@
 //! ```
 //!
 //! Registers are letters by file (`r`, `u`, `p`, `q` for UP, `x` for convergence barriers) and the number of the
-//! value. `#5` is a literal, `0x5` an immediate; `$4` after an operand fixes its register; `; 3` is the origin.
+//! value. `#5` is a literal, `0x5` an immediate; `$4` after an operand fixes its register; `; 3` is the origin;
+//! `contract` before it says that a floating operation may be contracted.
 
 use crate::{
     AddressPart, BlockId, CallShape, ConstBase, Destination, File, Function, Instruction, MemoryInfo, Opcode,
@@ -359,6 +360,9 @@ impl Display for InstructionText<'_> {
         }
         if let Some(call) = &instruction.call {
             write!(f, " {}", CallText(call))?;
+        }
+        if instruction.contract {
+            f.write_str(" contract")?;
         }
         write!(f, " ; {}", instruction.origin.0)
     }

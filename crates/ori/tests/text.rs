@@ -203,6 +203,7 @@ fn random_instruction(dice: &mut Dice, function: &Function) -> Instruction {
             clobbers_uniform: dice.coin(),
         }));
     }
+    instruction.contract = dice.roll(4) == 0;
     instruction
 }
 
