@@ -1,0 +1,934 @@
+//! Small PTX to Ori text, family by family. One helper; `UPDATE_EXPECT=1` rewrites what is expected.
+
+use expect_test::{Expect, expect};
+use oriole_chip::Chip;
+use oriole_hir::resolve_module;
+use oriole_lower::{Environment, lower};
+use oriole_options::LowerOptions;
+
+/// Lowers the statements inside a kernel that has a few registers of each type, and checks the text.
+fn check(statements: &str, expected: Expect) {
+    let text = format!(
+        ".version 8.8\n.target sm_90a\n.address_size 64\n\
+         .global .align 4 .b32 gv[4];\n.const .align 4 .b32 cv[4];\n\
+         .extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n\
+         .func (.param .b32 r) callee(.param .b32 x, .param .b64 y) {{ ret; }}\n\
+         .visible .entry k(.param .u64 p0, .param .u32 p1, .param .align 4 .b8 p2[8]) {{\n\
+         .reg .b16 %h<9>; .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<9>; .reg .f32 %f<9>; .reg .f64 %e<9>;\n\
+         .shared .align 4 .b8 sv[64]; .local .align 8 .b8 lv[16];\n{statements}\nret;\n}}"
+    );
+    expected.assert_eq(&lowered(&text));
+}
+
+/// The text of the last function of a module.
+fn lowered(text: &str) -> String {
+    let module = resolve_module(text);
+    if module.has_errors() {
+        return format!("{:#?}\n", module.diagnostics);
+    }
+    let Some((_, _, resolved)) = module.functions.last() else { return "no function\n".to_string() };
+    let environment = Environment { chip: Chip::SM_90A, options: LowerOptions::default() };
+    match lower(&resolved.body, &environment) {
+        Ok(function) => function.to_string(),
+        Err(error) => format!("{error} (statement {:?})\n", error.statement),
+    }
+}
+
+#[test]
+fn parameters_and_global_memory() {
+    check(
+        "ld.param.u64 %d1, [p0];
+         ld.param.u32 %r1, [p1];
+         ld.param.u8 %h1, [p2+3];
+         cvta.to.global.u64 %d2, %d1;
+         ld.global.u32 %r2, [%d2+4];
+         add.s32 %r3, %r2, %r1;
+         st.global.u32 [%d2], %r3;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r2 = %0.0
+              value r3 = %0.1
+              value r4 = %1.0
+              value r6 = %2.0
+              value r7 = %3.0
+              value r8 = %3.1
+              value r9 = %4.0
+              value r10 = %5.0
+            b0:
+              {u0 u1} = ULDC.64 c[0][0x208] ; 4
+              {r2 r3} = LDC.64 c[0][0x210] ; 0
+              r4 = LDC c[0][0x218] ; 1
+              r5 = LDC.U8 c[0][0x21f] ; 2
+              r6 = Copy r5 ; 2
+              r7 = Copy r2 ; 3
+              r8 = Copy r3 ; 3
+              r9 = LDG.E desc{u0 u1}[{r7 r8}+0x4].64 mem(global r) ; 4
+              r10 = IADD3 r9, r4, RZ ; 5
+              STG.E desc{u0 u1}[{r7 r8}].64, r10 mem(global w) ; 6
+              EXIT ; 7
+        "#]],
+    );
+}
+
+#[test]
+fn narrow_registers_are_extended_where_it_matters() {
+    check(
+        "add.s16 %h1, %h2, %h3;
+         min.s16 %h1, %h2, -3;
+         shr.u16 %h1, %h2, 3;
+         setp.lt.u16 %p1, %h1, %h2;
+         cvt.u32.s16 %r1, %h1;
+         cvt.u8.u32 %h1, %r1;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r0 = %1.0
+              value r1 = %2.0
+              value r2 = %0.0
+              value p7 = %3.0
+              value r9 = %4.0
+            b0:
+              r2 = IADD3 r0, r1, RZ ; 0
+              r3 = PRMT r0, 0x9910, RZ ; 1
+              r2 = VIMNMX r3, 0xfffffffd, PT ; 1
+              r4 = PRMT r0, 0x7710, RZ ; 2
+              r2 = SHF.HI.R.U32 RZ, 0x3, r4 ; 2
+              r5 = PRMT r2, 0x7710, RZ ; 3
+              r6 = PRMT r0, 0x7710, RZ ; 3
+              p7, PT = ISETP.AND.LT.U32 r5, r6, PT ; 3
+              r8 = PRMT r2, 0x9910, RZ ; 4
+              r9 = Copy r8 ; 4
+              r10 = Copy r9 ; 5
+              r11 = PRMT r10, 0x7770, RZ ; 5
+              r2 = Copy r11 ; 5
+              EXIT ; 6
+        "#]],
+    );
+}
+
+#[test]
+fn carries() {
+    check(
+        "add.cc.u32 %r1, %r2, %r3;
+         addc.cc.u32 %r4, %r5, 7;
+         addc.u32 %r6, %r7, 0;
+         sub.cc.u32 %r1, %r2, 5;
+         subc.u32 %r4, %r5, %r6;
+         mad.lo.cc.u32 %r1, %r2, %r3, %r4;
+         madc.hi.u32 %r1, %r2, %r3, %r4;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r0 = %1.0
+              value r1 = %2.0
+              value r2 = %0.0
+              value r4 = %4.0
+              value r5 = %3.0
+              value r6 = %6.0
+              value r7 = %5.0
+            b0:
+              r2, p3 = IADD3 r0, r1, RZ ; 0
+              r5, p3 = IADD3.X r4, 0x7, RZ, p3, !PT ; 1
+              r7 = IADD3.X r6, RZ, RZ, p3, !PT ; 2
+              r2, p3 = IADD3.X r0, 0xfffffffa, RZ, PT, !PT ; 3
+              r5 = IADD3.X r4, !r7, RZ, p3, !PT ; 4
+              r8 = IMAD r0, r1, RZ ; 5
+              r2, p3 = IADD3 r8, r5, RZ ; 5
+              r9 = IMAD.HI.U32 r0, r1, RZ ; 6
+              r2 = IADD3.X r9, r5, RZ, p3, !PT ; 6
+              EXIT ; 7
+        "#]],
+    );
+}
+
+#[test]
+fn products() {
+    check(
+        "mul.lo.u32 %r1, %r2, 10;
+         mul.hi.s32 %r1, %r2, %r3;
+         mad.lo.s32 %r1, 3, %r2, 5;
+         mul.wide.u32 %d1, %r1, 4;
+         mul.wide.s16 %r1, %h1, %h2;
+         mad.wide.s32 %d1, %r1, %r2, %d2;
+         mul24.hi.u32 %r1, %r2, %r3;
+         mad.hi.sat.s32 %r1, %r2, %r3, %r4;
+         mul.lo.u64 %d1, %d2, %d3;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r0 = %1.0
+              value r1 = %0.0
+              value r2 = %2.0
+              value r4 = %3.0
+              value r5 = %3.1
+              value r6 = %4.0
+              value r8 = %5.0
+              value r10 = %6.0
+              value r11 = %6.1
+              value r17 = %7.0
+              value r23 = %8.0
+              value r24 = %8.1
+            b0:
+              r1 = IMAD r0, 0xa, RZ ; 0
+              r1 = IMAD.HI r0, r2, RZ ; 1
+              r3 = MOV 0x5 ; 2
+              r1 = IMAD r0, 0x3, r3 ; 2
+              {r4 r5} = IMAD.U32.WIDE r1, 0x4, RZ ; 3
+              r7 = PRMT r6, 0x9910, RZ ; 4
+              r9 = PRMT r8, 0x9910, RZ ; 4
+              r1 = IMAD r7, r9, RZ ; 4
+              {r4 r5} = IMAD.WIDE r1, r0, {r10 r11} ; 5
+              r12 = SGXT.U32 r0, 0x18 ; 6
+              r13 = SGXT.U32 r2, 0x18 ; 6
+              {r14 r15} = IMAD.U32.WIDE r12, r13, RZ ; 6
+              r1 = SHF.R.U64 r14, 0x10, r15 ; 6
+              r16 = IMAD.HI r0, r2, RZ ; 7
+              r18 = IADD3 r16, r17, RZ ; 7
+              r19 = LOP3.LUT r18, r16, r17, #24, !PT ; 7
+              p20, PT = ISETP.AND.LT r19, RZ, PT ; 7
+              r21 = SHF.HI.R.S32 RZ, 0x1f, r16 ; 7
+              r22 = LOP3.LUT r21, 0x7fffffff, RZ, #60, !PT ; 7
+              r1 = SEL r22, r18, p20 ; 7
+              {r4 r5} = Mul64 {r10 r11}, {r23 r24} ; 8
+              EXIT ; 9
+        "#]],
+    );
+}
+
+#[test]
+fn guards_stay_on_what_acts() {
+    check(
+        "@%p1 add.s32 %r1, %r2, %r3;
+         @!%p1 min.u16 %h1, %h2, %h3;
+         @%p1 ld.shared.v2.u8 {%h1, %h2}, [%r1];
+         @%p1 atom.shared.add.f32 %f1, [%r1], %f2;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value p0 = %0.0
+              value r1 = %2.0
+              value r2 = %3.0
+              value r3 = %1.0
+              value r4 = %5.0
+              value r6 = %6.0
+              value r8 = %4.0
+              value r13 = %8.0
+              value r17 = %7.0
+            b0: -> b4 b1
+              @p0 r3 = IADD3 r1, r2, RZ ; 0
+              r5 = PRMT r4, 0x7710, RZ ; 1
+              r7 = PRMT r6, 0x7710, RZ ; 1
+              @!p0 r8 = VIMNMX.U32 r5, r7, PT ; 1
+              @p0 r9 = LDS.U16 [r3] mem(shared r) ; 2
+              r10 = PRMT r9, 0x7770, RZ ; 2
+              r11 = PRMT r9, 0x7771, RZ ; 2
+              @p0 r8 = Copy r10 ; 2
+              @p0 r4 = Copy r11 ; 2
+              @!p0 BRA b4 ; 3
+            b1: -> b2
+              r12 = LDS [r3] mem(shared r ordered) ; 3
+            b2: -> b2 b3
+              r14 = FADD r12, r13 ; 3
+              r15 = ATOMS.CAS [r3], r12, r14 mem(shared rw ordered) ; 3
+              p16, PT = ISETP.AND.NE.U32 r15, r12, PT ; 3
+              r12 = Copy r15 ; 3
+              @p16 BRA b2 ; 3
+            b3: -> b4
+              r17 = Copy r12 ; 3
+            b4:
+              EXIT ; 4
+        "#]],
+    );
+}
+
+#[test]
+fn bit_fields() {
+    check(
+        "bfe.u32 %r1, %r2, %r3, %r4;
+         bfi.b32 %r1, %r2, %r3, 4, 8;
+         shf.l.wrap.b32 %r1, %r2, %r3, %r4;
+         shr.s64 %d1, %d2, %r1;
+         lop3.b32 %r1, 7, %r2, %r3, 0x80;
+         prmt.b32.f4e %r1, %r2, %r3, %r4;
+         clz.b64 %r1, %d1;
+         brev.b64 %d1, %d1;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r0 = %2.0
+              value r2 = %3.0
+              value r4 = %1.0
+              value r6 = %0.0
+              value r10 = %5.0
+              value r11 = %5.1
+              value r12 = %4.0
+              value r13 = %4.1
+            b0:
+              r1 = PRMT r0, 0x7770, RZ ; 0
+              r3 = PRMT r2, 0x7770, RZ ; 0
+              r5 = SHF.HI.R.U32 RZ, r1, r4 ; 0
+              r6 = SGXT.U32 r5, r3 ; 0
+              r7 = MOV 0x4 ; 1
+              r8 = BMSK r7, 0x8 ; 1
+              r9 = SHF.L.U32 r4, 0x4, RZ ; 1
+              r6 = LOP3.LUT r8, r9, r0, #202, !PT ; 1
+              r6 = SHF.HI.L.U32.W r4, r2, r0 ; 2
+              {r12 r13} = Shr64.S64 {r10 r11}, r6 ; 3
+              r6 = LOP3.LUT r4, 0x7, r0, #128, !PT ; 4
+              r6 = PRMT.F4E r4, r2, r0 ; 5
+              p14, PT = ISETP.AND.NE.U32 r13, RZ, PT ; 6
+              r15 = SEL r13, r12, p14 ; 6
+              r16 = FLO.U32 r15 ; 6
+              r17 = MOV 0x1f ; 6
+              r18 = SEL r17, 0x3f, p14 ; 6
+              r6 = IADD3 r18, -r16, RZ ; 6
+              r19 = BREV r13 ; 7
+              r20 = BREV r12 ; 7
+              r12 = Copy r19 ; 7
+              r13 = Copy r20 ; 7
+              EXIT ; 8
+        "#]],
+    );
+}
+
+#[test]
+fn comparisons_and_selection() {
+    check(
+        "setp.lt.s32 %p1|%p2, %r1, 5;
+         setp.ge.and.f32 %p1, 0f00000000, %f1, !%p2;
+         setp.lt.or.u64 %p1|%p2, %d1, %d2, %p1;
+         setp.eq.f64 %p1, %e1, 0d3FF0000000000000;
+         set.gt.f32.u32 %f1, %r1, %r2;
+         selp.b32 %r1, 1, %r2, %p1;
+         slct.b64.f32 %d1, %d2, %d3, %f1;
+         testp.normal.f32 %p1, %f1;
+         copysign.f32 %f1, %f2, %f3;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r0 = %2.0
+              value p1 = %0.0
+              value p2 = %1.0
+              value r3 = %3.0
+              value r4 = %4.0
+              value r5 = %4.1
+              value r6 = %5.0
+              value r7 = %5.1
+              value r10 = %6.0
+              value r11 = %6.1
+              value r12 = %7.0
+              value r15 = %8.0
+              value r16 = %8.1
+              value r22 = %9.0
+              value r23 = %10.0
+            b0:
+              p1, p2 = ISETP.AND.LT r0, 0x5, PT ; 0
+              p1, PT = FSETP.AND.GE RZ, r3, !p2 ; 1
+              p8 = SetPredicate64.LT.U64 {r4 r5}, {r6 r7} ; 2
+              p9, PT = PLOP3.LUT p8, p1, PT, #252, #0 ; 2
+              p2, PT = PLOP3.LUT p8, p1, PT, #207, #0 ; 2
+              p1 = Copy p9 ; 2
+              p1, PT = DSETP.AND.EQ {r10 r11}, 0x3ff00000, PT ; 3
+              p13, PT = ISETP.AND.GT.U32 r0, r12, PT ; 4
+              r3 = SEL RZ, 0x3f800000, !p13 ; 4
+              r0 = SEL r12, 0x1, !p1 ; 5
+              p14, PT = FSETP.AND.GE r3, RZ, PT ; 6
+              {r4 r5} = Select64 {r6 r7}, {r15 r16}, p14 ; 6
+              r17 = LOP3.LUT r3, 0x7fffffff, RZ, #192, !PT ; 7
+              p18, PT = ISETP.AND.GE.U32 r17, 0x800000, PT ; 7
+              p19, PT = ISETP.AND.LT.U32 r17, 0x7f800000, PT ; 7
+              p20, PT = ISETP.AND.EQ.U32 r17, RZ, PT ; 7
+              p1, PT = PLOP3.LUT p18, p19, p20, #234, #0 ; 7
+              r21 = MOV 0x80000000 ; 8
+              r24 = LOP3.LUT r21, r22, r23, #202, !PT ; 8
+              r3 = Copy r24 ; 8
+              EXIT ; 9
+        "#]],
+    );
+}
+
+#[test]
+fn floating_point() {
+    check(
+        "sub.rz.ftz.f32 %f1, %f2, 0f3F800000;
+         fma.rn.f32 %f1, %f2, 0f40000000, %f3;
+         max.NaN.f32 %f1, %f2, %f3;
+         sin.approx.f32 %f1, %f2;
+         rcp.approx.ftz.f32 %f1, %f2;
+         div.rn.f32 %f1, %f2, %f3;
+         ex2.approx.f32 %f1, %f2;
+         fma.rn.f64 %e1, %e2, %e3, 0d4000000000000000;
+         min.f64 %e1, %e2, %e3;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r0 = %1.0
+              value r1 = %0.0
+              value r2 = %2.0
+              value r9 = %4.0
+              value r10 = %4.1
+              value r11 = %5.0
+              value r12 = %5.1
+              value r13 = %3.0
+              value r14 = %3.1
+            b0:
+              r1 = FADD.FTZ.RZ r0, 0xbf800000 ; 0
+              r1 = FFMA r0, 0x40000000, r2 ; 1
+              r1 = FMNMX.NAN r0, r2, !PT ; 2
+              r3 = FMUL.RZ r0, 0x3e22f983 ; 3
+              r1 = MUFU.SIN r3 ; 3
+              r1 = MUFU.RCP r0 ; 4
+              r1 = FDivide.F32.RN r0, r2 ; 5
+              p4, PT = FSETP.AND.GEU r0, 0xc2fc0000, PT ; 6
+              r5 = FMUL r0, 0x3f000000 ; 6
+              r6 = SEL r5, r0, !p4 ; 6
+              r7 = MUFU.EX2 r6 ; 6
+              r8 = FMUL r7, r7 ; 6
+              r1 = SEL r7, r8, p4 ; 6
+              {r13 r14} = DFMA {r9 r10}, {r11 r12}, 0x40000000 ; 7
+              p15, p16 = DSETP.AND.MIN {r9 r10}, {r11 r12}, PT ; 8
+              {r17 r18} = Select64 {r9 r10}, {r11 r12}, p15 ; 8
+              r19 = LOP3.LUT r12, 0x80000, RZ, #252, !PT ; 8
+              r13 = Copy r17 ; 8
+              r14 = SEL r19, r18, p16 ; 8
+              EXIT ; 9
+        "#]],
+    );
+}
+
+#[test]
+fn halves() {
+    check(
+        "add.rn.f16 %h1, %h2, %h3;
+         fma.rn.relu.bf16x2 %r1, %r2, %r3, %r4;
+         neg.f16x2 %r1, %r2;
+         max.xorsign.abs.f16 %h1, %h2, %h3;
+         setp.lt.f16x2 %p1|%p2, %r1, %r2;
+         ex2.approx.ftz.bf16x2 %r1, %r2;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r0 = %1.0
+              value r1 = %2.0
+              value r2 = %0.0
+              value r3 = %4.0
+              value r4 = %5.0
+              value r5 = %6.0
+              value r6 = %3.0
+              value p7 = %7.0
+              value p8 = %8.0
+            b0:
+              r2 = HADD2 r0.H0_H0, r1.H0_H0 ; 0
+              r6 = HFMA2.BF16_V2.RELU r3, r4, r5 ; 1
+              r6 = LOP3.LUT r3, 0x80008000, RZ, #60, !PT ; 2
+              r2 = HMNMX2 r0.H0_H0, r1.H0_H0, !PT ; 3
+              p7, p8 = HSETP2.AND.LT r6, r3, PT ; 4
+              r9 = MUFU.BF16.EX2 r3 ; 5
+              r10 = MUFU.BF16.EX2 r3.H1 ; 5
+              r6 = PRMT r9, 0x5410, r10 ; 5
+              EXIT ; 6
+        "#]],
+    );
+}
+
+#[test]
+fn conversions() {
+    check(
+        "cvt.rni.s32.f32 %r1, %f1;
+         cvt.rzi.u64.f64 %d1, %e1;
+         cvt.rn.f32.u16 %f1, %h1;
+         cvt.rn.f16x2.f32 %r1, %f1, %f2;
+         cvt.f32.bf16 %f1, %h1;
+         cvt.rm.ftz.f32.f64 %f1, %e1;
+         cvt.sat.s8.s32 %r1, %r2;
+         cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r0 = %1.0
+              value r1 = %0.0
+              value r2 = %3.0
+              value r3 = %3.1
+              value r4 = %2.0
+              value r5 = %2.1
+              value r6 = %4.0
+              value r8 = %5.0
+              value r19 = %6.0
+            b0:
+              r1 = F2I.NTZ r0 ; 0
+              {r4 r5} = F2I.F64.TRUNC.U64 {r2 r3} ; 1
+              r7 = PRMT r6, 0x7710, RZ ; 2
+              r0 = I2FP.F32.U32 r7 ; 2
+              r1 = F2FP.F16.F32.PACK_AB r0, r8 ; 3
+              r0 = SHF.L.U32 r6, 0x10, RZ ; 4
+              r9 = F2F.F32.F64_2.RM {r2 r3} ; 5
+              p10, PT = ISETP.AND.LT r3, RZ, PT ; 5
+              r11 = MOV 0xe0000001 ; 5
+              r12 = MOV 0x380fffff ; 5
+              r13 = Copy RZ ; 5
+              r14 = MOV 0x38100000 ; 5
+              {r15 r16} = Select64 {r11 r12}, {r13 r14}, p10 ; 5
+              p17, PT = DSETP.AND.GEU |{r2 r3}|, {r15 r16}, PT ; 5
+              r18 = LOP3.LUT r9, 0x80000000, RZ, #192, !PT ; 5
+              r0 = SEL r9, r18, p17 ; 5
+              r20 = VIMNMX r19, 0xffffff80, !PT ; 6
+              r21 = VIMNMX r20, 0x7f, PT ; 6
+              r22 = Copy r21 ; 6
+              r23 = PRMT r22, 0x8880, RZ ; 6
+              r1 = Copy r23 ; 6
+              r6 = F2FP.E4M3.F32.PACK_AB_MERGE_C.SATFINITE r0, r8, RZ ; 7
+              EXIT ; 8
+        "#]],
+    );
+}
+
+#[test]
+fn moves() {
+    check(
+        "mov.u32 %r1, 0;
+         mov.b64 {%r1, %r2}, %d1;
+         mov.b32 %r1, {%h1, %h2};
+         mov.b64 %d1, {%r2, %r1};
+         mov.u64 %d1, gv;
+         mov.u64 %d2, cv;
+         mov.u32 %r1, sv;
+         mov.u64 %d3, lv;
+         mov.u32 %r1, %tid.x;
+         mov.u32 %r2, %ntid.y;
+         mov.u64 %d4, %clock64;
+         mov.pred %p1, %p2;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              symbol s0 global "gv"
+              symbol s1 constant "cv"
+              symbol s2 shared "sv"
+              symbol s3 local(0) "lv"
+              local l0 size=16 align=8
+              value r2 = %0.0
+              value r3 = %2.0
+              value r4 = %2.1
+              value r5 = %1.0
+              value r6 = %3.0
+              value r7 = %4.0
+              value r13 = %5.0
+              value r14 = %5.1
+              value r20 = %6.0
+              value r21 = %6.1
+              value r26 = %7.0
+              value r27 = %7.1
+              value p28 = %9.0
+              value p29 = %8.0
+            b0:
+              r0 = S2R %(SR_CgaCtaId) ; 6
+              r1 = SHF.L.U32 r0, 0x18, RZ ; 6
+              r2 = Copy RZ ; 0
+              r2 = Copy r3 ; 1
+              r5 = Copy r4 ; 1
+              r8 = PRMT r6, 0x5410, r7 ; 2
+              r2 = Copy r8 ; 2
+              r3 = Copy r5 ; 3
+              r4 = Copy r2 ; 3
+              {r9 r10} = LDC.64 c[4][slot s0] ; 4
+              r3 = Copy r9 ; 4
+              r4 = Copy r10 ; 4
+              r11 = MOV low(s1) ; 5
+              r12 = Copy RZ ; 5
+              r13 = Copy r11 ; 5
+              r14 = Copy r12 ; 5
+              r15 = MOV low(s2) ; 6
+              r16 = IADD3 r1, r15, RZ ; 6
+              r17 = Copy RZ ; 6
+              r2 = Copy r16 ; 6
+              r18 = FrameAddress low(s3) ; 7
+              r19 = Copy RZ ; 7
+              r20 = Copy r18 ; 7
+              r21 = Copy r19 ; 7
+              r22 = S2R %(SR_TID.X) ; 8
+              r2 = Copy r22 ; 8
+              r23 = LDC c[0][0x4] ; 9
+              r5 = Copy r23 ; 9
+              {r24 r25} = CS2R %(SR_CLOCKLO) ; 10
+              r26 = Copy r24 ; 10
+              r27 = Copy r25 ; 10
+              p29 = Copy p28 ; 11
+              EXIT ; 12
+        "#]],
+    );
+}
+
+#[test]
+fn spaces() {
+    check(
+        "ld.shared.u32 %r1, [sv+4];
+         st.local.v2.u32 [lv+8], {%r1, %r2};
+         ld.const.u32 %r3, [cv+8];
+         ld.const.s16 %r4, [%d1];
+         ld.global.u32 %r5, [gv+12];
+         cvta.shared.u64 %d1, %d2;
+         ld.acquire.gpu.u32 %r1, [%d1];
+         isspacep.shared %p1, %d1;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              symbol s0 shared "sv"
+              symbol s1 local(0) "lv"
+              symbol s2 constant "cv"
+              symbol s3 global "gv"
+              local l0 size=16 align=8
+              value r4 = %0.0
+              value r7 = %1.0
+              value r8 = %2.0
+              value r9 = %4.0
+              value r12 = %3.0
+              value r15 = %5.0
+              value r17 = %6.0
+              value r18 = %4.1
+              value p19 = %7.0
+            b0:
+              r0 = S2R %(SR_CgaCtaId) ; 0
+              r1 = SHF.L.U32 r0, 0x18, RZ ; 0
+              {u2 u3} = ULDC.64 c[0][0x208] ; 4
+              r4 = LDS [r1+s0+0x4] mem(shared r) ; 0
+              r5 = FrameAddress low(s1) ; 1
+              r6 = Copy RZ ; 1
+              STL.64 [r5+0x8], {r4 r7} mem(local w) ; 1
+              r8 = LDC c[3][s2+0x8] ; 2
+              r10 = LDC.U16 c[3][r9] ; 3
+              r11 = PRMT r10, 0x9910, RZ ; 3
+              r12 = Copy r11 ; 3
+              {r13 r14} = LDC.64 c[4][slot s3] ; 4
+              r15 = LDG.E desc{u2 u3}[{r13 r14}+0xc].64 mem(global r) ; 4
+              r16 = S2R %(SR_SWINHI) ; 5
+              r9 = Copy r17 ; 5
+              r18 = Copy r16 ; 5
+              r4 = LD.E.GPU.STRONG desc{u2 u3}[{r9 r18}].64 mem(generic r ordered) ; 6
+              CCTL.IVALL mem(generic rw ordered) ; 6
+              p19, RZ = QSPC.E.S [{r9 r18}] ; 7
+              EXIT ; 8
+        "#]],
+    );
+}
+
+#[test]
+fn atomics() {
+    check(
+        "atom.global.add.u32 %r1, [%d1+4], 1;
+         red.global.add.f64 [%d1], %e1;
+         atom.global.cas.b64 %d1, [%d2], %d3, %d4;
+         atom.shared.min.s32 %r1, [%r2], %r3;
+         atom.shared.exch.b64 %d1, [%r2], %d3;
+         atom.global.acq_rel.gpu.or.b32 %r1, [%d1], %r2;
+         atom.add.u32 %r1, [%d1], %r2;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r3 = %1.0
+              value r4 = %1.1
+              value r5 = %0.0
+              value r6 = %2.0
+              value r7 = %2.1
+              value r8 = %3.0
+              value r9 = %3.1
+              value r10 = %4.0
+              value r11 = %4.1
+              value r12 = %5.0
+              value r13 = %5.1
+              value r14 = %6.0
+              value r15 = %7.0
+            b0:
+              {u0 u1} = ULDC.64 c[0][0x208] ; 0
+              r2 = MOV 0x1 ; 0
+              PT, r5 = ATOMG.ADD.E.GPU.STRONG desc{u0 u1}[{r3 r4}+0x4].64, r2 mem(global rw ordered) ; 0
+              REDG.ADD.E.F64.GPU.RN.STRONG desc{u0 u1}[{r3 r4}].64, {r6 r7} mem(global rw ordered) ; 1
+              PT, {r3 r4} = ATOMG.64.CAS.E.GPU.STRONG [{r8 r9}], {r10 r11}, {r12 r13} mem(global rw ordered) ; 2
+              r5 = ATOMS.MIN.S32 [r14], r15 mem(shared rw ordered) ; 3
+              {r3 r4} = ATOMS.64.EXCH [r14], {r10 r11} mem(shared rw ordered) ; 4
+              MEMBAR.ALL.GPU mem(generic rw ordered) ; 5
+              ERRBAR mem(generic rw ordered) ; 5
+              CGAERRBAR mem(generic rw ordered) ; 5
+              PT, r5 = ATOMG.E.GPU.OR.STRONG desc{u0 u1}[{r3 r4}].64, r14 mem(global rw ordered) ; 5
+              CCTL.IVALL mem(generic rw ordered) ; 5
+              PT, r5 = ATOM.ADD.E.GPU.STRONG desc{u0 u1}[{r3 r4}].64, r14 mem(generic rw ordered) ; 6
+              EXIT ; 7
+        "#]],
+    );
+}
+
+#[test]
+fn atomic_loops() {
+    check(
+        "atom.global.add.noftz.f16 %h1, [%d1], %h2;
+         atom.add.f32 %f1, [%d1], %f2;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r2 = %1.0
+              value r10 = %1.1
+              value r13 = %2.0
+              value r18 = %0.0
+              value r20 = %4.0
+              value r27 = %3.0
+            b0: -> b1
+              {u0 u1} = ULDC.64 c[0][0x208] ; 0
+              r3 = LOP3.LUT r2, 0xfffffffc, RZ, #192, !PT ; 0
+              r4 = LOP3.LUT r2, 0x2, RZ, #192, !PT ; 0
+              p5, PT = ISETP.AND.NE.U32 r4, RZ, PT ; 0
+              r6 = MOV 0x3254 ; 0
+              r7 = MOV 0x7710 ; 0
+              r8 = SEL r6, 0x5410, !p5 ; 0
+              r9 = SEL r7, 0x7732, !p5 ; 0
+              r11 = LDG.E desc{u0 u1}[{r3 r10}].64 mem(global r ordered) ; 0
+            b1: -> b2
+              r12 = PRMT r11, r9, RZ ; 0
+            b2: -> b1 b3
+              r14 = HADD2 r12.H0_H0, r13.H0_H0 ; 0
+              r15 = PRMT r11, r8, r14 ; 0
+              PT, r16 = ATOMG.CAS.E.GPU.STRONG [{r3 r10}], r11, r15 mem(global rw ordered) ; 0
+              p17, PT = ISETP.AND.NE.U32 r16, r11, PT ; 0
+              r11 = Copy r16 ; 0
+              @p17 BRA b1 ; 0
+            b3: -> b5 b4
+              r18 = Copy r12 ; 0
+              p19, RZ = QSPC.E.S [{r2 r10}] ; 1
+              @p19 BRA b5 ; 1
+            b4: -> b8
+              PT, r21 = ATOMG.ADD.E.F32.FTZ.GPU.RN.STRONG desc{u0 u1}[{r2 r10}].64, r20 mem(global rw ordered) ; 1
+              r22 = Copy r21 ; 1
+              BRA b8 ; 1
+            b5: -> b6
+              r23 = LDS [r2] mem(shared r ordered) ; 1
+            b6: -> b6 b7
+              r24 = FADD r23, r20 ; 1
+              r25 = ATOMS.CAS [r2], r23, r24 mem(shared rw ordered) ; 1
+              p26, PT = ISETP.AND.NE.U32 r25, r23, PT ; 1
+              r23 = Copy r25 ; 1
+              @p26 BRA b6 ; 1
+            b7: -> b8
+              r22 = Copy r23 ; 1
+            b8:
+              r27 = Copy r22 ; 1
+              EXIT ; 2
+        "#]],
+    );
+}
+
+#[test]
+fn warp() {
+    check(
+        "shfl.sync.bfly.b32 %r1|%p1, %r2, 16, 31, -1;
+         vote.sync.ballot.b32 %r1, %p1, %r2;
+         vote.sync.any.pred %p1, !%p2, -1;
+         match.all.sync.b64 %r1|%p1, %d1, -1;
+         redux.sync.min.s32 %r1, %r2, -1;
+         elect.sync %r1|%p1, -1;
+         bar.warp.sync 15;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r0 = %2.0
+              value p1 = %1.0
+              value r2 = %0.0
+              value p3 = %3.0
+              value r4 = %4.0
+              value r5 = %4.1
+            b0:
+              WARPSYNC.ALL ; 0
+              p1, r2 = SHFL.BFLY r0, #16, #31 ; 0
+              WARPSYNC r0 ; 1
+              r2, PT = VOTE.ANY p1 ; 1
+              WARPSYNC.ALL ; 2
+              RZ, p1 = VOTE.ANY !p3 ; 2
+              WARPSYNC.ALL ; 3
+              p1, r2 = MATCH.ALL.U64 {r4 r5} ; 3
+              WARPSYNC.ALL ; 4
+              u6 = REDUX.MIN.S32 r0 ; 4
+              r2 = Copy u6 ; 4
+              WARPSYNC.ALL ; 5
+              p1, URZ = ELECT PT ; 5
+              r7, PT = VOTE.ANY p1 ; 5
+              r2 = FLO.U32 r7 ; 5
+              r8 = MOV 0xf ; 6
+              WARPSYNC r8 mem(generic rw ordered) ; 6
+              EXIT ; 7
+        "#]],
+    );
+}
+
+#[test]
+fn barriers() {
+    check(
+        "bar.sync 0;
+         bar.sync %r1, %r2;
+         bar.red.popc.u32 %r1, 2, %p1;
+         barrier.cta.red.or.pred %p1, 3, 64, !%p2;
+         membar.gl;
+         fence.acq_rel.cta;
+         nanosleep.u32 %r1;",
+        expect![[r#"
+            kernel params=20 barriers=16
+              value r0 = %1.0
+              value r2 = %0.0
+              value p4 = %2.0
+              value p5 = %3.0
+            b0:
+              BAR.DEFER_BLOCKING.SYNC #0 mem(generic rw ordered) ; 0
+              r1 = SHF.L.U32 r0, 0x10, RZ ; 1
+              r3 = LOP3.LUT r1, 0xf, r2, #248, !PT ; 1
+              BAR.DEFER_BLOCKING.SYNC r3, r3 mem(generic rw ordered) ; 1
+              BAR.DEFER_BLOCKING.POPC.RED #2, p4 mem(generic rw ordered) ; 2
+              r2 = B2R.RESULT mem(generic rw ordered) ; 2
+              BAR.DEFER_BLOCKING.OR.RED #3, #64, !p5 mem(generic rw ordered) ; 3
+              RZ, p4 = B2R.RESULT mem(generic rw ordered) ; 3
+              MEMBAR.GPU.SC mem(generic rw ordered) ; 4
+              ERRBAR mem(generic rw ordered) ; 4
+              CGAERRBAR mem(generic rw ordered) ; 4
+              CCTL.IVALL mem(generic rw ordered) ; 4
+              MEMBAR.ALL.CTA mem(generic rw ordered) ; 5
+              NANOSLEEP r2 mem(generic rw ordered) ; 6
+              EXIT ; 7
+        "#]],
+    );
+}
+
+#[test]
+fn control_flow() {
+    check(
+        "A: add.u32 %r1, %r1, 1;
+         setp.lt.u32 %p1, %r1, 10;
+         @%p1 bra A;
+         T: .branchtargets B, C;
+         brx.idx %r1, T;
+         B: @%p1 exit;
+         C: @%p2 trap;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              table t0 targets b3 b5
+              value r0 = %0.0
+              value p1 = %1.0
+              value p5 = %2.0
+            b0: -> b1
+            b1: -> b1 b2
+              r0 = IADD3 r0, 0x1, RZ ; 0
+              p1, PT = ISETP.AND.LT.U32 r0, 0xa, PT ; 1
+              @p1 BRA b1 ; 2
+            b2: -> b3 b5
+              r2 = SHF.L.U32 r0, 0x2, RZ ; 3
+              r3 = LDC c[2][t0+r2] ; 3
+              r4 = SHF.HI.R.S32 RZ, 0x1f, r3 ; 3
+              BRX {r3 r4}, kernel_start ; 3
+            b3: -> b4
+              @p1 EXIT ; 4
+            b4: -> b5
+            b5:
+              @p5 BPT.TRAP #1 ; 5
+              EXIT ; 6
+        "#]],
+    );
+}
+
+#[test]
+fn calls() {
+    check(
+        "{ .param .b32 a; .param .b64 b; .param .b32 q;
+         st.param.b32 [a], %r1; st.param.b64 [b], %d1;
+         call (q), callee, (a, b);
+         ld.param.b32 %r2, [q]; }
+         { .param .b64 a; .param .b64 b; .param .b32 q;
+         st.param.b64 [a], %d1; st.param.b64 [b], %d2;
+         @%p1 call (q), vprintf, (a, b); }",
+        expect![[r#"
+            kernel params=20 barriers=0
+              symbol s0 function "callee"
+              symbol s1 extern "vprintf"
+              value r0 = %0.0
+              value r2 = %1.0
+              value r4 = %1.1
+              value r7 = %2.0
+              value r10 = %3.0
+              value r12 = %3.1
+              value p14 = %4.0
+            b0: -> b2 b1
+              r1 = Copy r0 ; 0
+              r3 = Copy r2 ; 1
+              r5 = Copy r4 ; 1
+              r6$4 = Call r1$4, r3$6, r5$7 mem(generic rw ordered) call(s0 stack=0 clobbers=f0f0f0f0030fff9,f0f0f0f0f0f0f0f,f0f0f0f0f0f0f0f,f0f0f0f0f0f0f0f predicates=7f uniform) ; 2
+              r7 = Copy r6 ; 3
+              r8 = Copy r2 ; 4
+              r9 = Copy r4 ; 4
+              r11 = Copy r10 ; 5
+              r13 = Copy r12 ; 5
+              @!p14 BRA b2 ; 6
+            b1: -> b2
+              r15$4 = Call r8$4, r9$5, r11$6, r13$7 mem(generic rw ordered) call(s1 stack=0 clobbers=f0f0f0f0030fff9,f0f0f0f0f0f0f0f,f0f0f0f0f0f0f0f,f0f0f0f0f0f0f0f predicates=7f uniform) ; 6
+            b2:
+              EXIT ; 7
+        "#]],
+    );
+}
+
+#[test]
+fn video() {
+    check(
+        "vadd.s32.u32.s32.sat %r1, %r2, %r3;
+         vabsdiff4.u32.u32.u32.add %r1, %r2, %r3, %r4;
+         vmax2.s32.s32.s32 %r1, %r2, %r3, %r4;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r1 = %2.0
+              value r3 = %1.0
+              value r14 = %0.0
+              value r15 = %3.0
+            b0:
+              r0 = Copy RZ ; 0
+              r2 = SHF.HI.R.S32 RZ, 0x1f, r1 ; 0
+              {r4 r5} = Add64 {r3 r0}, {r1 r2} ; 0
+              r6 = MOV 0x80000000 ; 0
+              r7 = MOV 0xffffffff ; 0
+              r8 = MOV 0x7fffffff ; 0
+              r9 = Copy RZ ; 0
+              {r10 r11} = Max64.S64 {r4 r5}, {r6 r7} ; 0
+              {r12 r13} = Min64.S64 {r10 r11}, {r8 r9} ; 0
+              r14 = Copy r12 ; 0
+              r14 = VABSDIFF4.ACC.U8 r3, r1, r15 ; 1
+              r16 = PRMT r3, 0x9910, RZ ; 2
+              r17 = PRMT r1, 0x9910, RZ ; 2
+              r18 = VIMNMX r16, r17, !PT ; 2
+              r19 = PRMT r3, 0xbb32, RZ ; 2
+              r20 = PRMT r1, 0xbb32, RZ ; 2
+              r21 = VIMNMX r19, r20, !PT ; 2
+              r22 = PRMT r18, 0x5410, r21 ; 2
+              r14 = Copy r22 ; 2
+              EXIT ; 3
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_not_supported() {
+    check(
+        "add.s32 %r1, %r2, %r3;
+         alloca.u64 %d1, 16;",
+        expect![[r#"
+            oriole::not-supported: `alloca.u64` is not supported (statement Some(1))
+        "#]],
+    );
+}
+
+#[test]
+fn functions_receive_and_return() {
+    let text = ".version 8.8\n.target sm_90a\n.address_size 64\n\
+        .func (.param .b32 r) f(.param .b32 x, .param .align 4 .b8 s[8], .param .align 8 .b8 big[64]) {\n\
+        .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<2>;\n\
+        ld.param.u32 %r1, [x]; ld.param.s8 %r2, [s+5]; ld.param.u32 %r3, [big+8];\n\
+        setp.eq.u32 %p1, %r1, 0; @%p1 ret;\n\
+        add.u32 %r3, %r3, %r2; st.param.b32 [r], %r3; ret; }";
+    expect![[r#"
+        function params=80 barriers=0
+          value r4 = %0.0
+          value r6 = %1.0
+          value r7 = %2.0
+          value p8 = %3.0
+        b0: -> b2 b1
+          r0$4, r1$5, r2$6, r3$7 = Parameters ; 0
+          r4 = Copy r1 ; 0
+          r5 = PRMT r3, 0x9991, RZ ; 1
+          r6 = Copy r5 ; 1
+          r7 = LDL [r0+0x8] mem(local r) ; 2
+          p8, PT = ISETP.AND.EQ.U32 r4, RZ, PT ; 3
+          @!p8 BRA b2 ; 4
+        b1:
+          Return r9$4 ; 4
+        b2:
+          r7 = IADD3 r7, r6, RZ ; 5
+          r9 = Copy r7 ; 6
+          Return r9$4 ; 7
+    "#]]
+    .assert_eq(&lowered(text));
+}
