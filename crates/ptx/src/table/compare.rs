@@ -36,7 +36,7 @@ const INTEGER_NEEDS: &[Need] = &[
     Need { token: "u32", ptx: (6, 5), chip: 53 },
     Need { token: "s32", ptx: (6, 5), chip: 53 },
 ];
-const BF16_NEEDS: &[Need] = &[Need { token: "bf16", ptx: (7, 0), chip: 80 }];
+const BF16_NEEDS: &[Need] = &[Need { token: "bf16", ptx: (7, 8), chip: 90 }];
 const SET_RESULT: Slot = Type(&[U32, S32, F32]);
 const HALF_RESULT: Slot = Type(&[F16, BF16]);
 const SELECTED: &[Ty] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64];

@@ -596,6 +596,42 @@ mod tests {
         check("add.u32", 2, expect!["word None: expected 3 operands, found 2"]);
     }
 
+    /// The fewest words that a row takes, the first of each choice.
+    fn shortest(row: &Row) -> Vec<&'static str> {
+        let mut words = Vec::new();
+        for slot in row.slots {
+            match slot {
+                Slot::Head(list) | Slot::Must(list) => words.extend(list[0].split('.')),
+                Slot::Sequence(list) => words.extend(*list),
+                Slot::Type(types) => words.push(types[0].name()),
+                Slot::Space(spaces) => words.push(spaces[0].name()),
+                Slot::Vector(widths) => words.push(vector_name(widths[0])),
+                _ => {}
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn every_row_is_found_by_its_own_words_in_any_order_but_the_head() {
+        for opcode in Opcode::all() {
+            for row in rows(opcode) {
+                let words = shortest(row);
+                let form = try_row(row, &join(&words).iter().map(|pair| pair.1).collect::<Vec<_>>());
+                assert!(form.unfit.is_empty() && form.missing.is_empty(), "{}", row.spelling());
+                let (least, most) = form.form.operand_counts();
+                assert!(least <= most, "{}", row.spelling());
+                assert!(match_form(opcode, &words, least).is_ok(), "{} {words:?}", row.spelling());
+                // A word that nothing knows is always refused, except by families known only by name.
+                let mut strange = words.clone();
+                strange.push("strange");
+                let lenient =
+                    rows(opcode).any(|row| row.slots.iter().any(|slot| matches!(slot, Slot::Anything)));
+                assert!(lenient || match_form(opcode, &strange, least).is_err(), "{}", row.spelling());
+            }
+        }
+    }
+
     #[test]
     fn messages() {
         check("add.ftz.f64", 3, expect!["word Some(0): `.ftz` does not apply to `add.f64`"]);
