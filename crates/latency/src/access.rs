@@ -250,7 +250,9 @@ fn source(op: Op, mods: &Mods, index: usize, uniform: bool) -> (u8, Slot) {
         TEX | TLD | TLD4 | TXD | TXQ | TMML | FOOTPRINT | SULD | SUQUERY => {
             (if uniform { 2 } else { 4 }, if uniform { Slot::UniformAddress } else { Slot::Data })
         }
-        F2F | F2I | FRND if mods.has(Mod::F64) => (2, operand),
+        // Of two formats the result's comes first; the source's is the one in the second place.
+        F2F if mods.has(Mod::F64_2) => (2, operand),
+        F2I | FRND if mods.has(Mod::F64) => (2, operand),
         I2F if mods.has(Mod::S64) || mods.has(Mod::U64) => (2, operand),
         MATCH if mods.has(Mod::U64) => (2, Slot::Data),
         ISETP | UISETP if mods.has(Mod::U64) || mods.has(Mod::S64) => (2, operand),
@@ -451,7 +453,7 @@ fn read(
             let file = if uniform { RegisterFile::UniformPredicate } else { RegisterFile::Predicate };
             for register in (0..7).filter(|n| mask >> n & 1 != 0) {
                 visit(match op {
-                    Op::P2R => Access::Read { file, register, slot: Slot::SlowPredicate },
+                    Op::P2R => Access::Read { file, register, slot: Slot::Predicate },
                     Op::UP2UR => Access::Read { file, register, slot: Slot::UniformPredicate },
                     Op::R2P => Access::Write { file, register, part: ResultPart::Predicate },
                     _ => Access::Write { file, register, part: ResultPart::UniformPredicate },

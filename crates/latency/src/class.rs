@@ -68,8 +68,8 @@ pub fn class(op: Op, mods: &Mods) -> Class {
     use Op::*;
     match op {
         IADD3 | LOP3 | ISETP | SHF | LEA | SEL | MOV | PRMT | IABS | IMNMX | VIMNMX | VIMNMX3 | VIADDMNMX
-        | FSETP | FSEL | FSET | FMNMX | F2FP | SGXT | BMSK | PLOP3 | P2R | R2P | I2FP | VOTE | VABSDIFF
-        | VABSDIFF4 | I2I | I2IP => Class::Alu,
+        | FSETP | FSEL | FSET | FMNMX | F2FP | F2IP | SGXT | BMSK | PLOP3 | P2R | R2P | I2FP | VOTE
+        | VABSDIFF | VABSDIFF4 | I2I | I2IP => Class::Alu,
         CS2R if mods.has(Mod::_32) => Class::Alu,
         CS2R => Class::Dispatch64,
         IMAD if mods.has(Mod::WIDE) || mods.has(Mod::HI) => Class::Wide,
@@ -109,6 +109,6 @@ pub fn class(op: Op, mods: &Mods) -> Class {
         | UPLOP3 | UPOPC | UPRMT | UR2UP | USEL | USGXT | USHF => Class::Uniform,
         BRA | BRX | BRXU | BSSY | BSYNC | BREAK | CALL | RET | EXIT | JMP | JMX | JMXU | KILL | BPT
         | WARPSYNC | YIELD | NANOSLEEP | ENDCOLLECTIVE => Class::Control,
-        ELECT | LEPC | FSWZADD | F2IP | VHMNMX | CSMTEST | PMTRIG | USETMAXREG | USETSHMSZ => Class::Other,
+        ELECT | LEPC | FSWZADD | VHMNMX | CSMTEST | PMTRIG | USETMAXREG | USETSHMSZ => Class::Other,
     }
 }

@@ -18,7 +18,7 @@ fn well_known_pairs() {
     use ResultPart::*;
     assert_eq!(raw(Class::Alu, General, Class::Alu, Slot::Operand), 4);
     assert_eq!(raw(Class::Alu, General, Class::Fma, Slot::Operand), 5);
-    assert_eq!(raw(Class::Wide, High, Class::Memory, Slot::Address), 6);
+    assert_eq!(raw(Class::Wide, High, Class::Memory, Slot::Address), 5);
     assert_eq!(raw(Class::Alu, Predicate, Class::Control, Slot::Guard), 13);
     assert_eq!(raw(Class::Double, Predicate, Class::Alu, Slot::Guard), 14);
     assert_eq!(raw(Class::Uniform, Uniform, Class::Memory, Slot::UniformAddress), 9);

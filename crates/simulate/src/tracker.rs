@@ -66,6 +66,9 @@ pub(crate) struct Conflict {
 /// Longest distance that any rule asks for, in cycles; older results need no watching.
 const HORIZON: i64 = 40;
 
+/// Cycles after which any instruction may overwrite a fixed-latency result, matrix results apart.
+const LONGEST_OVERWRITE: u8 = 6;
+
 /// Cycles that the special stall of zero lasts at least.
 const SPECIAL_STALL: i64 = 16;
 
@@ -113,6 +116,39 @@ fn is_read_late(step: &Step, file: RegisterFile, slot: Slot) -> bool {
         RegisterFile::Uniform => matches!(step.class, Class::Bulk | Class::Sync),
         _ => false,
     }
+}
+
+/// Pipes whose latencies differ so little that a later write is never overtaken by more than this.
+const SHORT_OVERWRITE: u8 = 2;
+
+/// True for the pipes of fixed latency that a result passes in a few cycles.
+fn is_short(class: Class) -> bool {
+    use Class::*;
+    matches!(
+        class,
+        Alu | Fma
+            | Dual
+            | Wide
+            | Half
+            | HalfAlu
+            | Dispatch64
+            | Uniform
+            | UniformMove
+            | UniformLoad
+            | UniformVote
+    )
+}
+
+/// True for the short pipes and for those slower ones that cannot overtake them.
+fn writes_late_enough(class: Class) -> bool {
+    is_short(class) || matches!(class, Class::HalfMma | Class::Double)
+}
+
+fn is_matrix(class: Class) -> bool {
+    matches!(
+        class,
+        Class::MatrixOne | Class::MatrixTwo | Class::Matrix88 | Class::MatrixDouble | Class::Group
+    )
 }
 
 impl<C: Condition> Tracker<C> {
@@ -173,6 +209,9 @@ impl<C: Condition> Tracker<C> {
         self.recent.retain(|entry| now - entry.time < 8);
         for access in &step.accesses {
             match *access {
+                // Convergence barriers are kept in order by the unit that they belong to.
+                Access::Read { file: RegisterFile::Barrier, .. }
+                | Access::Write { file: RegisterFile::Barrier, .. } => {}
                 Access::Read { file, register, slot } => {
                     self.read(model, step, (file, register), slot, condition, &mut report)
                 }
@@ -264,14 +303,29 @@ impl<C: Condition> Tracker<C> {
                 });
             }
         }
-        for entry in &self.fixed {
+        // Who reads the register as well has been checked for that already.
+        let reads = step.accesses.iter().any(
+            |access| matches!(*access, Access::Read { file, register: number, .. } if (file, number) == register),
+        );
+        for entry in self.fixed.iter().filter(|_| !reads) {
             if entry.register != register || entry.condition.excludes(&condition) {
                 continue;
             }
             if let Some(needed) = model.waw(entry.class, entry.part, step.class, part) {
                 let distance = self.time - entry.time;
-                if distance < i64::from(needed.cycles) {
-                    let needed = u32::from(needed.cycles);
+                // An instruction that may already read the first result writes later than the first one did; but for
+                // matrix results no overwriting has been seen to need more than the longest of the short pipes.
+                let readable = model.raw(entry.class, entry.part, step.class, Slot::Operand);
+                let needed = readable.map_or(needed.cycles, |readable| readable.cycles.min(needed.cycles));
+                let needed = if is_matrix(entry.class) {
+                    needed
+                } else if is_short(entry.class) && writes_late_enough(step.class) {
+                    needed.min(SHORT_OVERWRITE)
+                } else {
+                    needed.min(LONGEST_OVERWRITE)
+                };
+                if distance < i64::from(needed) {
+                    let needed = u32::from(needed);
                     report(Conflict {
                         other: entry.pc,
                         kind: HazardKind::WriteTooEarly,
@@ -371,7 +425,7 @@ impl<C: Condition> Tracker<C> {
                             read_queue,
                             condition,
                         });
-                    } else if !step.variable && file == RegisterFile::General {
+                    } else if !step.variable && file == RegisterFile::General && step.class != Class::Double {
                         self.recent.push(Recent { register, pc, time, class, slot, condition });
                     }
                 }
