@@ -94,9 +94,18 @@ pub fn encode_function(chip: Chip, function: &MachineFunction) -> Result<Encoded
         let resolved;
         match machine.fixup {
             Some(Fixup::Block(block)) => {
-                let target =
+                let start =
                     starts.get(block.0 as usize).ok_or_else(|| fail("branch to no block".to_owned()))?;
-                let distance = (i64::from(*target) - i64::from(at) - 1) * WORD_BYTES;
+                // BSSY names the block that waits; the word names the instruction after the wait.
+                let after_wait = match instruction.op {
+                    Op::BSSY => function.blocks[block.0 as usize]
+                        .instructions
+                        .iter()
+                        .position(|waiting| waiting.instruction.op == Op::BSYNC)
+                        .map_or(0, |place| place as i64 + 1),
+                    _ => 0,
+                };
+                let distance = (i64::from(*start) + after_wait - i64::from(at) - 1) * WORD_BYTES;
                 resolved = with_value(instruction, Field::Target, distance).map_err(&fail)?;
                 instruction = &resolved;
             }

@@ -75,14 +75,14 @@ fn branches_go_both_ways() {
     check(
         &listing(&encoded),
         expect![[r#"
-        0000 MOV R0, RZ
-        0010 BSSY B0, 0x50
-        0020 IADD3 R0, R0, 0x1, RZ
-        0030 ISETP.LT.AND P0, PT, R0, R1, PT
-        0040 @P0 BRA 0x20
-        0050 BSYNC B0
-        0060 EXIT
-    "#]],
+            0000 MOV R0, RZ
+            0010 BSSY B0, 0x60
+            0020 IADD3 R0, R0, 0x1, RZ
+            0030 ISETP.LT.AND P0, PT, R0, R1, PT
+            0040 @P0 BRA 0x20
+            0050 BSYNC B0
+            0060 EXIT
+        "#]],
     );
 }
 

@@ -168,7 +168,7 @@ pub const PHASES: &[Phase] = &[
     row(68, "DoTexMovement", SsaLate, 3, NotYet, "", "Moves texture fetches up."),
     row(69, "OriDoRemat", SsaLate, 2, NotYet, "", "Rematerialization."),
     row(70, "OriPropagateVaryingSecond", SsaLate, 0, Done, "", "Divergence analysis."),
-    row(71, "OptimizeSyncInstructions", SsaLate, 2, NotYet, "", "Removes needless synchronization."),
+    row(71, "OptimizeSyncInstructions", SsaLate, 2, Done, "", "Removes warp synchronizations where the whole warp is together."),
     row(72, "LateExpandSyncInstructions", SsaLate, 0, Done, "", "Places convergence barriers."),
     row(73, "ConvertAllMovPhiToMov", SsaLate, 0, Done, "", "Leaves partial SSA: parallel copies on edges."),
     row(74, "ConvertToUniformReg", Legal, 1, Done, "no-uniform", "Warp-uniform values move to uniform registers."),
