@@ -9,7 +9,7 @@
 use crate::Allocation;
 use crate::place::Prepared;
 use oriole_ori::{
-    BlockId, Cfg, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Space, Value,
+    BlockId, Cfg, File, Function, Instruction, Liveness, Opcode, Pseudo, Source, SourceKind, Space, Value,
 };
 use oriole_sass::Op;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -84,94 +84,108 @@ enum Place {
     Slot(i32),
 }
 
-const REGISTERS: usize = 256 * 5;
-
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Default, Debug)]
 struct State {
-    registers: Vec<Tokens>,
-    slots: FxHashMap<i32, Tokens>,
-    /// Values of which nothing is known on every path here: any place holds them.
-    undefined: FxHashSet<Value>,
+    /// What places hold; a place that holds nothing known is not listed (a slot is, once stored to).
+    places: FxHashMap<Place, Tokens>,
+    /// Places that may hold a value: all that do, and some that did.
+    holders: FxHashMap<Value, SmallVec<[Place; 2]>>,
+    /// Values that were defined on some way here. Any place holds the others, because nothing is known of them.
+    defined: FxHashSet<Value>,
 }
 
-fn register_index(file: File, register: u8) -> usize {
-    let file = match file {
-        File::R => 0,
-        File::UR => 1,
-        File::P => 2,
-        File::UP => 3,
-        File::B => 4,
-    };
-    file * 256 + usize::from(register)
+fn owner(token: &Token) -> Option<Value> {
+    match token {
+        Token::Value(v) | Token::Word(v) => Some(*v),
+        Token::Made(..) => None,
+    }
 }
 
 impl State {
     fn get(&self, place: Place) -> Tokens {
-        match place {
-            Place::Register(file, register) => self.registers[register_index(file, register)].clone(),
-            Place::Slot(offset) => self.slots.get(&offset).cloned().unwrap_or_default(),
-        }
+        self.places.get(&place).cloned().unwrap_or_default()
     }
 
     fn set(&mut self, place: Place, mut tokens: Tokens) {
         tokens.sort_unstable();
         tokens.dedup();
-        match place {
-            Place::Register(file, register) => self.registers[register_index(file, register)] = tokens,
-            Place::Slot(offset) => {
-                self.slots.insert(offset, tokens);
+        for v in tokens.iter().filter_map(owner) {
+            let list = self.holders.entry(v).or_default();
+            if !list.contains(&place) {
+                list.push(place);
             }
+        }
+        if tokens.is_empty() {
+            self.places.remove(&place);
+        } else {
+            self.places.insert(place, tokens);
         }
     }
 
+    fn is_undefined(&self, v: Value) -> bool {
+        !self.defined.contains(&v)
+    }
+
     fn holds(&self, place: Place, v: Value) -> bool {
-        self.undefined.contains(&v) || self.get(place).contains(&Token::Value(v))
+        self.is_undefined(v) || self.get(place).contains(&Token::Value(v))
     }
 
     /// No place holds the value any more.
     fn forget(&mut self, v: Value) {
-        let stale = |t: &Token| *t == Token::Value(v) || *t == Token::Word(v);
-        for tokens in self.registers.iter_mut().chain(self.slots.values_mut()) {
-            if tokens.iter().any(stale) {
-                tokens.retain(|t| !stale(t));
+        for place in self.holders.remove(&v).unwrap_or_default() {
+            if let Some(tokens) = self.places.get_mut(&place) {
+                tokens.retain(|t| owner(t) != Some(v));
+                if tokens.is_empty() {
+                    self.places.remove(&place);
+                }
             }
         }
+    }
+
+    /// Forgets values that nobody reads any more.
+    fn prune(&mut self, live: impl Fn(Value) -> bool) {
+        self.places.retain(|_, tokens| {
+            tokens.retain(|t| owner(t).is_none_or(&live));
+            !tokens.is_empty()
+        });
+        self.holders.retain(|v, _| live(*v));
+        self.defined.retain(|v| live(*v));
     }
 
     /// Keeps what both paths know. True if something was lost.
     fn meet(&mut self, other: &State) -> bool {
         let mut changed = false;
-        let owner = |t: &Token| match t {
-            Token::Value(v) | Token::Word(v) => Some(*v),
-            Token::Made(..) => None,
-        };
-        let mut join = |mine: &mut Tokens, theirs: &Tokens, my_undefined: &FxHashSet<Value>| {
-            let before = mine.clone();
-            mine.retain(|t| theirs.contains(t) || owner(t).is_some_and(|v| other.undefined.contains(&v)));
-            for t in theirs {
-                if owner(t).is_some_and(|v| my_undefined.contains(&v)) && !mine.contains(t) {
-                    mine.push(*t);
+        let mut added: Vec<(Place, Token)> = Vec::new();
+        // What only the other path knows stays if the value is unknown here.
+        for (place, tokens) in &other.places {
+            for token in tokens {
+                if owner(token).is_some_and(|v| self.is_undefined(v))
+                    && !self.places.get(place).is_some_and(|t| t.contains(token))
+                {
+                    added.push((*place, *token));
                 }
             }
-            mine.sort_unstable();
-            changed |= *mine != before;
-        };
-        for (mine, theirs) in self.registers.iter_mut().zip(&other.registers) {
-            if !(mine.is_empty() && theirs.is_empty()) {
-                join(mine, theirs, &self.undefined);
-            }
         }
-        let mut offsets: Vec<i32> = self.slots.keys().chain(other.slots.keys()).copied().collect();
-        offsets.sort_unstable();
-        offsets.dedup();
-        let nothing = Tokens::new();
-        for offset in offsets {
-            let mine = self.slots.entry(offset).or_default();
-            join(mine, other.slots.get(&offset).unwrap_or(&nothing), &self.undefined);
+        self.places.retain(|place, tokens| {
+            let theirs = other.places.get(place);
+            let before = tokens.len();
+            tokens.retain(|t| {
+                theirs.is_some_and(|theirs| theirs.contains(t))
+                    || owner(t).is_some_and(|v| other.is_undefined(v))
+            });
+            changed |= tokens.len() != before;
+            !tokens.is_empty()
+        });
+        for (place, token) in added {
+            let mut tokens = self.get(place);
+            tokens.push(token);
+            self.set(place, tokens);
+            changed = true;
         }
-        let before = self.undefined.len();
-        self.undefined.retain(|v| other.undefined.contains(v));
-        changed | (self.undefined.len() != before)
+        for &v in &other.defined {
+            changed |= self.defined.insert(v);
+        }
+        changed
     }
 }
 
@@ -290,15 +304,21 @@ impl Checker<'_> {
         let cfg = Cfg::new(function);
         let mut entry: Vec<Option<State>> = vec![None; function.blocks.len()];
         // Nothing is known of any value before its first definition.
-        let undefined = (0..self.input.values.len() as u32).map(Value).collect();
-        entry[0] =
-            Some(State { registers: vec![Tokens::new(); REGISTERS], slots: FxHashMap::default(), undefined });
+        if let Some(first) = entry.first_mut() {
+            *first = Some(State::default());
+        }
+        let input_cfg = Cfg::new(self.input);
+        let liveness = Liveness::new(self.input, &input_cfg);
         self.edges(&cfg);
         let mut work: std::collections::BTreeSet<u32> = [0].into();
         while let Some(position) = work.pop_first() {
             let block = cfg.order()[position as usize];
             let Some(mut state) = entry[block.0 as usize].clone() else { continue };
             self.block(block, &mut state);
+            if let Some(Some(old)) = self.allocation.blocks.get(block.0 as usize) {
+                let live = liveness.live_out(BlockId(*old));
+                state.prune(|v| live.binary_search(&v).is_ok());
+            }
             for &successor in &function.block(block).successors {
                 let changed = match &mut entry[successor.0 as usize] {
                     Some(known) => known.meet(&state),
@@ -365,7 +385,7 @@ impl Checker<'_> {
                     Some(old) if old.opcode == Opcode::Pseudo(Pseudo::Undefined) => {
                         old.for_each_definition(|v| {
                             state.forget(v);
-                            state.undefined.insert(v);
+                            state.defined.remove(&v);
                         });
                         if instruction.opcode == old.opcode {
                             break;
@@ -386,7 +406,7 @@ impl Checker<'_> {
             if old.opcode == Opcode::Pseudo(Pseudo::Undefined) {
                 old.for_each_definition(|v| {
                     state.forget(v);
-                    state.undefined.insert(v);
+                    state.defined.remove(&v);
                 });
             } else {
                 self.at = (block, allocated.len());
@@ -630,7 +650,7 @@ impl Checker<'_> {
                     self.problem(ProblemKind::OldValueDestroyed, || format!("{v:?} is not in {place:?}"));
                 }
                 state.forget(v);
-                state.undefined.remove(&v);
+                state.defined.insert(v);
                 let mut tokens = Tokens::new();
                 tokens.push(Token::Value(v));
                 if let Some(key) = key {
@@ -653,7 +673,8 @@ impl Checker<'_> {
         let align = match values.len() {
             1 => 1,
             2 => 2,
-            _ => 4,
+            3 | 4 => 4,
+            _ => 8,
         };
         if base % align != 0 || fixed.is_some_and(|f| f != base) {
             self.problem(ProblemKind::Constraint, || format!("{} values from {base}", values.len()));
@@ -690,7 +711,7 @@ impl Checker<'_> {
             if !state.holds(place, v) {
                 let held = state.get(place);
                 let predicate = matches!(place, Place::Register(File::P, _));
-                let kept = state.registers.iter().any(|t| t.contains(&Token::Word(v)));
+                let kept = state.places.values().any(|t| t.contains(&Token::Word(v)));
                 self.problem(
                     match (predicate, kept, held.is_empty()) {
                         (true, true, _) => ProblemKind::PredicateRefill,
@@ -740,7 +761,7 @@ impl Checker<'_> {
                 SourceKind::Values(v) => {
                     becomes.entry(Token::Value(v[0])).or_default().push(Token::Value(d_value));
                     becomes.entry(Token::Word(v[0])).or_default().push(Token::Word(d_value));
-                    if state.undefined.contains(&v[0]) {
+                    if state.is_undefined(v[0]) {
                         unknown.push(d_value);
                     }
                 }
@@ -759,25 +780,23 @@ impl Checker<'_> {
                 }
             }
         }
-        for tokens in state.registers.iter_mut().chain(state.slots.values_mut()) {
-            if tokens.is_empty() {
-                continue;
-            }
+        let mut places: Vec<Place> = state.places.keys().copied().collect();
+        places.sort_unstable();
+        for place in places {
             let mut after = Tokens::new();
-            for token in tokens.iter() {
+            for token in &state.get(place) {
                 after.extend(becomes.get(token).into_iter().flatten().copied());
-                let stale = matches!(token, Token::Value(v) | Token::Word(v) if destinations.contains(v));
-                if !stale {
+                if !owner(token).is_some_and(|v| destinations.contains(&v)) {
                     after.push(*token);
                 }
             }
-            after.sort_unstable();
-            after.dedup();
-            *tokens = after;
+            state.set(place, after);
         }
         for d in destinations {
-            state.undefined.remove(&d);
+            state.defined.insert(d);
         }
-        state.undefined.extend(unknown);
+        for d in unknown {
+            state.defined.remove(&d);
+        }
     }
 }

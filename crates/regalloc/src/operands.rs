@@ -32,8 +32,9 @@ pub fn alignment(count: usize) -> u8 {
     match count {
         0 | 1 => 1,
         2 => 2,
-        // Longer tuples (accumulators) are aligned like four.
-        _ => 4,
+        3 | 4 => 4,
+        // Accumulators of warp groups; nothing says that less would do.
+        _ => 8,
     }
 }
 

@@ -60,7 +60,8 @@ fn least(function: &Function, stack_pointer: Value) -> u16 {
             |n: usize| u16::try_from(n.next_multiple_of(usize::from(alignment(n)))).unwrap_or(u16::MAX);
         let total: u16 = reads.iter().chain(&writes).map(|g| room(g.values.len())).sum();
         // Sources may lie so that they spoil one aligned range for each wide result.
-        let slack: u16 = writes.iter().map(|g| if g.values.len() > 1 { room(g.values.len()).min(4) } else { 0 }).sum();
+        let slack: u16 =
+            writes.iter().map(|g| if g.values.len() > 1 { room(g.values.len()).min(4) } else { 0 }).sum();
         most = most.max(total.saturating_add(slack));
     }
     (most + 6).clamp(16, 255)

@@ -687,8 +687,14 @@ impl Scan<'_> {
     }
 
     /// Brings a group of sources to where it must be and pins it. Gives the registers.
-    fn place_sources(&mut self, group: &Group, lives: &dyn Fn(Value) -> bool) -> Option<SmallVec<[u8; 4]>> {
-        if group.values.len() == 1 && group.fixed.is_none() {
+    /// With `in_place` the registers are overwritten: what lives on must be somewhere else too.
+    fn place_sources(
+        &mut self,
+        group: &Group,
+        in_place: bool,
+        lives: &dyn Fn(Value) -> bool,
+    ) -> Option<SmallVec<[u8; 4]>> {
+        if group.values.len() == 1 && group.fixed.is_none() && !in_place {
             return self
                 .place_single(group.values[0], lives(group.values[0]))
                 .map(|r| SmallVec::from_slice(&[r]));
@@ -703,6 +709,9 @@ impl Scan<'_> {
         for (k, &v) in group.values.iter().enumerate() {
             let r = base + k as u8;
             registers.push(r);
+            if self.occupant[usize::from(r)] == v.0 && in_place && lives(v) {
+                self.relocate(v, range);
+            }
             if self.occupant[usize::from(r)] == v.0 {
                 self.pinned.insert(r);
                 continue;
@@ -713,7 +722,7 @@ impl Scan<'_> {
             self.clear(r, range);
             let home = self.home[v.0 as usize];
             let elsewhere = home != NONE && self.pinned.contains(home);
-            if elsewhere || (self.forbidden.contains(r) && lives(v)) {
+            if elsewhere || ((in_place || self.forbidden.contains(r)) && lives(v)) {
                 self.occupant[usize::from(r)] = COPY;
                 self.copies.push((v, r));
             } else {
@@ -722,6 +731,17 @@ impl Scan<'_> {
             self.pinned.insert(r);
         }
         Some(registers)
+    }
+
+    /// The source of a warp group's multiply that is as wide as its result: the last such one.
+    fn accumulators(&self, order: &[(Group, bool)], writes: &[Group]) -> Option<Slot> {
+        let width = writes.first()?.values.len();
+        let groups =
+            order.iter().filter(|(g, _)| g.values.len() == width && matches!(g.operand, Slot::Source(_)));
+        groups.map(|(g, _)| g.operand).max_by_key(|slot| match slot {
+            Slot::Source(index) => *index,
+            _ => 0,
+        })
     }
 
     fn place_single(&mut self, v: Value, lives: bool) -> Option<u8> {
@@ -982,14 +1002,18 @@ impl Scan<'_> {
         }
         // Old values come before sources of the same width: they must be at home, a source may be a copy.
         order.sort_by_key(|(g, tied)| (g.fixed.is_none(), !tied, std::cmp::Reverse(g.values.len())));
+        // A warp group's multiply writes its accumulators while it still reads: they are read where they are
+        // written, and no other source may lie there.
+        let early = matches!(instruction.opcode, Opcode::Sass(Op::HGMMA | Op::IGMMA | Op::BGMMA | Op::QGMMA));
+        let accumulators = if early && !partial { self.accumulators(&order, &writes) } else { None };
         let mut placed: SmallVec<[(Group, SmallVec<[u8; 4]>); 6]> = SmallVec::new();
         for (group, _) in order {
-            let registers = self.place_sources(&group, &lives).ok_or_else(|| self.too_few())?;
+            let in_place = accumulators == Some(group.operand);
+            let registers = self.place_sources(&group, in_place, &lives).ok_or_else(|| self.too_few())?;
             placed.push((group, registers));
         }
 
-        // Sources that die make room for results, unless results are written while sources are still read.
-        let early = matches!(instruction.opcode, Opcode::Sass(Op::HGMMA | Op::IGMMA | Op::BGMMA | Op::QGMMA));
+        // Sources that die make room for results.
         let mut dying: SmallVec<[Value; 8]> = SmallVec::new();
         for &(v, next) in after_uses {
             self.next[v.0 as usize] = next;
@@ -1020,9 +1044,18 @@ impl Scan<'_> {
             let mut order: SmallVec<[Group; 2]> = writes.clone();
             order.sort_by_key(|g| (g.fixed.is_none(), std::cmp::Reverse(g.values.len())));
             for group in order {
-                let base = match group.fixed {
-                    Some(base) => base,
-                    None => self.destination_base(&group, &placed).ok_or_else(|| self.too_few())?,
+                let old = placed
+                    .iter()
+                    .find(|(g, _)| Some(g.operand) == accumulators && g.values.len() == group.values.len());
+                let base = match (group.fixed, old) {
+                    (Some(base), _) => base,
+                    (None, Some((_, registers))) => {
+                        for &r in registers {
+                            self.occupant[usize::from(r)] = FREE;
+                        }
+                        registers[0]
+                    }
+                    (None, None) => self.destination_base(&group, &placed).ok_or_else(|| self.too_few())?,
                 };
                 let mut range = RegisterSet::default();
                 (0..group.values.len()).for_each(|k| range.insert(base + k as u8));
