@@ -133,3 +133,55 @@ fn vote_reads_its_last_predicate() {
     "#]]
     .assert_eq(&show(Op::VOTE, &[Mod::ANY], &[Pred(0), Pred(1)]));
 }
+
+/// Every register that the form table says is touched must be visited here. A file of words, 32 hexadecimal digits a
+/// line, is named by `ORIOLE_WORDS`.
+#[test]
+fn accesses_cover_what_the_form_table_says() {
+    let Ok(path) = std::env::var("ORIOLE_WORDS") else {
+        println!("skipped: ORIOLE_WORDS names no file of words");
+        return;
+    };
+    let text = std::fs::read_to_string(path).expect("a file of words");
+    let mut mistakes = std::collections::BTreeMap::<String, (u32, String)>::new();
+    for line in text.lines() {
+        let word = u128::from_str_radix(line, 16).expect("hexadecimal");
+        let Ok(instruction) = oriole_sass::decode(Chip::SM_90A, word) else { continue };
+        let (mut reads, mut writes) = (Vec::new(), Vec::new());
+        let known = oriole_sass::reads(Chip::SM_90A, &instruction, |r| reads.push(r)).is_ok()
+            && oriole_sass::writes(Chip::SM_90A, &instruction, |r| writes.push(r)).is_ok();
+        if !known {
+            continue;
+        }
+        let (mut here_reads, mut here_writes) = (Vec::new(), Vec::new());
+        crate::accesses(&instruction, |access| {
+            let resource = |file: crate::RegisterFile, n: u8| match file {
+                crate::RegisterFile::General => oriole_sass::Resource::Reg(n),
+                crate::RegisterFile::Uniform => oriole_sass::Resource::UReg(n),
+                crate::RegisterFile::Predicate => oriole_sass::Resource::Pred(n),
+                crate::RegisterFile::UniformPredicate => oriole_sass::Resource::UPred(n),
+                crate::RegisterFile::Barrier => oriole_sass::Resource::Barrier(n),
+            };
+            match access {
+                crate::Access::Read { file, register, .. } => here_reads.push(resource(file, register)),
+                crate::Access::Write { file, register, .. } => here_writes.push(resource(file, register)),
+            }
+        });
+        let missing: Vec<_> = reads.iter().filter(|r| !here_reads.contains(r)).collect();
+        let missing_writes: Vec<_> = writes.iter().filter(|r| !here_writes.contains(r)).collect();
+        let extra: Vec<_> = here_writes.iter().filter(|r| !writes.contains(r)).collect();
+        if !(missing.is_empty() && missing_writes.is_empty() && extra.is_empty()) {
+            let name = format!("{} {:?}", instruction.op.name(), instruction.mods);
+            let entry = mistakes.entry(name).or_default();
+            entry.0 += 1;
+            entry.1 = format!(
+                "reads {missing:?} writes {missing_writes:?} extra {extra:?} in {:?}",
+                instruction.operands
+            );
+        }
+    }
+    for (name, (count, example)) in &mistakes {
+        println!("{count} {name}: {example}");
+    }
+    assert!(mistakes.is_empty());
+}
