@@ -571,8 +571,12 @@ impl Scan<'_> {
 
     /// The lowest register that spoils no free pair, else the lowest.
     fn lone(&self, free: RegisterSet) -> Option<u8> {
-        let lone = if self.registers.file == File::R { free.lone().first() } else { None };
-        lone.or(free.first())
+        let mut lone = if self.registers.file == File::R { free.lone() } else { RegisterSet::default() };
+        // The last register of an odd number has no partner that could be free: taking it would only raise the count.
+        if self.registers.count % 2 == 1 {
+            lone.remove((self.registers.count - 1) as u8);
+        }
+        lone.first().or(free.first())
     }
 
     /// A register that lines up with the tuple the value will stand in.
