@@ -73,3 +73,21 @@ pub fn resources(op: Op, mods: &Mods) -> Resources {
     }
     busy
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_instruction_keeps_a_unit_busy() {
+        for &op in Op::all() {
+            let busy = resources(op, &Mods::none());
+            assert!(busy.iter().any(|&cycles| cycles > 0), "{}", op.name());
+        }
+        let unit = |op, unit: Unit| resources(op, &Mods::none())[unit as usize];
+        assert_eq!((unit(Op::FFMA, Unit::Fma), unit(Op::FFMA, Unit::Alu)), (1, 0));
+        assert_eq!((unit(Op::DFMA, Unit::Double), unit(Op::MUFU, Unit::Special)), (2, 8));
+        // A shared load competes both for the path of loads and for the memory itself.
+        assert_eq!((unit(Op::LDS, Unit::LoadStore), unit(Op::LDS, Unit::Shared)), (1, 1));
+    }
+}

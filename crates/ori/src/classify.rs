@@ -42,3 +42,28 @@ pub fn temperature(instruction: &Instruction) -> Option<Temperature> {
 pub fn is_texture(instruction: &Instruction) -> bool {
     matches!(instruction.opcode, Opcode::Sass(Op::TEX | Op::TLD | Op::TLD4 | Op::TMML | Op::TXD | Op::TXQ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MemoryInfo, Origin};
+
+    #[test]
+    fn spaces_have_a_category_and_a_temperature() {
+        let rows = [
+            (Space::Generic, 0, Temperature::Hot),
+            (Space::Shared, 1, Temperature::Cold),
+            (Space::Local, 2, Temperature::Hot),
+            (Space::Constant, 3, Temperature::Cold),
+            (Space::Spill, 7, Temperature::Hot),
+            (Space::Global, 11, Temperature::Hot),
+        ];
+        for (space, number, heat) in rows {
+            let mut load = Instruction::new(Op::LD, Origin(0));
+            assert_eq!(temperature(&load), None, "{space:?}");
+            load.memory = Some(MemoryInfo { space, reads: true, writes: false, ordered: false });
+            assert_eq!((category(space), temperature(&load)), (number, Some(heat)), "{space:?}");
+        }
+        assert_eq!(temperature(&Instruction::new(Op::TEX, Origin(0))), Some(Temperature::Hot));
+    }
+}
