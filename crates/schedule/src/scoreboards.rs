@@ -61,7 +61,8 @@ impl Pending {
     }
 
     fn issue(&mut self, effects: &Effects, write: Option<u8>, read: Option<u8>) {
-        if let Some(n) = read {
+        // Without a scoreboard of their own the sources are known to be read when the result is there.
+        if let Some(n) = read.or(write) {
             for &(r, _) in &effects.reads {
                 if effects.reported_read(r) {
                     self.reads[usize::from(r)] |= 1 << n;

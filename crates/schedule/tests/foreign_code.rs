@@ -1,0 +1,156 @@
+//! Control words for code of another compiler: its words are taken, their control fields thrown away and computed
+//! anew, and the static hazard checker, which knows nothing of this crate, must find nothing.
+//!
+//! `ORIOLE_CUBINS` names a folder of cubins.
+
+use oriole_chip::Chip;
+use oriole_options::Options;
+use oriole_ori::{BlockId, MachineBlock, MachineFunction, MachineInstruction, Origin};
+use oriole_sass::{Control, Instruction, Op, OperandKind};
+
+/// Blocks of the code of a kernel, or `None` where a jump through a register leads nobody knows where.
+fn function(code: &[u128], chip: Chip) -> Option<MachineFunction> {
+    let instructions: Vec<Instruction> =
+        code.iter().map(|&word| oriole_sass::decode(chip, word).ok()).collect::<Option<_>>()?;
+    let target = |at: usize| {
+        instructions[at].operands.iter().find_map(|o| match o.kind {
+            OperandKind::Target(bytes) => Some((at as i64 + 1 + bytes / 16) as usize),
+            _ => None,
+        })
+    };
+    let leaves =
+        |op: Op| matches!(op, Op::BRA | Op::EXIT | Op::RET | Op::BSYNC | Op::WARPSYNC | Op::CALL | Op::BREAK);
+    let mut starts = vec![0];
+    for (at, instruction) in instructions.iter().enumerate() {
+        if matches!(instruction.op, Op::BRX | Op::BRXU | Op::JMP | Op::JMX | Op::JMXU) {
+            return None;
+        }
+        if let Some(to) = target(at) {
+            starts.push(to);
+        }
+        if leaves(instruction.op) {
+            starts.push(at + 1);
+        }
+    }
+    starts.retain(|&s| s < instructions.len());
+    starts.sort_unstable();
+    starts.dedup();
+    let block_of = |at: usize| starts.binary_search(&at).ok().map(|b| BlockId(b as u32));
+    let mut function = MachineFunction::default();
+    for (number, &start) in starts.iter().enumerate() {
+        let end = starts.get(number + 1).copied().unwrap_or(instructions.len());
+        let last = &instructions[end - 1];
+        let mut successors = Vec::new();
+        let always = last.guard.register == 7;
+        match last.op {
+            Op::BRA | Op::WARPSYNC => successors.extend(target(end - 1).and_then(block_of)),
+            _ => {}
+        }
+        let ends = always
+            && match last.op {
+                Op::BRA => last.operands.iter().all(|o| match o.kind {
+                    OperandKind::Pred(p) => p == 7,
+                    OperandKind::UPred(_) | OperandKind::UReg(_) => false,
+                    _ => true,
+                }),
+                Op::EXIT | Op::RET => true,
+                _ => false,
+            };
+        if !ends {
+            successors.extend(block_of(end));
+        }
+        function.blocks.push(MachineBlock {
+            instructions: instructions[start..end]
+                .iter()
+                .map(|i| MachineInstruction {
+                    instruction: Instruction { control: Control::NEUTRAL, ..i.clone() },
+                    fixup: None,
+                    memory: None,
+                    origin: Origin(0),
+                })
+                .collect(),
+            successors,
+            loop_depth: 0,
+        });
+    }
+    Some(function)
+}
+
+#[test]
+fn computed_control_words_satisfy_the_checker() {
+    let Ok(folder) = std::env::var("ORIOLE_CUBINS") else {
+        println!("skipped: ORIOLE_CUBINS names no folder of cubins");
+        return;
+    };
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder).expect("a folder").map(|e| e.expect("an entry").path()).collect();
+    paths.retain(|p| p.extension().is_some_and(|e| e == "cubin"));
+    paths.sort();
+    let (mut kernels, mut words, mut grown, mut stalls, mut old_stalls) = (0, 0, 0, 0u64, 0u64);
+    let mut failures = Vec::new();
+    let options = Options::default().schedule();
+    for path in paths {
+        let Ok(mut cubin) = oriole_cubin::read::read(&std::fs::read(&path).expect("a file")) else {
+            continue;
+        };
+        let chip = if cubin.accelerated { Chip::SM_90A } else { Chip::SM_90 };
+        let before = oriole_simulate::lint(&cubin).len();
+        cubin.kernels.retain_mut(|kernel| {
+            let Some(mut new) = function(&kernel.code, chip) else { return false };
+            oriole_schedule::control_words(&mut new, chip, &options).expect("control words");
+            let list: Vec<_> = new.blocks.iter().flat_map(|b| &b.instructions).collect();
+            if list.len() != kernel.code.len() {
+                grown += 1;
+                return false;
+            }
+            let stall = |word: u128| (word >> 105 & 15) as u64;
+            kernels += 1;
+            words += list.len();
+            for (word, machine) in kernel.code.iter_mut().zip(list) {
+                old_stalls += stall(*word).max(1);
+                *word =
+                    oriole_sass::encode(chip, &machine.instruction).expect("an instruction that was decoded");
+                stalls += stall(*word).max(1);
+            }
+            true
+        });
+        let after = oriole_simulate::lint(&cubin);
+        for hazard in after.iter().take(3) {
+            let kernel = cubin.kernels.iter().find(|k| k.name == hazard.kernel).expect("its kernel");
+            let text = |pc: u32| {
+                let i = oriole_sass::decode(chip, kernel.code[pc as usize / 16]).expect("decodes");
+                let c = i.control;
+                format!(
+                    "w{:?} r{:?} wait {:06b} stall {}: {}",
+                    c.write_barrier,
+                    c.read_barrier,
+                    c.wait_mask,
+                    c.stall,
+                    oriole_sass::text(chip, &i, Some(pc.into()), oriole_sass::Style::Plain)
+                        .unwrap_or_default()
+                )
+            };
+            let between: Vec<String> = (hazard.other..=hazard.pc)
+                .step_by(16)
+                .take(12)
+                .map(|pc| format!("  {pc:#x} {}", text(pc)))
+                .collect();
+            failures.push(format!(
+                "{}: {before} before, {} after: {:?} {:?} {} {} of {}\n{}",
+                path.file_name().unwrap_or_default().display(),
+                after.len(),
+                hazard.kind,
+                hazard.file,
+                hazard.register,
+                hazard.distance,
+                hazard.needed,
+                between.join("\n")
+            ));
+        }
+    }
+    println!("{kernels} kernels, {words} words, {grown} grew, stalls {stalls} (before {old_stalls})");
+    for failure in failures.iter().take(30) {
+        println!("{failure}");
+    }
+    assert!(failures.is_empty(), "{} hazards", failures.len());
+}
