@@ -1,5 +1,5 @@
 //! Checks the rules of the house that a compiler cannot: allowed crate edges, purity, that files say what they are,
-//! that the seed map names real modules and tests, that the project speaks of itself alone.
+//! that the seed map and the invariants name real modules and tests, that the project speaks of itself alone.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -44,6 +44,7 @@ fn findings(root: &Path) -> Vec<String> {
         check_file(root, &file, &mut found);
     }
     check_seed_map(root, &mut found);
+    check_invariants(root, &mut found);
     check_words(root, &mut found);
     found
 }
@@ -154,6 +155,34 @@ fn check_seed_map(root: &Path, found: &mut Vec<String>) {
             let definition = format!("fn {name}(");
             if !sources.iter().any(|(_, text)| text.contains(&definition)) {
                 found.push(format!("{place}: there is no test {name}"));
+            }
+        }
+    }
+}
+
+/// Each row `| invariant | guarded by |` of `docs/architecture.md` names tests that exist.
+fn check_invariants(root: &Path, found: &mut Vec<String>) {
+    let Ok(text) = std::fs::read_to_string(root.join("docs/architecture.md")) else {
+        found.push("docs/architecture.md is missing".to_owned());
+        return;
+    };
+    let sources: Vec<String> = files(&root.join("crates"), "rs")
+        .into_iter()
+        .chain(files(&root.join("tools"), "rs"))
+        .filter_map(|file| std::fs::read_to_string(file).ok())
+        .collect();
+    let mut inside = false;
+    for (number, line) in text.lines().enumerate() {
+        if line.starts_with("## ") {
+            inside = line == "## Invariants";
+        }
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        if !inside || cells.len() != 4 || cells[2] == "guarded by" || cells[1].starts_with('-') {
+            continue;
+        }
+        for name in cells[2].split(',').map(|name| name.trim().trim_matches('`')) {
+            if name.is_empty() || !sources.iter().any(|text| text.contains(&format!("fn {name}("))) {
+                found.push(format!("docs/architecture.md:{}: there is no test `{name}`", number + 1));
             }
         }
     }
