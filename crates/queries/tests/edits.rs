@@ -96,17 +96,14 @@ fn expected(edit: &str) -> BTreeMap<(String, String), usize> {
     counts
 }
 
-/// Checks the executions since the last call against the table; all of them are for the session's configuration.
-fn check(edit: &str, session: &Session, config: &str) {
+/// Compares the executions since the last call with the table; gives what differs. All are for one configuration.
+fn differences(edit: &str, session: &Session, config: &str) -> String {
     let mut actual = BTreeMap::new();
     for (execution, count) in session.executed() {
         let keyed = CHAIN.contains(&execution.query)
-            || execution.query == "cubin"
-            || execution.query == "kernel_image"
-            || execution.query == "chip_info"
-            || execution.query == "register_limit"
-            || execution.query == "register_budget"
-            || execution.query.ends_with("_options");
+            || execution.query.ends_with("_options")
+            || ["chip_info", "register_limit", "register_budget", "kernel_image", "cubin"]
+                .contains(&execution.query);
         assert_eq!(execution.config, if keyed { config } else { "" }, "{execution}");
         actual.insert((execution.query.to_owned(), execution.unit), count);
     }
@@ -115,28 +112,11 @@ fn check(edit: &str, session: &Session, config: &str) {
         let lines = map.iter().filter(|&(key, count)| other.get(key) != Some(count));
         lines.map(|((query, unit), count)| format!("  {query} {unit} x{count}\n")).collect::<String>()
     };
-    assert!(
-        actual == expected,
-        "{edit}\nran, not in the table:\n{}in the table, did not run:\n{}",
-        show(&actual, &expected),
-        show(&expected, &actual)
-    );
-}
-
-/// Compiles the module, edits it, compiles again, and checks what ran and that the bytes are those of a cold compile.
-fn edit(name: &str, change: impl Fn(&str) -> String) -> Session {
-    let before = module();
-    let mut session = Session::new(&before);
-    let first = session.compile();
-    assert_eq!(first.findings.first(), None, "the module compiles");
-    session.executed();
-    let after = change(&before);
-    assert_ne!(before, after, "the edit changes something");
-    session.edit(&after);
-    let second = session.compile();
-    check(name, &session, "sm_90");
-    assert_eq!(second, support::cold(&after));
-    session
+    if actual == expected {
+        return String::new();
+    }
+    let (ran, missing) = (show(&actual, &expected), show(&expected, &actual));
+    format!("{edit}\nran, not in the table:\n{ran}in the table, did not run:\n{missing}")
 }
 
 fn replace_kernel(text: &str, number: usize, new: &str) -> String {
@@ -151,142 +131,90 @@ fn in_kernel(text: &str, number: usize, from: &str, to: &str) -> String {
     replace_kernel(text, number, &old.replacen(from, to, 1))
 }
 
-#[test]
-fn an_instruction() {
-    edit("an instruction of k7", |text| in_kernel(text, 7, "add.u32 %r2, %r1, 7;", "add.u32 %r2, %r1, 70;"));
-}
+/// An edit of the table: its name there, and what it makes of the module's text.
+type Edit = (&'static str, fn(&str) -> String);
 
-#[test]
-fn a_comment() {
-    edit("a comment in k7", |text| in_kernel(text, 7, "\tmov", "\t// why\n\tmov"));
-}
-
-#[test]
-fn lines_above() {
-    edit("three lines above all", |text| format!("// a\n// b\n\n{text}"));
-}
-
-#[test]
-fn a_renamed_register() {
-    edit("a register of k7 renamed", |text| {
+const EDITS: &[Edit] = &[
+    ("an instruction of k7", |text| in_kernel(text, 7, "add.u32 %r2, %r1, 7;", "add.u32 %r2, %r1, 70;")),
+    ("a comment in k7", |text| in_kernel(text, 7, "\tmov", "\t// why\n\tmov")),
+    ("three lines above all", |text| format!("// a\n// b\n\n{text}")),
+    ("a register of k7 renamed", |text| {
         let new = kernel(7).replace("%r2", "%sum").replace(".reg .b32 %r<6>;", ".reg .b32 %r<6>, %sum;");
         replace_kernel(text, 7, &new)
-    });
-}
+    }),
+    ("k7 renamed", |text| replace_kernel(text, 7, &kernel(7).replace("k7", "seven"))),
+    ("k7 moved to the end", |text| replace_kernel(text, 7, "") + &kernel(7)),
+    ("k7 duplicated", |text| replace_kernel(text, 7, &(kernel(7) + &kernel(7)))),
+    ("k7 removed", |text| replace_kernel(text, 7, "")),
+    ("the body of a callee", |text| text.replace("%r1, 1000;", "%r1, 3000;")),
+    ("the signature of a callee", |text| {
+        text.replace("once(.param .b32 a)", "once(.param .b32 a, .param .b32 b)")
+            .replace("call.uni (q), once, (p);", "call.uni (q), once, (p, p);")
+    }),
+    ("a call made recursive", |text| text.replace("call.uni (q), once, (p)", "call.uni (q), twice, (p)")),
+    ("a `.shared` variable added", |text| {
+        text.replace(".shared .align 4 .b8 tile", ".shared .align 4 .b8 more[16];\n.shared .align 4 .b8 tile")
+    }),
+    ("a `.loc` in k7", |text| in_kernel(text, 7, "\tmov", "\t.loc 1 5 0\n\tmov")),
+    ("the initial value of a global", |text| text.replace("{1, 2, 3, 4}", "{1, 2, 3, 5}")),
+];
 
+/// A change of options of the table.
+type Knob = (&'static str, fn(&mut Options));
+
+const KNOBS: &[Knob] = &[
+    ("an optimization knob", |options| options.set("no-licm", "true").unwrap()),
+    ("a scheduling knob", |options| options.set("stall-cap", "14").unwrap()),
+    ("an allocation knob", |options| options.set("maxrregcount", "200").unwrap()),
+    ("the level", |options| options.level = 1),
+];
+
+/// All edits in one session; after each the module is put back as it was, which is an edit, too.
 #[test]
-fn a_kernel_renamed() {
-    edit("k7 renamed", |text| replace_kernel(text, 7, &kernel(7).replace("k7", "seven")));
-}
-
-#[test]
-fn a_kernel_moved() {
-    edit("k7 moved to the end", |text| replace_kernel(text, 7, "") + &kernel(7));
-}
-
-#[test]
-fn a_kernel_duplicated() {
-    edit("k7 duplicated", |text| replace_kernel(text, 7, &(kernel(7) + &kernel(7))));
-}
-
-#[test]
-fn a_kernel_removed_and_put_back() {
-    let mut session = edit("k7 removed", |text| replace_kernel(text, 7, ""));
-    session.edit(&module());
-    assert_eq!(session.compile(), support::cold(&module()));
-    check("k7 put back", &session, "sm_90");
-}
-
-#[test]
-fn a_callees_body() {
-    edit("the body of a callee", |text| text.replace("%r1, 1000;", "%r1, 3000;"));
-}
-
-#[test]
-fn a_callees_signature() {
-    edit("the signature of a callee", |text| {
-        text.replace("once(.param .b32 a)", "once(.param .align 4 .b8 a[4])").replace(
-            ".param .b32 p;\n\t.param .b32 q;\n\tst.param.b32 [p], %r1;\n\tcall.uni (q), once",
-            ".param .align 4 .b8 p[4];\n\t.param .b32 q;\n\tst.param.b32 [p], %r1;\n\tcall.uni (q), once",
-        )
-    });
-}
-
-#[test]
-fn a_call_made_recursive() {
-    edit("a call made recursive", |text| text.replace("call.uni (q), once, (p)", "call.uni (q), twice, (p)"));
-}
-
-#[test]
-fn a_shared_variable() {
-    edit("a `.shared` variable added", |text| {
-        text.replace(
-            ".shared .align 4 .b8 tile[1024];",
-            ".shared .align 4 .b8 more[16];\n.shared .align 4 .b8 tile[1024];",
-        )
-    });
-}
-
-#[test]
-fn a_line_directive() {
-    edit("a `.loc` in k7", |text| in_kernel(text, 7, "\tmov", "\t.loc 1 5 0\n\tmov"));
-}
-
-#[test]
-fn an_initializer() {
-    edit("the initial value of a global", |text| text.replace("{1, 2, 3, 4}", "{1, 2, 3, 5}"));
-}
-
-/// Changes options and checks what ran; then changes them back.
-fn knob(name: &str, change: impl Fn(&mut Options)) {
-    let mut session = Session::new(&module());
-    session.compile();
+fn edits_run_what_the_table_says() {
+    let base = module();
+    let mut session = Session::new(&base);
+    let first = session.compile();
+    assert_eq!(first.findings.first(), None, "the module compiles");
     session.executed();
-    let mut options = Options::default();
-    change(&mut options);
-    session.config.update(&mut session.db, &options);
-    session.compile();
-    check(name, &session, "sm_90");
-}
-
-#[test]
-fn an_optimization_knob() {
-    knob("an optimization knob", |options| options.set("no-licm", "true").unwrap());
-}
-
-#[test]
-fn a_scheduling_knob() {
-    knob("a scheduling knob", |options| options.set("stall-cap", "14").unwrap());
-}
-
-#[test]
-fn an_allocation_knob() {
-    knob("an allocation knob", |options| options.set("maxrregcount", "200").unwrap());
-}
-
-#[test]
-fn the_level() {
-    knob("the level", |options| options.level = 1);
-}
-
-#[test]
-fn a_second_target_and_back() {
-    let session = Session::new(&module());
-    session.compile();
-    session.executed();
+    let mut differing = String::new();
+    for (name, change) in EDITS {
+        let text = change(&base);
+        assert_ne!(text, base, "the edit `{name}` changes something");
+        session.edit(&text);
+        session.compile();
+        differing += &differences(name, &session, "sm_90");
+        session.edit(&base);
+        assert!(session.compile() == first, "back from `{name}`");
+        if *name == "k7 removed" {
+            differing += &differences("k7 put back", &session, "sm_90");
+        }
+        session.executed();
+    }
+    for (name, change) in KNOBS {
+        let mut options = Options::default();
+        change(&mut options);
+        session.config.update(&mut session.db, &options);
+        session.compile();
+        differing += &differences(name, &session, "sm_90");
+        session.config.update(&mut session.db, &Options::default());
+        assert!(session.compile() == first, "back from `{name}`");
+        session.executed();
+    }
     oriole_queries::compile(&session.db, session.file, session.other, 1);
-    check("a second target", &session, "sm_90a");
+    differing += &differences("a second target", &session, "sm_90a");
     session.compile();
-    check("back to the first target", &session, "sm_90");
+    differing += &differences("back to the first target", &session, "sm_90");
+    assert!(differing.is_empty(), "{differing}");
 }
 
 /// Types something into `k7` and deletes it: nothing of the back end runs for another kernel.
 #[test]
 fn half_typed_text() {
+    let mut session = Session::new(&module());
+    session.compile();
+    session.executed();
     for typed in ["{", "\"", "/*"] {
-        let mut session = Session::new(&module());
-        session.compile();
-        session.executed();
         for text in [in_kernel(&module(), 7, "\tmov", &format!("\t{typed}mov")), module()] {
             session.edit(&text);
             let compiled = session.compile();
