@@ -3,18 +3,15 @@
 //! It is here so that neither lowering nor the passes know how a missing operation is made up. No PTX, no encoding and no
 //! physical register may enter.
 //!
-//! Quotients, remainders, reciprocals and roots (`Divide`, `Remainder`, `FDivide`, `FReciprocal`, `FSquareRoot`) become
-//! the templates of `helpers/` in `divide`; the 64-bit operations are expanded one by one in files of their own.
+//! [`expand_exact`] replaces quotients, remainders, reciprocals and roots (phase 45, in SSA, for it needs control flow,
+//! and after the passes that know cheaper ways for constants); [`expand_wide`] splits 64-bit integer operations into
+//! 32-bit ones with explicit carries (phase 78). The algorithms are Newton iterations with exact residuals; each file
+//! says why its results are right whatever the approximation unit gives within its error.
 
-mod divide;
 mod emit;
 pub mod expand_exact;
 pub mod expand_wide;
 mod float_divide;
 mod integer_divide;
 mod root;
-mod template;
 mod wide;
-
-pub use divide::{DivideError, expand_divisions, is_division};
-pub use template::{Template, TemplateError};

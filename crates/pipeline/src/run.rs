@@ -97,13 +97,12 @@ fn apply(phase: &'static Phase, function: &mut Function, context: &Context) -> R
     let optimize = &settings.optimize;
     match phase.number {
         0 | 12 => check(phase, function)?,
-        5 => oriole_legalize::expand_divisions(function)
-            .map_err(|error| Failure::internal(phase.name, error))?,
         10 | 16 | 33 | 61 | 84 if optimize.dead_code => {
             oriole_optimize::live_dead::run(function);
         }
         15 if optimize.branch => oriole_optimize::branch_opt::run(function),
         23 => oriole_optimize::generate_mov_phi::run(function),
+        45 => oriole_legalize::expand_exact::run(function),
         71 => oriole_optimize::expand_sync::optimize(function),
         72 => oriole_optimize::expand_sync::run(function),
         73 => oriole_optimize::convert_mov_phi::run(function),

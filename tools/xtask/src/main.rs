@@ -3,7 +3,6 @@
 
 mod bench;
 mod codegen;
-mod helpers;
 mod oracle;
 mod tidy;
 
@@ -19,7 +18,7 @@ fn main() -> ExitCode {
         "oracle" => oracle::run(rest),
         "tidy" => tidy::run(rest),
         "bench" => bench::run(rest),
-        "codegen" => codegen::run(rest).and_then(|()| helpers::run()),
+        "codegen" => codegen::run(rest),
         _ => Err("usage: cargo xtask oracle | tidy | codegen | bench".to_owned()),
     };
     match result {
