@@ -54,9 +54,9 @@ fn report(bytes: &[u8], chip: Chip) {
         }
         let threads = 256;
         let usage = oriole_chip::Usage {
-            registers: kernel.registers as u16,
+            registers: kernel.registers,
             threads,
-            shared_bytes: kernel.shared_size as u32,
+            shared: kernel.shared_size as u32,
         };
         if let Some(occupancy) = oriole_chip::occupancy(chip, usage) {
             let _ = write!(line, ", {} warps per SM with blocks of {threads}", occupancy.warps);

@@ -1,11 +1,13 @@
 //! The command-line program: arguments, files and terminal; no compiler logic lives here.
 
 mod arguments;
+mod compile;
 mod dis;
 mod inspect;
 mod launch;
 mod outcome;
 mod render;
+mod run;
 mod session;
 
 use arguments::{Arguments, Command};
@@ -16,14 +18,16 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match &arguments.command {
+        Command::Compile(arguments) => compile::compile(arguments),
+        Command::Check(arguments) => compile::check(arguments),
+        Command::Run(arguments) => run::run(arguments),
         Command::Dis(arguments) => dis::dis(arguments),
         Command::Asm(arguments) => dis::asm(arguments),
-        Command::Explain { code } => explain(code),
         Command::Ori(arguments) => inspect::ori(arguments),
         Command::Isel(arguments) => inspect::isel(arguments),
         Command::Latency(arguments) => inspect::latency(arguments),
         Command::Lint(arguments) => inspect::lint(arguments),
-        _ => misused("not wired yet"),
+        Command::Explain { code } => explain(code),
     };
     outcome.into()
 }

@@ -148,7 +148,7 @@ pub fn compile(db: &Database, file: SourceFile, config: Config, threads: usize) 
 }
 
 /// Whether the module may be compiled for the chip.
-fn target_findings(db: &dyn Db, file: SourceFile, config: Config) -> Option<Diagnostic> {
+pub fn target_findings(db: &dyn Db, file: SourceFile, config: Config) -> Option<Diagnostic> {
     let chip = graph::chip_info(db, config);
     let header = graph::module_header(db, file);
     if header.targets.is_empty() || header.targets.iter().any(|&target| chip.accepts(target)) {

@@ -10,5 +10,5 @@ pub mod link;
 pub mod module;
 mod stage;
 
-pub use driver::{Compiled, compile, findings, place_of, warm};
+pub use driver::{Compiled, compile, findings, place_of, target_findings, warm};
 pub use failure::{Failed, Staged};
