@@ -21,7 +21,8 @@ pub fn compile(arguments: &Compile) -> Outcome {
         Err(message) => return failed(&message),
     };
     let session = Session::new(&text, chip, &options);
-    let compiled = oriole_queries::compile(&session.db, session.file, session.config, threads(arguments.jobs));
+    let compiled =
+        oriole_queries::compile(&session.db, session.file, session.config, threads(arguments.jobs));
     render::to_terminal(&arguments.input.display().to_string(), &text, &compiled.findings);
     let Some(cubin) = compiled.cubin else { return Outcome::Failed };
     let output = match &arguments.output {
@@ -53,11 +54,8 @@ fn report(bytes: &[u8], chip: Chip) {
             let _ = write!(line, ", {} bytes shared", kernel.shared_size);
         }
         let threads = 256;
-        let usage = oriole_chip::Usage {
-            registers: kernel.registers,
-            threads,
-            shared: kernel.shared_size as u32,
-        };
+        let usage =
+            oriole_chip::Usage { registers: kernel.registers, threads, shared: kernel.shared_size as u32 };
         if let Some(occupancy) = oriole_chip::occupancy(chip, usage) {
             let _ = write!(line, ", {} warps per SM with blocks of {threads}", occupancy.warps);
         }
@@ -90,11 +88,11 @@ fn times(session: &Session, text: &str, chip: Chip, options: &Options) {
     let module = oriole_hir::resolve_module(text);
     let settings = oriole_pipeline::Settings::new(chip, options);
     let clock = Clock::default();
-    let context =
-        oriole_pipeline::Context { observer: &clock, ..oriole_pipeline::Context::new(&settings) };
+    let context = oriole_pipeline::Context { observer: &clock, ..oriole_pipeline::Context::new(&settings) };
     let mut stages: BTreeMap<&'static str, Duration> = BTreeMap::new();
     for (_, _, resolved) in &module.functions {
-        let mut timed = |name: &'static str, start: Instant| *stages.entry(name).or_default() += start.elapsed();
+        let mut timed =
+            |name: &'static str, start: Instant| *stages.entry(name).or_default() += start.elapsed();
         let start = Instant::now();
         let Ok(mut function) = oriole_pipeline::lower(&resolved.body, &context) else { continue };
         timed("bridged", start);
@@ -162,7 +160,12 @@ fn verdict(findings: &[Diagnostic]) -> Outcome {
 }
 
 /// Compiles a text for another command; findings go to the terminal.
-pub fn cubin_of(path: &Path, text: &str, chip: Chip, options: &Options) -> Result<std::sync::Arc<Vec<u8>>, String> {
+pub fn cubin_of(
+    path: &Path,
+    text: &str,
+    chip: Chip,
+    options: &Options,
+) -> Result<std::sync::Arc<Vec<u8>>, String> {
     let session = Session::new(text, chip, options);
     let compiled = oriole_queries::compile(&session.db, session.file, session.config, 1);
     match compiled.cubin {

@@ -182,11 +182,14 @@ impl Runner<'_> {
             return self.read(&path.clone());
         }
         if let Some(folder) = &self.arguments.cubins {
-            let stem = launch.ptx.as_ref().and_then(|ptx| ptx.path.as_ref()).and_then(|path| path.file_stem());
+            let stem =
+                launch.ptx.as_ref().and_then(|ptx| ptx.path.as_ref()).and_then(|path| path.file_stem());
             let name = stem.map_or(launch.name.clone(), |stem| stem.to_string_lossy().into_owned());
             return self.read(&folder.join(format!("{name}.cubin")));
         }
-        let Some(ptx) = &launch.ptx else { return Err("the launch gives no PTX and there is no --cubin".to_owned()) };
+        let Some(ptx) = &launch.ptx else {
+            return Err("the launch gives no PTX and there is no --cubin".to_owned());
+        };
         let compile = |path: &Path| {
             let bytes = crate::compile::cubin_of(path, &ptx.text, self.chip, &self.options)?;
             oriole_cubin::read(&bytes).map(Arc::new).map_err(|error| error.to_string())
