@@ -351,7 +351,7 @@ fn read_kernel(cubin: &Cubin, symbol: usize) -> Result<Kernel, ReadError> {
     let own = &cubin.symbols[symbol];
     let name = own.name.clone();
     let text = &cubin.sections[own.section];
-    if text.data.len() % 16 != 0 {
+    if !text.data.len().is_multiple_of(16) {
         return Err(malformed(format!("size of '{}'", text.name)));
     }
     let code: Vec<u128> = text

@@ -3,7 +3,7 @@
 use oriole_chip::Chip;
 use oriole_latency::{Access, Class, accesses, class, is_variable};
 use oriole_sass::decode::decode_lenient;
-use oriole_sass::{Guard, Instruction, Mod, Op};
+use oriole_sass::{Guard, Instruction, Op};
 
 /// Units whose variable-latency instructions finish in the order of issue among themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,11 +101,6 @@ impl Program {
     pub(crate) fn get(&self, index: usize) -> Option<&Step> {
         self.steps.get(index)?.as_ref().ok()
     }
-}
-
-/// True if the instruction has this modifier.
-pub(crate) fn has(instruction: &Instruction, modifier: Mod) -> bool {
-    instruction.mods.has(modifier)
 }
 
 /// True if the guard never lets the instruction act or always does.

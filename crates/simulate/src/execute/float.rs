@@ -7,9 +7,6 @@ use crate::number::{F32, Format, Round, add, fused, multiply};
 use crate::warp::Lanes;
 use oriole_sass::{Mod, Op, OperandKind, Symbol};
 
-/// The NaN that single-precision arithmetic makes.
-pub(super) const NAN: u32 = 0x7fff_ffff;
-
 /// The rounding direction of an arithmetic instruction.
 pub(super) fn rounding(context: &Context) -> Round {
     if context.has(Mod::RM) {

@@ -134,8 +134,8 @@ impl Context<'_> {
 
     /// An integer operand with `-`, `|x|` and `~` applied.
     fn integer(&self, index: usize) -> Result<Lanes, Fault> {
-        let operand = &self.instruction.operands[index.min(self.count().saturating_sub(1))];
         let mut lanes = self.raw(index)?;
+        let operand = &self.instruction.operands[index];
         if operand.absolute {
             lanes = lanes.map(|x| (x as i32).wrapping_abs() as u32);
         }

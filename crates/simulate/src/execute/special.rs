@@ -63,7 +63,7 @@ fn register(context: &Context) -> Result<Lanes, Fault> {
         Symbol::SR_TID_Y => thread.map(|t| t / size[0] % size[1]),
         Symbol::SR_TID_Z => thread.map(|t| t / size[0] / size[1]),
         Symbol::SR_TID => {
-            thread.map(|t| t % size[0] | (t / size[0] % size[1]) << 16 | (t / size[0] / size[1]) << 26)
+            thread.map(|t| (t % size[0]) | ((t / size[0] % size[1]) << 16) | ((t / size[0] / size[1]) << 26))
         }
         Symbol::SR_CTAID_X => [context.block.index[0]; 32],
         Symbol::SR_CTAID_Y => [context.block.index[1]; 32],

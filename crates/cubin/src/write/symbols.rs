@@ -1,0 +1,122 @@
+//! The symbol table of a module: which symbols there are, and in which order.
+
+use super::{Key, SymbolDraft, Writer, binding_number};
+use crate::elf::*;
+
+impl Writer<'_> {
+    /// Draws up the symbol table. Indices are final after this.
+    pub(super) fn draft_symbols(&mut self) {
+        let module = self.module;
+        self.symbol(SymbolDraft {
+            name: String::new(),
+            kind: STT_NOTYPE,
+            binding: STB_LOCAL,
+            other: 0,
+            section: None,
+            value: 0,
+            size: 0,
+        });
+        self.section_symbol(".note.nv.tkinfo", Key::ToolkitNote);
+        self.section_symbol(".note.nv.cuinfo", Key::CudaNote);
+        for kernel in self.order.clone() {
+            self.section_symbol(&format!(".text.{}", module.kernels[kernel].name), Key::Text(kernel));
+            if module.kernels[kernel].shared_size.is_some() {
+                self.section_symbol(
+                    &format!(".nv.shared.{}", module.kernels[kernel].name),
+                    Key::Shared(kernel),
+                );
+            }
+            if !module.kernels[kernel].constant2.is_empty() {
+                self.section_symbol(
+                    &format!(".nv.constant2.{}", module.kernels[kernel].name),
+                    Key::Constant2(kernel),
+                );
+            }
+        }
+        self.symbol(SymbolDraft {
+            name: ".nv.reservedSmem.offset0".into(),
+            kind: STT_OBJECT,
+            binding: STB_WEAK,
+            other: 0,
+            section: None,
+            value: 0,
+            size: 4,
+        });
+        self.symbol(SymbolDraft {
+            name: "__nv_reservedSMEM_offset_0_alias".into(),
+            kind: STT_NOTYPE,
+            binding: STB_WEAK,
+            other: STO_RESERVED_SHARED,
+            section: Some(Key::ReservedShared),
+            value: 0,
+            size: 0,
+        });
+        for (initialized, key, name) in
+            [(true, Key::GlobalInit, ".nv.global.init"), (false, Key::Global, ".nv.global")]
+        {
+            let placed = if initialized { &self.initialized } else { &self.zeroed };
+            let members: Vec<(usize, u64)> =
+                placed.members.iter().copied().zip(placed.offsets.iter().copied()).collect();
+            if members.is_empty() {
+                continue;
+            }
+            self.section_symbol(name, key);
+            for (index, offset) in members {
+                self.global_symbols[index] = self.variable_symbol(&module.globals[index], key, offset);
+            }
+        }
+        if !module.slots.is_empty() {
+            self.section_symbol(".nv.constant4", Key::Constant4);
+        }
+        if !module.constants.is_empty() {
+            self.section_symbol(".nv.constant3", Key::Constant3);
+            for (index, variable) in module.constants.iter().enumerate() {
+                self.constant_symbols[index] =
+                    self.variable_symbol(variable, Key::Constant3, variable.offset);
+            }
+        }
+        self.section_symbol(".debug_frame", Key::DebugFrame);
+        self.section_symbol(".nv.callgraph", Key::Callgraph);
+        for kernel in self.order.clone() {
+            let size = self.text_size(kernel);
+            self.kernel_symbols[kernel] = self.symbol(SymbolDraft {
+                name: module.kernels[kernel].name.clone(),
+                kind: STT_FUNC,
+                binding: binding_number(module.kernels[kernel].binding),
+                other: STO_ENTRY,
+                section: Some(Key::Text(kernel)),
+                value: 0,
+                size,
+            });
+            for (index, function) in module.kernels[kernel].functions.iter().enumerate() {
+                let size = self.inner_size(kernel, index);
+                self.inner_symbols[kernel][index] = self.symbol(SymbolDraft {
+                    name: function.name.clone(),
+                    kind: STT_FUNC,
+                    binding: STB_GLOBAL,
+                    other: 0,
+                    section: Some(Key::Text(kernel)),
+                    value: u64::from(function.offset),
+                    size,
+                });
+            }
+        }
+        for (index, name) in module.externs.iter().enumerate() {
+            self.extern_symbols[index] = self.symbol(SymbolDraft {
+                name: name.clone(),
+                kind: STT_FUNC,
+                binding: STB_GLOBAL,
+                other: 0,
+                section: None,
+                value: 0,
+                size: 0,
+            });
+        }
+        for kernel in self.order.clone() {
+            self.constant0_symbols[kernel] = self.section_symbol(
+                &format!(".nv.constant0.{}", module.kernels[kernel].name),
+                Key::Constant0(kernel),
+            );
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What the tests share: a kernel written as lines of machine code becomes a cubin and runs.
+
+// Each test file uses a part of this one.
+#![allow(dead_code)]
+
+use oriole_chip::Chip;
+use oriole_cubin::{Cubin, KernelImage, Module, Parameter};
+use oriole_latency::{accepts_write_barrier, is_variable};
+use oriole_sass::{Control, encode, parse};
+use oriole_simulate::{Argument, Launch, Options, Outcome, run};
+
+/// The cubin of one kernel `k` with two pointer parameters. A line without a control word gets one that waits for
+/// everything. `L:` before an instruction is a label; a word that starts with a dot and names one is its target.
+pub fn assemble(text: &str) -> Cubin {
+    let chip: Chip = "sm_90a".parse().unwrap();
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let mut labels = Vec::new();
+    let mut bodies = Vec::new();
+    for line in &lines {
+        let body = match line.strip_prefix('.').and_then(|line| line.split_once(':')) {
+            Some((label, body)) => {
+                labels.push((format!(".{label}"), bodies.len() * 16));
+                body.trim()
+            }
+            None => line,
+        };
+        bodies.push(body.to_string());
+    }
+    let code: Vec<u128> = bodies
+        .iter()
+        .enumerate()
+        .map(|(index, body)| {
+            let mut body = body.clone();
+            for (label, address) in &labels {
+                body = body.replace(label.as_str(), &format!("{address:#x}"));
+            }
+            let mut instruction =
+                parse(chip, &body, Some(index as u64 * 16)).unwrap_or_else(|error| panic!("{body}: {error}"));
+            if !body.contains(';') {
+                let variable =
+                    is_variable(instruction.op, &instruction.mods) && accepts_write_barrier(instruction.op);
+                instruction.control = Control {
+                    stall: 15,
+                    yields: true,
+                    write_barrier: variable.then_some(0),
+                    read_barrier: None,
+                    wait_mask: 1,
+                };
+            }
+            encode(chip, &instruction).unwrap_or_else(|error| panic!("{body}: {error}"))
+        })
+        .collect();
+    let module = Module {
+        sm: 90,
+        accelerated: true,
+        virtual_sm: 90,
+        kernels: vec![KernelImage {
+            name: "k".into(),
+            code,
+            registers: 64,
+            stack_size: Some(64),
+            shared_size: Some(256),
+            parameters: vec![
+                Parameter { offset: 0, size: 8, ..Parameter::default() },
+                Parameter { offset: 8, size: 8, ..Parameter::default() },
+            ],
+            parameter_size: 16,
+            ..KernelImage::default()
+        }],
+        ..Module::default()
+    };
+    oriole_cubin::read(&oriole_cubin::write(&module).unwrap()).unwrap()
+}
+
+/// The launch of `k` with one block of threads.
+pub fn launch(threads: u32, input: &[u32], output: usize) -> Launch {
+    let bytes = input.iter().flat_map(|word| word.to_le_bytes()).collect();
+    Launch {
+        kernel: "k".into(),
+        grid: [1; 3],
+        block: [threads, 1, 1],
+        dynamic_shared: 0,
+        arguments: vec![Argument::Buffer(bytes), Argument::Buffer(vec![0xaa; output * 4])],
+        options: Options { step_limit: 100_000, ..Options::default() },
+    }
+}
+
+/// Runs lines of code between a frame that loads `R0` to `R7` from the lane's eight words of input, with `R8` the
+/// thread number, and stores `R9` to the lane's word of output. Gives the outcome and the words.
+pub fn compute(threads: u32, input: &[u32], body: &str) -> (Outcome, Vec<u32>) {
+    let text = format!(
+        "S2R R8, SR_TID.X
+         LDC.64 R10, c[0x0][0x210]
+         ULDC.64 UR4, c[0x0][0x208]
+         IMAD.WIDE.U32 R10, R8, 0x20, R10
+         LDG.E.128 R0, desc[UR4][R10.64]
+         LDG.E.128 R4, desc[UR4][R10.64+0x10]
+         {body}
+         LDC.64 R12, c[0x0][0x218]
+         IMAD.WIDE.U32 R12, R8, 0x4, R12
+         STG.E desc[UR4][R12.64], R9
+         EXIT"
+    );
+    let outcome = run(&assemble(&text), &launch(threads, input, threads as usize));
+    let words = outcome.buffers.get(1).map_or(Vec::new(), |bytes| {
+        bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
+    });
+    (outcome, words)
+}
+
+/// The single word that the code computes from eight words in one thread.
+pub fn one(input: [u32; 8], body: &str) -> u32 {
+    let (outcome, words) = compute(1, &input, body);
+    assert_eq!((&outcome.error, &outcome.hazards), (&None, &Vec::new()), "{body}");
+    words[0]
+}

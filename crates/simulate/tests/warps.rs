@@ -1,0 +1,212 @@
+//! Lanes, groups, barriers and the errors of a run.
+
+mod common;
+
+use common::{assemble, compute, launch};
+use oriole_simulate::{Fault, HazardKind, run};
+
+fn words(threads: u32, body: &str) -> Vec<u32> {
+    let input: Vec<u32> = (0..threads * 8).collect();
+    let (outcome, words) = compute(threads, &input, body);
+    assert_eq!(outcome.error, None);
+    words
+}
+
+#[test]
+fn lanes_diverge_and_meet() {
+    let got = words(
+        32,
+        "BSSY B0, .join
+         ISETP.GE.U32.AND P0, PT, R8, 0x10, PT
+         @P0 BRA .upper
+         MOV R9, 0x1
+         BRA .join2
+         .upper: MOV R9, 0x2
+         .join2: BSYNC B0
+         .join: VOTE.ANY R2, PT, PT
+         POPC R2, R2
+         IMAD R9, R9, 0x64, R2",
+    );
+    assert_eq!((got[0], got[31]), (132, 232));
+}
+
+#[test]
+fn a_loop_with_different_counts() {
+    let got = words(
+        32,
+        "BSSY B0, .out
+         MOV R9, RZ
+         .again: ISETP.GE.U32.AND P0, PT, R9, R8, PT
+         @P0 BRA .done
+         IADD3 R9, R9, 0x1, RZ
+         BRA .again
+         .done: BSYNC B0
+         .out: NOP",
+    );
+    assert_eq!(got, (0..32).collect::<Vec<u32>>());
+}
+
+#[test]
+fn shuffles_votes_and_reductions() {
+    let got = words(32, "SHFL.BFLY PT, R9, R8, 0x1, 0x1f");
+    assert_eq!(got[..4], [1, 0, 3, 2]);
+    let got = words(32, "SHFL.UP P0, R9, R8, 0x4, 0x0\nSEL R9, R9, 0x63, P0");
+    assert_eq!((got[3], got[4], got[31]), (99, 0, 27));
+    let got = words(32, "REDUX.SUM UR6, R8\nMOV R9, UR6");
+    assert_eq!(got, vec![496; 32]);
+    let got = words(32, "LOP3.LUT R2, R8, 0x3, RZ, 0xc0, !PT\nMATCH.ANY R9, R2");
+    assert_eq!(got[1], 0x2222_2222);
+}
+
+#[test]
+fn a_barrier_joins_warps() {
+    // Each thread stores its number, and reads what the thread at the other end stored.
+    let got = words(
+        64,
+        "SHF.L.U32 R2, R8, 0x2, RZ
+         STS [R2+0x400], R8
+         BAR.SYNC.DEFER_BLOCKING 0x0
+         IADD3 R3, -R2, 0xfc, RZ
+         LDS R9, [R3+0x400]",
+    );
+    assert_eq!(got, (0..64).rev().collect::<Vec<u32>>());
+    let got = words(
+        64,
+        "ISETP.GE.U32.AND P0, PT, R8, 0x30, PT
+         BAR.RED.POPC.DEFER_BLOCKING 0x0, P0
+         B2R.RESULT R9",
+    );
+    assert_eq!(got, vec![16; 64]);
+}
+
+#[test]
+fn a_spin_lock_is_passed_on() {
+    let got = words(
+        32,
+        "STS [0x400], RZ
+         STS [0x404], RZ
+         MOV R2, 0x400
+         MOV R3, 0x1
+         BSSY B0, .out
+         .again: ATOMS.EXCH R4, [R2], R3
+         ISETP.NE.AND P0, PT, R4, RZ, PT
+         @P0 BRA .again
+         LDS R5, [0x404]
+         IADD3 R5, R5, 0x1, RZ
+         STS [0x404], R5
+         STS [0x400], RZ
+         BSYNC B0
+         .out: LDS R9, [0x404]",
+    );
+    assert_eq!(got, vec![32; 32]);
+}
+
+#[test]
+fn calls_return_to_their_places() {
+    let got = words(
+        1,
+        "MOV R20, .back
+         MOV R21, RZ
+         CALL.REL.NOINC .twice
+         .back: IADD3 R9, R9, 0x1, RZ
+         BRA .end
+         .twice: IADD3 R9, R4, R4, RZ
+         RET.REL.NODEC R20 0x0
+         .end: NOP",
+    );
+    assert_eq!(got, [9]);
+}
+
+fn fault(threads: u32, body: &str) -> Fault {
+    let input: Vec<u32> = (0..threads * 8).collect();
+    compute(threads, &input, body).0.error.expect("an error").fault
+}
+
+#[test]
+fn errors_have_a_cause_and_a_place() {
+    assert!(matches!(
+        fault(1, "LDG.E R9, desc[UR4][R10.64+0x20]"),
+        Fault::OutOfBounds { space: "global", size: 4, .. }
+    ));
+    assert!(matches!(fault(1, "LDS R9, [R0+0x800]"), Fault::OutOfBounds { space: "shared", .. }));
+    assert!(matches!(fault(1, "STL [R0+0x40], R1"), Fault::OutOfBounds { space: "local", .. }));
+    assert!(matches!(fault(1, "LDS R9, [R0+0x401]"), Fault::Misaligned { .. }));
+    assert_eq!(fault(1, "BPT.TRAP 0x1"), Fault::Trap);
+    assert_eq!(fault(1, ".l: BRA .l"), Fault::StepLimit);
+    assert!(matches!(fault(1, "HMMA.16816.F32 R16, R0, R4, R16"), Fault::NotSimulated(_)));
+    // One warp waits for a barrier that the other, which waits for another one, never reaches.
+    let deadlock = "ISETP.GE.U32.AND P0, PT, R8, 0x20, PT
+                    @P0 BAR.SYNC.DEFER_BLOCKING 0x1, 0x40
+                    @!P0 BAR.SYNC.DEFER_BLOCKING 0x2, 0x40";
+    assert_eq!(fault(64, deadlock), Fault::Deadlock);
+    let (outcome, _) = compute(33, &[0; 264], "ISETP.EQ.AND P0, PT, R8, 0x20, PT\n@P0 LDS R9, [R0+0x800]");
+    let error = outcome.error.unwrap();
+    assert_eq!((error.thread, error.pc), (Some(32), Some(0x70)));
+}
+
+#[test]
+fn launches_that_do_not_fit_are_errors() {
+    let cubin = assemble("EXIT");
+    let mut wrong = launch(32, &[], 0);
+    wrong.kernel = "nobody".into();
+    assert!(matches!(run(&cubin, &wrong).error.unwrap().fault, Fault::NoKernel(_)));
+    let mut wrong = launch(32, &[], 0);
+    wrong.arguments.pop();
+    assert!(matches!(run(&cubin, &wrong).error.unwrap().fault, Fault::Launch(_)));
+    assert!(matches!(run(&cubin, &launch(2000, &[], 0)).error.unwrap().fault, Fault::Launch(_)));
+}
+
+/// The kinds of hazards that run and static checker find; they must agree.
+fn hazards(body: &str) -> Vec<HazardKind> {
+    let (outcome, _) = compute(32, &[1; 256], body);
+    let mut dynamic: Vec<_> = outcome.hazards.iter().map(|hazard| hazard.kind).collect();
+    dynamic.sort();
+    dynamic.dedup();
+    dynamic
+}
+
+#[test]
+fn hazards_are_found() {
+    use HazardKind::*;
+    let rows: [(&str, &[HazardKind]); 9] = [
+        ("IADD3 R2, R0, R1, RZ ; stall=4\nIADD3 R9, R2, R1, RZ", &[]),
+        ("IADD3 R2, R0, R1, RZ ; stall=3\nIADD3 R9, R2, R1, RZ", &[ReadTooEarly]),
+        ("IADD3 R2, R0, R1, RZ ; stall=4\nFADD R9, R2, R1", &[ReadTooEarly]),
+        ("ISETP.EQ.AND P0, PT, R0, R1, PT ; stall=12\n@P0 MOV R9, R1", &[ReadTooEarly]),
+        ("MUFU.RCP R2, R0 ; stall=2 write=1\nMOV R9, R2 ; stall=15 wait=1", &[]),
+        ("MUFU.RCP R2, R0 ; stall=15 write=1\nMOV R9, R2 ; stall=15", &[ReadWithoutWait]),
+        ("MUFU.RCP R2, R0 ; stall=1 write=1\nMOV R9, R2 ; stall=15 wait=1", &[WaitTooEarly]),
+        ("MUFU.RCP R2, R0 ; stall=15 write=1\nMOV R2, R1 ; stall=15", &[WriteWithoutWait]),
+        ("STS [0x400], R2 ; stall=15 read=1\nMOV R2, R1 ; stall=15", &[OverwriteUnread]),
+    ];
+    for (body, expected) in rows {
+        assert_eq!(hazards(body), expected, "{body}");
+    }
+    let lines = rows.iter().map(|row| row.0).collect::<Vec<_>>().join("\n");
+    let found = oriole_simulate::lint(&assemble(&format!("{lines}\nEXIT")));
+    for kind in [ReadTooEarly, ReadWithoutWait, WaitTooEarly, WriteWithoutWait, OverwriteUnread] {
+        assert!(found.iter().any(|hazard| hazard.kind == kind), "{kind:?}");
+    }
+}
+
+#[test]
+fn uniform_registers_belong_to_the_warp() {
+    // Both sides write the same uniform register; after they met, nobody knows which came last.
+    let body = "BSSY B0, .join
+                ISETP.GE.U32.AND P0, PT, R8, 0x10, PT
+                @P0 BRA .upper
+                UMOV UR6, 0x1
+                BRA .meet
+                .upper: UMOV UR6, 0x2
+                .meet: BSYNC B0
+                .join: MOV R9, UR6";
+    assert_eq!(hazards(body), [HazardKind::UniformDivergent]);
+}
+
+#[test]
+fn time_passes_with_stalls_and_latencies() {
+    let cycles = |body: &str| compute(32, &[1; 256], &format!("NOP ; stall=1 wait=0\n{body}")).0.cycles;
+    let base = cycles("NOP ; stall=1");
+    assert_eq!(cycles("NOP ; stall=11"), base + 10);
+    assert!(cycles("MUFU.RCP R2, R0 ; stall=1 write=1\nNOP ; stall=1\nNOP ; stall=1 wait=1") >= base + 20);
+}
