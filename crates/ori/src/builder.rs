@@ -203,7 +203,7 @@ impl<'f> Builder<'f> {
         self.op(Op::IMAD).to(d).from(a).from(b).from(c).emit();
     }
 
-    /// `d <- high 32 bits of a * b + c` (the addend is added to the high word), `U32` or signed.
+    /// `d <- high 32 bits of a * b + c x2`, `U32` or signed.
     pub fn imad_hi(
         &mut self,
         d: Value,

@@ -101,6 +101,7 @@ fn apply(phase: &'static Phase, function: &mut Function, context: &Context) -> R
             oriole_optimize::live_dead::run(function);
         }
         15 if optimize.branch => oriole_optimize::branch_opt::run(function),
+        21 if optimize.strength => oriole_optimize::strength_reduce::run(function),
         23 => oriole_optimize::generate_mov_phi::run(function),
         45 => oriole_legalize::expand_exact::run(function),
         71 => oriole_optimize::expand_sync::optimize(function),

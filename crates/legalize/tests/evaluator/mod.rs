@@ -606,7 +606,7 @@ fn compute(instruction: &Instruction, raw: &dyn Fn(usize, usize) -> u32, mufu_er
                     results.push((1, 0, (total >> 64) as u32 & 1));
                     results
                 } else if has(Mod::HI) {
-                    vec![(0, 0, ((product >> 32) as u32).wrapping_add(int(2)))]
+                    vec![(0, 0, (product.wrapping_add(wide(2)) >> 32) as u32)]
                 } else {
                     let mut c = raw(2, 0);
                     if src(2).invert {
