@@ -1,5 +1,6 @@
 //! Checks the rules of the house that a compiler cannot: allowed crate edges, purity, that files say what they are,
-//! that the seed map and the invariants name real modules and tests, that the project speaks of itself alone.
+//! that the seed map and the invariants name real modules and tests, that pages name real files, that the project speaks
+//! of itself alone.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -45,6 +46,7 @@ fn findings(root: &Path) -> Vec<String> {
     }
     check_seed_map(root, &mut found);
     check_invariants(root, &mut found);
+    check_pages(root, &mut found);
     check_words(root, &mut found);
     found
 }
@@ -183,6 +185,30 @@ fn check_invariants(root: &Path, found: &mut Vec<String>) {
         for name in cells[2].split(',').map(|name| name.trim().trim_matches('`')) {
             if name.is_empty() || !sources.iter().any(|text| text.contains(&format!("fn {name}("))) {
                 found.push(format!("docs/architecture.md:{}: there is no test `{name}`", number + 1));
+            }
+        }
+    }
+}
+
+/// Files and links that pages and the README name exist.
+fn check_pages(root: &Path, found: &mut Vec<String>) {
+    let mut pages = files(&root.join("docs"), "md");
+    pages.push(root.join("README.md"));
+    for page in pages {
+        let Ok(text) = std::fs::read_to_string(&page) else { continue };
+        let shown = page.strip_prefix(root).unwrap_or(&page).display().to_string();
+        let folder = page.parent().unwrap_or(root);
+        for (number, line) in text.lines().enumerate() {
+            let quoted = line.split('`').skip(1).step_by(2).filter(|text| {
+                ["crates/", "tools/", "docs/", "test-data/"].iter().any(|start| text.starts_with(start))
+                    && !text.contains(['{', '*', ' '])
+            });
+            let links = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+            let missing = quoted.filter(|path| !root.join(path).exists()).chain(links.filter(|link| {
+                !link.starts_with("http") && !folder.join(link.split('#').next().unwrap_or("")).exists()
+            }));
+            for path in missing {
+                found.push(format!("{shown}:{}: there is no {path}", number + 1));
             }
         }
     }
