@@ -9,4 +9,5 @@ pub mod convert_mov_phi;
 pub mod expand_sync;
 pub mod generate_mov_phi;
 pub mod live_dead;
+pub mod predication;
 pub mod strength_reduce;

@@ -122,7 +122,8 @@ fn a_remainder_by_ten() {
           STG [0x0], r8 mem(global w) ; 2
           STG [0x4], r9 mem(global w) ; 2
           EXIT ; 3
-    "#]].assert_eq(&function.to_string());
+    "#]]
+    .assert_eq(&function.to_string());
 }
 
 #[test]

@@ -104,6 +104,7 @@ fn apply(phase: &'static Phase, function: &mut Function, context: &Context) -> R
         21 if optimize.strength => oriole_optimize::strength_reduce::run(function),
         23 => oriole_optimize::generate_mov_phi::run(function),
         45 => oriole_legalize::expand_exact::run(function),
+        63 if optimize.predication => oriole_optimize::predication::run(function),
         71 => oriole_optimize::expand_sync::optimize(function),
         72 => oriole_optimize::expand_sync::run(function),
         73 => oriole_optimize::convert_mov_phi::run(function),

@@ -1,0 +1,313 @@
+//! Phase 63, OriDoPredication: short branches become straight code.
+//!
+//! A hammock is a block that branches over one small block, or to one of two small blocks, that come together at once. What
+//! the small blocks compute without effects is computed always; stores, loads and other acts get the predicate of the
+//! branch as guard; phis become selections, or the last guarded definition keeps the other value as its old one. The
+//! branch goes, and with it the parting of the warp.
+//!
+//! Not taken in: convergent operations, calls, instructions that are guarded already, and blocks longer than a limit,
+//! beyond which skipping them is cheaper than issuing them. SSA in, SSA out.
+
+use oriole_ori::{
+    Block, BlockId, Cfg, Destination, File, Function, Guard, Instruction, Opcode, Phi, Pseudo, Source,
+    SourceKind, Value, canonical, divergence, edges, effects,
+};
+use oriole_sass::{Mod, Op};
+
+/// Instructions that a side may have: about what a branch and the reconvergence after it cost.
+const LIMIT: usize = 7;
+
+/// Converts hammocks until none is left.
+pub fn run(function: &mut Function) {
+    let mut changed = false;
+    loop {
+        let cfg = Cfg::new(function);
+        let mut uses = count_uses(function);
+        let mut round = false;
+        let mut touched = vec![false; function.blocks.len()];
+        // Inner hammocks come later in RPO; converting them first may make the outer ones small enough. What the graph
+        // says of blocks that a conversion touched is out of date: they wait for the next round.
+        for &id in cfg.order().iter().rev() {
+            let Some(hammock) = find(function, &cfg, id) else { continue };
+            let blocks = [Some(hammock.head), hammock.sides[0], hammock.sides[1], Some(hammock.join)];
+            if blocks.iter().flatten().any(|block| touched[block.0 as usize]) {
+                continue;
+            }
+            blocks.iter().flatten().for_each(|block| touched[block.0 as usize] = true);
+            convert(function, &hammock, &mut uses);
+            round = true;
+        }
+        if !round {
+            break;
+        }
+        changed = true;
+    }
+    if changed {
+        canonical::order_blocks(function);
+    }
+}
+
+/// A branch and what it parts.
+struct Hammock {
+    head: BlockId,
+    /// Place of the branch in the head.
+    branch: usize,
+    /// Side that is run when the guard holds, and side that is run when it does not; `None` for a bare edge.
+    sides: [Option<BlockId>; 2],
+    join: BlockId,
+    guard: Guard,
+}
+
+fn count_uses(function: &Function) -> Vec<u32> {
+    let mut uses = vec![0; function.values.len()];
+    for block in &function.blocks {
+        for phi in &block.phis {
+            phi.sources.iter().for_each(|(_, s)| s.for_each_value(|v| uses[v.0 as usize] += 1));
+        }
+        for instruction in &block.instructions {
+            instruction.for_each_use(|v| uses[v.0 as usize] += 1);
+        }
+    }
+    uses
+}
+
+fn find(function: &Function, cfg: &Cfg, head: BlockId) -> Option<Hammock> {
+    let block = function.block(head);
+    let [taken, other] = block.successors[..] else { return None };
+    let is_branch = |i: &Instruction| {
+        i.opcode == Opcode::Sass(Op::BRA)
+            && i.guard.is_some()
+            && matches!(i.sources.as_slice(), [Source { kind: SourceKind::Block(_), .. }])
+    };
+    let branch = block.instructions.iter().position(is_branch)?;
+    // At most a plain branch follows, which goes too.
+    if block.instructions.len() > branch + 2
+        || block.instructions.get(branch + 1).is_some_and(|i| !divergence::is_control(i) || i.guard.is_some())
+    {
+        return None;
+    }
+    let guard = block.instructions[branch].guard?;
+    if function.file(guard.value) != File::P || taken == other {
+        return None;
+    }
+    let side = |id: BlockId| small_side(function, cfg, head, id);
+    let (sides, join) = match (side(taken), side(other)) {
+        (Some(a), Some(b)) if a == b && a != taken && a != other => ([Some(taken), Some(other)], a),
+        (Some(join), _) if join == other => ([Some(taken), None], join),
+        (_, Some(join)) if join == taken => ([None, Some(other)], join),
+        _ => return None,
+    };
+    let merges_words = function
+        .block(join)
+        .phis
+        .iter()
+        .all(|phi| matches!(function.file(phi.destination), File::R | File::P));
+    if join == head || !merges_words {
+        return None;
+    }
+    Some(Hammock { head, branch, sides, join, guard })
+}
+
+/// Where a side leads, if it may be taken in.
+fn small_side(function: &Function, cfg: &Cfg, head: BlockId, id: BlockId) -> Option<BlockId> {
+    let block = function.block(id);
+    let [next] = block.successors[..] else { return None };
+    if cfg.predecessors(id) != [head] || next == id || !block.phis.is_empty() {
+        return None;
+    }
+    let code = &block.instructions[..edges::end_of_code(block)];
+    let fits = |i: &Instruction| {
+        i.guard.is_none()
+            && i.call.is_none()
+            && !effects::is_convergent(i)
+            && !divergence::is_control(i)
+            && !matches!(i.opcode, Opcode::Pseudo(p) if is_long(p))
+            && i.destinations.iter().all(|d| matches!(d.file, File::R | File::P))
+    };
+    (code.len() <= LIMIT && code.iter().all(fits)).then_some(next)
+}
+
+/// Operations that become many.
+fn is_long(pseudo: Pseudo) -> bool {
+    matches!(
+        pseudo,
+        Pseudo::Divide
+            | Pseudo::Remainder
+            | Pseudo::FDivide
+            | Pseudo::FReciprocal
+            | Pseudo::FSquareRoot
+            | Pseudo::MulHi64
+            | Pseudo::ParallelCopy
+            | Pseudo::Parameters
+            | Pseudo::Return
+            | Pseudo::Call
+            | Pseudo::CallHelper
+    )
+}
+
+/// True if running it on lanes that would not have changes nothing that anybody sees. A constant load by register may
+/// fault where the index is not checked.
+fn is_harmless(instruction: &Instruction) -> bool {
+    let indexed = |s: &Source| matches!(s.kind, SourceKind::ConstIndexed { .. });
+    instruction.opcode == Opcode::Pseudo(Pseudo::Undefined)
+        || (effects::is_pure(instruction) && !instruction.sources.iter().any(indexed))
+}
+
+fn convert(function: &mut Function, hammock: &Hammock, uses: &mut Vec<u32>) {
+    let Hammock { head, branch, sides, join, guard } = *hammock;
+    let origin = function.block(head).instructions[branch].origin;
+    function.block_mut(head).instructions.truncate(branch);
+    let mut code: Vec<Instruction> = Vec::new();
+    // Which guarded instruction of the code defines a value, to give it the other value as its old one.
+    let mut guarded: Vec<(Value, usize)> = Vec::new();
+    for (side, negated) in [(sides[0], guard.negated), (sides[1], !guard.negated)] {
+        let Some(side) = side else { continue };
+        let block: Block = std::mem::take(function.block_mut(side));
+        let end = edges::end_of_code(&block);
+        for mut instruction in block.instructions.into_iter().take(end) {
+            if !is_harmless(&instruction) {
+                instruction.guard = Some(Guard { value: guard.value, negated });
+                instruction.for_each_definition(|value| guarded.push((value, code.len())));
+            }
+            code.push(instruction);
+        }
+    }
+    // What the join merged from the two ways.
+    let [first, second] = sides.map(|side| side.unwrap_or(head));
+    let whole = {
+        // The head becomes the only way from here; others may lead to the join too.
+        let others = function.block(join).phis.first().map(|phi| phi.sources.len()).unwrap_or(0);
+        others <= 2
+    };
+    let mut phis = std::mem::take(&mut function.block_mut(join).phis);
+    let mut selections = Vec::new();
+    for phi in &mut phis {
+        let pick = |phi: &Phi, from: BlockId| {
+            phi.sources
+                .iter()
+                .find(|(p, _)| *p == from)
+                .map(|(_, s)| s.clone())
+                .expect("a phi has a source for each way")
+        };
+        let (holds, fails) = (pick(phi, first), pick(phi, second));
+        phi.sources.retain(|(p, _)| *p != first && *p != second);
+        let merged = if holds == fails {
+            holds
+        } else if let Some(value) = keep_old(&mut code, &mut guarded, &holds, &fails, uses) {
+            Source::value(value)
+        } else {
+            let data = function.values[phi.destination.0 as usize];
+            let destination =
+                if whole { phi.destination } else { function.new_value(data.file, data.source) };
+            select(function, &mut selections, destination, [holds, fails], guard, origin);
+            Source::value(destination)
+        };
+        if whole {
+            if merged.as_plain_value() != Some(phi.destination) {
+                let mut copy = Instruction::new(Pseudo::Copy, origin);
+                copy.destinations.push(Destination::new(function.file(phi.destination), [phi.destination]));
+                copy.sources.push(merged);
+                selections.push(copy);
+            }
+        } else {
+            phi.sources.push((head, merged));
+        }
+    }
+    if !whole {
+        function.block_mut(join).phis = phis;
+    }
+    // Guarded definitions without an old value keep nothing that anybody reads.
+    for instruction in &mut code {
+        if instruction.guard.is_some() && instruction.tied.is_empty() {
+            let mut tied = smallvec::SmallVec::new();
+            let mut nothing = Vec::new();
+            instruction.for_each_definition(|value| {
+                let data = function.values[value.0 as usize];
+                let old = function.new_value(data.file, None);
+                tied.push(old);
+                nothing.push(old);
+            });
+            instruction.tied = tied;
+            for old in nothing {
+                let mut undefined = Instruction::new(Pseudo::Undefined, instruction.origin);
+                undefined.destinations.push(Destination::new(function.file(old), [old]));
+                function.block_mut(head).instructions.push(undefined);
+            }
+        }
+    }
+    uses.resize(function.values.len(), 1);
+    let block = function.block_mut(head);
+    block.instructions.extend(code);
+    block.instructions.extend(selections);
+    block.successors = vec![join];
+}
+
+/// If one way gives the result of a guarded instruction that nobody else reads, the value of the other way becomes
+/// the old value that it keeps.
+fn keep_old(
+    code: &mut [Instruction],
+    guarded: &mut Vec<(Value, usize)>,
+    holds: &Source,
+    fails: &Source,
+    uses: &[u32],
+) -> Option<Value> {
+    for (new, old) in [(holds, fails), (fails, holds)] {
+        let (Some(new), Some(old)) = (new.as_plain_value(), old.as_plain_value()) else { continue };
+        let Some(place) = guarded.iter().position(|(value, _)| *value == new) else { continue };
+        let at = guarded[place].1;
+        let mut defined = Vec::new();
+        code[at].for_each_definition(|value| defined.push(value));
+        // The other value must be known before this instruction, and this one must have no other reader.
+        let known_later = code[at..].iter().any(|i| {
+            let mut defines = false;
+            i.for_each_definition(|value| defines |= value == old);
+            defines
+        });
+        if defined.len() != 1 || uses[new.0 as usize] != 1 || known_later {
+            continue;
+        }
+        code[at].tied.push(old);
+        guarded.remove(place);
+        return Some(new);
+    }
+    None
+}
+
+/// `destination <- guard ? holds : fails`.
+fn select(
+    function: &mut Function,
+    code: &mut Vec<Instruction>,
+    destination: Value,
+    [holds, fails]: [Source; 2],
+    guard: Guard,
+    origin: oriole_ori::Origin,
+) {
+    let condition = Source::from(guard);
+    if function.file(destination) == File::P {
+        let mut instruction = Instruction::new(Op::PLOP3, origin);
+        instruction.mods.insert(Mod::LUT);
+        instruction.destinations.push(Destination::new(File::P, [destination]));
+        instruction.destinations.push(Destination::dropped(File::P, 1));
+        // Table of `c ? a : b` with the condition first.
+        instruction.sources.extend([condition, holds, fails, Source::literal(0xca), Source::literal(0)]);
+        return code.push(instruction);
+    }
+    // Only the second place takes an immediate.
+    let is_register = |s: &Source| matches!(s.kind, SourceKind::Values(_) | SourceKind::Zero(_));
+    let (first, second, condition) = if is_register(&holds) {
+        (holds, fails, condition)
+    } else if is_register(&fails) {
+        (fails, holds, condition.inverted())
+    } else {
+        let value = function.new_value(File::R, None);
+        let mut load = Instruction::new(Op::MOV, origin);
+        load.destinations.push(Destination::new(File::R, [value]));
+        load.sources.push(holds);
+        code.push(load);
+        (Source::value(value), fails, condition)
+    };
+    let mut instruction = Instruction::new(Op::SEL, origin);
+    instruction.destinations.push(Destination::new(File::R, [destination]));
+    instruction.sources.extend([first, second, condition]);
+    code.push(instruction);
+}

@@ -1,0 +1,102 @@
+//! If-conversion: what it takes in, what it leaves, and that random functions keep doing what they did.
+
+mod common;
+
+use common::*;
+use expect_test::{Expect, expect};
+use oriole_optimize::{branch_opt, convert_mov_phi, expand_sync, generate_mov_phi, live_dead, predication};
+use oriole_ori::{Form, parse};
+use oriole_sass::Op;
+
+#[test]
+fn random_functions_keep_their_meaning() {
+    let mut converted = 0;
+    for seed in 0..400 {
+        let original = random_function(seed);
+        let what = format!("seed {seed}");
+        let before = evaluator::run(&original, &world(7));
+        let mut function = original.clone();
+        branch_opt::run(&mut function);
+        generate_mov_phi::run(&mut function);
+        live_dead::run(&mut function);
+        let branches = count(&function, |i| i.opcode == Op::BRA.into());
+        predication::run(&mut function);
+        converted += branches - count(&function, |i| i.opcode == Op::BRA.into());
+        assert_verified(&function, Form::Ssa, &what);
+        assert_same(&before, &evaluator::run(&function, &world(7)), &what);
+        live_dead::run(&mut function);
+        expand_sync::run(&mut function);
+        convert_mov_phi::run(&mut function);
+        assert_verified(&function, Form::Plain, &what);
+        let world = checking_world(&function, seed);
+        assert_same(&before, &evaluator::run(&function, &world), &what);
+    }
+    assert!(converted > 30, "only {converted} branches went");
+}
+
+fn check(text: &str, expected: Expect) {
+    let mut function = parse(text).unwrap();
+    predication::run(&mut function);
+    assert_verified(&function, Form::Ssa, "after");
+    expected.assert_eq(&function.to_string());
+}
+
+#[test]
+fn a_diamond_with_a_store_and_a_load() {
+    check(
+        "
+kernel
+b0: -> b1 b2
+  r0 = S2R %(SR_TID.X) ; 0
+  p1, PT = ISETP.AND.LT r0, 0x3, PT ; 1
+  @!p1 BRA b1 ; 2
+b1: -> b3
+  r2 = IADD3 r0, 0x1, RZ ; 3
+  r3 = LDG.E [{r0 r2}] mem(global r) ; 4
+b2: -> b3
+  STG.E [0x0], r0 mem(global w) ; 5
+b3:
+  r4 = phi b1: r2, b2: 0x7
+  r5 = phi b1: r3, b2: r0
+  p6 = phi b1: !PT, b2: p1
+  @p6 STG.E [0x4], r4 mem(global w) ; 6
+  STG.E [0x8], r5 mem(global w) ; 6
+  EXIT ; 7
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0: -> b1
+              r0 = S2R %(SR_TID.X) ; 0
+              p1, PT = ISETP.AND.LT r0, 0x3, PT ; 1
+              r2 = IADD3 r0, 0x1, RZ ; 3
+              @!p1 r3 = LDG.E [{r0 r2}] tied(r0) mem(global r) ; 4
+              @p1 STG.E [0x0], r0 mem(global w) ; 5
+              r4 = SEL r2, 0x7, !p1 ; 2
+              r5 = Copy r3 ; 2
+              p6, PT = PLOP3.LUT !p1, !PT, p1, #202, #0 ; 2
+            b1:
+              @p6 STG.E [0x4], r4 mem(global w) ; 6
+              STG.E [0x8], r5 mem(global w) ; 6
+              EXIT ; 7
+        "#]],
+    );
+}
+
+#[test]
+fn a_barrier_stays_behind_its_branch() {
+    let text = "
+kernel
+b0: -> b2 b1
+  r0 = S2R %(SR_TID.X) ; 0
+  p1, PT = ISETP.AND.LT r0, 0x3, PT ; 1
+  @p1 BRA b2 ; 2
+b1: -> b2
+  BAR.SYNC #0 ; 3
+b2:
+  EXIT ; 7
+";
+    let before = parse(text).unwrap();
+    let mut after = before.clone();
+    predication::run(&mut after);
+    assert!(after == before);
+}
