@@ -265,3 +265,26 @@ pub fn find(text: &str) -> Option<&'static Phase> {
     }
     PHASES.iter().find(|phase| phase.name.eq_ignore_ascii_case(text))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_are_numbered_and_found() {
+        assert_eq!(PHASES.len(), 159);
+        for (number, phase) in PHASES.iter().enumerate() {
+            assert_eq!(usize::from(phase.number), number, "{}", phase.name);
+            assert!(phase.level <= 3 && !phase.doc.is_empty(), "{}", phase.name);
+            let by_number = find(&phase.number.to_string()).map(|found| found.number);
+            assert_eq!(by_number, Some(phase.number));
+            // Of two with one name the first is meant, and only it may do work.
+            let by_name = find(&phase.name.to_lowercase()).expect("a name is found");
+            assert!(by_name.number <= phase.number, "{}", phase.name);
+            assert!(by_name.number == phase.number || phase.state != State::Done, "{}", phase.name);
+            let knob = oriole_options::KNOBS.iter().any(|knob| knob.name == phase.switch);
+            assert!(phase.switch.is_empty() || knob, "{}: no switch {}", phase.name, phase.switch);
+        }
+        assert!(find("159").is_none() && find("Nothing").is_none());
+    }
+}

@@ -190,13 +190,16 @@ fn check_invariants(root: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// Files and links that pages and the README name exist.
+/// Files and links that pages and the README name exist; the seed map has a check of its own.
 fn check_pages(root: &Path, found: &mut Vec<String>) {
     let mut pages = files(&root.join("docs"), "md");
     pages.push(root.join("README.md"));
     for page in pages {
         let Ok(text) = std::fs::read_to_string(&page) else { continue };
         let shown = page.strip_prefix(root).unwrap_or(&page).display().to_string();
+        if shown == "docs/seed-map.md" {
+            continue;
+        }
         let folder = page.parent().unwrap_or(root);
         for (number, line) in text.lines().enumerate() {
             let quoted = line.split('`').skip(1).step_by(2).filter(|text| {
