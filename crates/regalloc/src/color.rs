@@ -19,11 +19,28 @@ pub fn color(work: &mut Work, file: File) -> Result<(), AllocateError> {
         return Ok(());
     }
     if file == File::UR && !work.function.is_entry {
-        remake_across_calls(work);
+        // Uniform registers that survive a call belong to the caller.
+        let graph = Graph::new(work, file);
+        let across = |v: &Value| graph.across_calls.get(v.0 as usize).copied().unwrap_or(false);
+        let victims = graph.order.iter().copied().filter(across).collect();
+        relieve(work, &victims);
     }
-    let bundles = bundle(work, file);
-    let graph = Graph::new(work, file);
-    assign(work, file, &bundles, &graph)
+    let mut relieved: FxHashSet<Value> = FxHashSet::default();
+    loop {
+        let mut bundles = bundle(work, file);
+        let graph = Graph::new(work, file);
+        let Err(crowd) = assign(work, file, &mut bundles, &graph) else { return Ok(()) };
+        // Of those that want the same registers, the half that is in the way of most others goes.
+        let mut victims: Vec<Value> = crowd.into_iter().filter(|v| !relieved.contains(v)).collect();
+        victims.retain(|v| work.original[v.0 as usize] == *v);
+        victims.sort_unstable_by_key(|v| (std::cmp::Reverse(graph.neighbors[v.0 as usize].len()), *v));
+        victims.truncate(victims.len().div_ceil(2));
+        if file != File::UR || victims.is_empty() {
+            return Err(AllocateError::Pressure { file });
+        }
+        relieved.extend(victims.iter().copied());
+        relieve(work, &victims.into_iter().collect());
+    }
 }
 
 /// A value's bundle and its place in it.
@@ -291,13 +308,8 @@ fn range(file: File) -> (u8, u8) {
     }
 }
 
-fn assign(work: &mut Work, file: File, bundles: &Bundles, graph: &Graph) -> Result<(), AllocateError> {
-    let mut bundles = Bundles {
-        parent: bundles.parent.clone(),
-        offset: bundles.offset.clone(),
-        members: bundles.members.clone(),
-        demands: bundles.demands.clone(),
-    };
+/// Chooses the registers. If some bundle finds none, the values that are in its way come back, its own first.
+fn assign(work: &mut Work, file: File, bundles: &mut Bundles, graph: &Graph) -> Result<(), Vec<Value>> {
     let (low, high) = range(file);
     let saved_from = match file {
         File::UR => abi::FIRST_SAVED_UNIFORM,
@@ -345,8 +357,17 @@ fn assign(work: &mut Work, file: File, bundles: &Bundles, graph: &Graph) -> Resu
                     r >= i32::from(lowest) && r < i32::from(high) && !set.contains(r as u8)
                 })
         };
+        let crowd = || {
+            let own = members.iter().map(|m| m.1);
+            let others =
+                members.iter().flat_map(|m| graph.neighbors[m.1.0 as usize].iter().map(|&n| Value(n)));
+            let mut crowd: Vec<Value> = own.chain(others).collect();
+            crowd.sort_unstable();
+            crowd.dedup();
+            crowd
+        };
         if across && saved_from == u8::MAX {
-            return Err(AllocateError::Pressure { file });
+            return Err(crowd());
         }
         // The place of a friend first.
         let wishes = members.iter().flat_map(|&(offset, v)| {
@@ -363,9 +384,8 @@ fn assign(work: &mut Work, file: File, bundles: &Bundles, graph: &Graph) -> Resu
             }
         }
         let span = members.iter().map(|m| m.0).max().unwrap_or(0).unsigned_abs() as i32 + 16;
-        let choice = choice
-            .or_else(|| (-span..i32::from(high) + span).find(|&base| fits(base)))
-            .ok_or(AllocateError::Pressure { file })?;
+        let choice =
+            choice.or_else(|| (-span..i32::from(high) + span).find(|&base| fits(base))).ok_or_else(crowd)?;
         for &(offset, v) in &members {
             placed[v.0 as usize] = Some((choice + offset) as u8);
         }
@@ -378,10 +398,9 @@ fn assign(work: &mut Work, file: File, bundles: &Bundles, graph: &Graph) -> Resu
     Ok(())
 }
 
-/// In a function, uniform registers that survive a call belong to the caller. Values that can be made again without
-/// reading a register are made again before each use; others have no place.
-fn remake_across_calls(work: &mut Work) {
-    let graph = Graph::new(work, File::UR);
+/// Takes uniform values out of their registers between definition and use: what can be made without reading a
+/// register is made again before each use, the others are kept in a general register.
+fn relieve(work: &mut Work, victims: &FxHashSet<Value>) {
     let mut recipes: FxHashMap<Value, Instruction> = FxHashMap::default();
     let mut definitions: FxHashMap<Value, u32> = FxHashMap::default();
     for instruction in work.function.blocks.iter().flat_map(|b| &b.instructions) {
@@ -398,46 +417,89 @@ fn remake_across_calls(work: &mut Work) {
             }
         });
     }
-    let remade = |v: &Value| {
-        graph.across_calls.get(v.0 as usize).copied().unwrap_or(false)
-            && definitions.get(v) == Some(&1)
-            && recipes.contains_key(v)
-    };
+    recipes.retain(|v, _| definitions[v] == 1 && victims.contains(v));
+    // Where the others are kept.
+    let mut kept: FxHashMap<Value, Value> = FxHashMap::default();
+    let mut order: Vec<Value> = victims.iter().copied().filter(|v| !recipes.contains_key(v)).collect();
+    order.sort_unstable();
+    for v in order {
+        let general = work.new_value(File::R);
+        work.original[general.0 as usize] = work.original[v.0 as usize];
+        kept.insert(v, general);
+    }
     for block in 0..work.function.blocks.len() {
         let old = std::mem::take(&mut work.function.blocks[block].instructions);
         let marks = std::mem::take(&mut work.inserted[block]);
         let mut out = Vec::with_capacity(old.len());
         let mut out_marks = Vec::with_capacity(old.len());
         for (mut instruction, mark) in old.into_iter().zip(marks) {
-            for group in sources(&work.function, &instruction, File::UR, work.stack_pointer) {
-                if !group.values.iter().any(remade) {
-                    continue;
-                }
-                let mut values: Vec<Value> = group.values.to_vec();
-                for k in 0..values.len() {
-                    let v = values[k];
-                    if !group.values.contains(&v) || !remade(&v) {
-                        continue;
+            let origin = instruction.origin;
+            // The old value of a guarded result is read, too; it comes back into the register of the result.
+            if is_partial(&instruction) {
+                for group in destinations(&instruction, File::UR) {
+                    for v in group.values.iter().filter(|v| kept.contains_key(v)) {
+                        out.push(copy(File::UR, *v, kept[v], origin));
+                        out_marks.push(true);
                     }
-                    let mut made = recipes[&v].clone();
-                    made.origin = instruction.origin;
-                    for component in &mut made.destinations[0].values {
-                        let new = work.new_value(File::UR);
-                        work.original[new.0 as usize] = work.original[component.0 as usize];
-                        for slot in values.iter_mut().filter(|s| **s == *component) {
-                            *slot = new;
-                        }
-                        *component = new;
-                    }
-                    out.push(made);
-                    out_marks.push(true);
                 }
-                replace(&mut instruction, group.operand, &values);
             }
+            if !is_parallel_copy(&instruction) {
+                for group in sources(&work.function, &instruction, File::UR, work.stack_pointer) {
+                    let mut values: Vec<Value> = group.values.to_vec();
+                    for k in 0..values.len() {
+                        let v = group.values[k];
+                        if values[k] != v {
+                            continue;
+                        }
+                        if let Some(recipe) = recipes.get(&v) {
+                            let mut made = recipe.clone();
+                            made.origin = origin;
+                            for component in &mut made.destinations[0].values {
+                                let new = work.new_value(File::UR);
+                                work.original[new.0 as usize] = work.original[component.0 as usize];
+                                values.iter_mut().filter(|s| **s == *component).for_each(|s| *s = new);
+                                *component = new;
+                            }
+                            out.push(made);
+                            out_marks.push(true);
+                        } else if let Some(&general) = kept.get(&v) {
+                            let new = work.new_value(File::UR);
+                            work.original[new.0 as usize] = work.original[v.0 as usize];
+                            values.iter_mut().filter(|s| **s == v).for_each(|s| *s = new);
+                            out.push(copy(File::UR, new, general, origin));
+                            out_marks.push(true);
+                        }
+                    }
+                    replace(&mut instruction, group.operand, &values);
+                }
+            } else {
+                // Sources of many copies at once come back into their own registers before it.
+                instruction.for_each_use(|v| {
+                    if let Some(&general) = kept.get(&v) {
+                        out.push(copy(File::UR, v, general, origin));
+                        out_marks.push(true);
+                    }
+                });
+            }
+            let mut behind = Vec::new();
+            instruction.for_each_definition(|v| {
+                if let Some(&general) = kept.get(&v) {
+                    behind.push(copy(File::R, general, v, origin));
+                }
+            });
             out.push(instruction);
             out_marks.push(mark);
+            out_marks.extend(behind.iter().map(|_| true));
+            out.extend(behind);
         }
         work.function.blocks[block].instructions = out;
         work.inserted[block] = out_marks;
     }
+}
+
+fn copy(file: File, to: Value, from: Value, origin: oriole_ori::Origin) -> Instruction {
+    let mut copy = Instruction::new(Pseudo::Copy, origin);
+    copy.destinations.push(Destination::new(file, [to]));
+    copy.sources.push(Source::value(from));
+    copy
 }

@@ -98,10 +98,22 @@ pub fn allocate_prepared(
         Registers { file: File::P, usable: RegisterSet::range(0, 7), count: 7, cheap: cheap_predicates };
     file(&mut work, &predicates)?;
 
-    let mut usable = RegisterSet::range(0, limit);
-    usable.remove(abi::STACK_POINTER);
-    let cheap = if work.function.is_entry { usable } else { usable.without(abi::saved()) };
-    file(&mut work, &Registers { file: File::R, usable, count: limit, cheap })?;
+    let before = work.clone();
+    let mut limit = limit;
+    loop {
+        let mut usable = RegisterSet::range(0, limit);
+        usable.remove(abi::STACK_POINTER);
+        let cheap = if work.function.is_entry { usable } else { usable.without(abi::saved()) };
+        match file(&mut work, &Registers { file: File::R, usable, count: limit, cheap }) {
+            Ok(()) => break,
+            // Sources may lie so badly that a wide result finds no aligned range: a few more registers help.
+            Err(AllocateError::TooFewRegisters { .. }) if limit < 255 => {
+                limit = (limit + 8).min(255);
+                work = before.clone();
+            }
+            Err(error) => return Err(error),
+        }
+    }
 
     let mut highest = 0;
     for (value, register) in work.function.values.iter().zip(&work.register) {

@@ -2,6 +2,7 @@
 //! allocations.
 
 mod broken;
+mod large;
 mod random;
 mod written;
 

@@ -51,7 +51,8 @@ pub fn function(seed: u64) -> Function {
     let (general, predicates) = (8 + random.below(50), 2 + random.below(14));
     let general = pool(&mut function, File::R, general);
     let predicates = pool(&mut function, File::P, predicates);
-    let uniform = pool(&mut function, File::UR, 6);
+    let uniform = if random.chance(30) { 70 } else { 6 };
+    let uniform = pool(&mut function, File::UR, uniform);
     let count = 1 + random.below(9);
     for index in 0..count {
         let mut block = Block::default();
@@ -205,7 +206,7 @@ fn call(random: &mut Random, general: &[Value]) -> Instruction {
         stack_bytes: 0,
         clobbers: crate::abi::clobbers(),
         clobbered_predicates: 0x7f,
-        clobbers_uniform: false,
+        clobbers_uniform: random.chance(50),
     }));
     // An indirect call: the target pair stands last.
     call.sources.push(Source::values(distinct(random, general, 2)));
