@@ -37,11 +37,12 @@ impl Expander {
     fn run(&mut self) -> Result<(), AllocateError> {
         let saves = self.saves();
         for block in 0..self.function.blocks.len() {
-            let old = std::mem::take(&mut self.function.blocks[block].instructions);
-            let mut out = Vec::with_capacity(old.len() + 4);
+            let mut out = Vec::with_capacity(self.function.blocks[block].instructions.len() + 4);
             if block == 0 {
+                // Looks at all blocks, this one too: before it is taken apart.
                 self.prologue(&saves, &mut out)?;
             }
+            let old = std::mem::take(&mut self.function.blocks[block].instructions);
             for instruction in old {
                 self.instruction(instruction, &saves, &mut out)?;
             }
