@@ -26,16 +26,16 @@ fn render(renderer: &Renderer, path: &str, text: &str, lines: &LineIndex, diagno
         Severity::Note => Level::NOTE,
     };
     let at = lines.line_column(diagnostic.span.start);
-    let first = at.line.saturating_sub(CONTEXT_LINES + 1).max(1);
+    let first = at.line.saturating_sub(CONTEXT_LINES).max(1);
     let last = (at.line + CONTEXT_LINES).min(lines.line_count());
-    let bounds = |line: u32| lines.line_range(line.saturating_sub(1)).unwrap_or(0..0);
+    let bounds = |line: u32| lines.line_range(line).unwrap_or(0..0);
     let window = bounds(first).start as usize..(bounds(last).end as usize).min(text.len());
     let message = diagnostic.message.to_string();
     let title = level.primary_title(message.as_str()).id(diagnostic.code.as_str());
     let too_long = window.len() > (LONGEST_LINE * (2 * CONTEXT_LINES + 2)) as usize;
     let mut group;
     if too_long || text.get(window.clone()).is_none() {
-        group = title.element(Level::NOTE.message(format!("at {path}:{}:{}", at.line + 1, at.column + 1)));
+        group = title.element(Level::NOTE.message(format!("at {path}:{}:{}", at.line, at.column)));
     } else {
         let start = (diagnostic.span.start as usize).clamp(window.start, window.end) - window.start;
         let end = (diagnostic.span.end() as usize).clamp(window.start, window.end) - window.start;
@@ -77,8 +77,8 @@ pub fn to_json(path: &str, text: &str, diagnostics: &[Diagnostic]) {
         let mut value = diagnostic.to_json();
         if let serde_json::Value::Object(map) = &mut value {
             map.insert("file".to_owned(), path.into());
-            map.insert("line".to_owned(), (at.line + 1).into());
-            map.insert("column".to_owned(), (at.column + 1).into());
+            map.insert("line".to_owned(), at.line.into());
+            map.insert("column".to_owned(), at.column.into());
         }
         println!("{value}");
     }

@@ -37,6 +37,11 @@ pub fn lower(body: &Body, context: &Context) -> Result<Function, Failure> {
 pub fn allocate(function: Function, context: &Context) -> Result<Allocated, Failure> {
     (context.check)();
     let settings = context.settings;
+    let mut function = function;
+    if settings.schedule.reorder {
+        oriole_schedule::before_allocation(&mut function, settings.chip, &settings.schedule)
+            .map_err(|error| Failure::internal("ScheduleInstructions", error))?;
+    }
     let (function, assignment) = oriole_regalloc::allocate(&function, settings.chip, &settings.allocate)
         .map_err(|error| Failure::internal("AllocateRegisters", error))?;
     Ok(Allocated { function, assignment })
