@@ -158,7 +158,7 @@ impl Lower<'_> {
                 return Ok(());
             }
             Type::E4M3x2 | Type::E5M2x2 => return self.pack_bytes(i, to, from),
-            Type::TF32 => return self.to_tf32(i),
+            Type::TF32 => return self.convert_tf32(i),
             Type::F16 | Type::BF16 | Type::F32 | Type::F64 => {}
             _ => return Err(self.unsupported_form(i)),
         }
@@ -321,7 +321,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn to_tf32(&mut self, i: &Instruction) -> Lowered {
+    fn convert_tf32(&mut self, i: &Instruction) -> Lowered {
         let a = self.word(self.operand(i, 1)?, Type::F32)?;
         let a = self.in_register(a);
         let d = self.result_word(self.operand(i, 0)?, Type::TF32)?;
@@ -335,19 +335,21 @@ impl Lower<'_> {
             self.op(Op::F2FP, &mods, d, [a]);
             return Ok(());
         }
-        // To nearest, ties away: half of the last place is added to the magnitude, unless there is none to round.
-        let a = self.value_of(a);
-        let infinite = self.compare_magnitude(Mod::GEU, a, f32::INFINITY, false);
+        // To nearest, ties away: half of the last place is added to the magnitude, unless there is none to round. A
+        // NaN is quieted first, so that cutting it leaves it one.
+        let value = self.b.r();
+        self.op(Op::FADD, &[], value, [a, Source::rz().negated()]);
+        let infinite = self.compare_magnitude(Mod::GEU, value, f32::INFINITY, false);
         let [sum, chosen] = [self.b.r(), self.b.r()];
-        self.b.iadd3(sum, a, 0x1000u32, Source::rz());
-        self.b.sel(chosen, a, sum, infinite);
+        self.b.iadd3(sum, value, 0x1000u32, Source::rz());
+        self.b.sel(chosen, value, sum, infinite);
         if !finite_only {
             self.b.and(d, chosen, TF32_MASK);
             return Ok(());
         }
         let [cut, less] = [self.b.r(), self.b.r()];
         self.b.and(cut, chosen, TF32_MASK);
-        let overflow = self.compare_magnitude(Mod::GEU, cut, f32::INFINITY, false);
+        let overflow = self.compare_magnitude(Mod::GE, cut, f32::INFINITY, false);
         self.b.iadd3(less, cut, 0x2000u32.wrapping_neg(), Source::rz());
         self.b.sel(d, less, cut, overflow);
         Ok(())

@@ -74,7 +74,7 @@ impl Lower<'_> {
                 if i.modifiers.has("NaN") {
                     mods.push(Mod::NAN);
                 }
-                if i.modifiers.has("xorsign") {
+                if i.modifiers.has("xorsign.abs") {
                     mods.push(Mod::XORSIGN);
                     for source in &mut sources {
                         *source = magnitude(source.clone(), SIGN);

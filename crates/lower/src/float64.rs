@@ -158,9 +158,13 @@ impl Lower<'_> {
     fn approximate_high(&mut self, d: [Value; 2], function: Mod, a: Source) -> Lowered {
         let high = self.high_word(&a);
         let result = self.b.r();
-        self.op(Op::MUFU, &[function], result, [high]);
+        self.op(Op::MUFU, &[function], result, [high.clone()]);
+        // A NaN whose set bits are all in the low word looks like an infinity to the unit.
+        let nan = self.compare_double(Mod::NAN, a.clone(), a);
+        let quiet = self.b.r();
+        self.b.or(quiet, high, 0x0008_0000u32);
         self.b.mov(d[0], Source::rz());
-        self.b.mov(d[1], result);
+        self.b.sel(d[1], quiet, result, nan);
         Ok(())
     }
 
@@ -189,8 +193,7 @@ impl Lower<'_> {
         let x = self.b.pair();
         self.pseudo(Pseudo::Select64, &[], x, [scaled_up.into(), a, small.into()]);
         let y = self.b.pair();
-        self.op(Op::MUFU, &[Mod::RSQ64H], y[1], [x[1].into()]);
-        self.b.mov(y[0], Source::rz());
+        self.approximate_high(y, Mod::RSQ64H, x.into())?;
         let [square, error, poly, change, refined] =
             [self.b.pair(), self.b.pair(), self.b.pair(), self.b.pair(), self.b.pair()];
         self.b.op(Op::DMUL).to_tuple(square).from(y).from(y).emit();

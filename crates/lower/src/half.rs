@@ -93,7 +93,7 @@ impl Lower<'_> {
                 Op::HFMA2
             }
             Opcode::Min | Opcode::Max => {
-                if i.modifiers.has("xorsign") {
+                if i.modifiers.has("xorsign.abs") {
                     mods.push(Mod::XORSIGN);
                     for source in &mut sources {
                         *source = magnitude(source.clone(), SIGNS);

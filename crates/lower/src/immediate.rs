@@ -41,7 +41,7 @@ fn narrow(value: f64, exponent_bits: u32, mantissa_bits: u32) -> u64 {
     let sign = u64::from(value.is_sign_negative()) << (exponent_bits + mantissa_bits);
     let top = ((1u64 << exponent_bits) - 1) << mantissa_bits;
     if value.is_nan() {
-        return top | (1 << mantissa_bits) - 1;
+        return top | ((1 << mantissa_bits) - 1);
     }
     let magnitude = value.abs();
     if magnitude == 0.0 {
