@@ -413,7 +413,7 @@ fn halves() {
               r2 = HADD2 r0.H0_H0, r1.H0_H0 ; 0
               r6 = HFMA2.BF16_V2.RELU r3, r4, r5 ; 1
               r6 = LOP3.LUT r3, 0x80008000, RZ, #60, !PT ; 2
-              r2 = HMNMX2 r0.H0_H0, r1.H0_H0, !PT ; 3
+              r2 = HMNMX2.XORSIGN |r0|.H0_H0, |r1|.H0_H0, !PT ; 3
               p7, p8 = HSETP2.AND.LT r6, r3, PT ; 4
               r9 = MUFU.BF16.EX2 r3 ; 5
               r10 = MUFU.BF16.EX2 r3.H1 ; 5
