@@ -92,6 +92,9 @@ fn merge_latches(function: &mut Function) {
     }
 }
 
+/// Barriers that may be in use at one place: the sixteen of the machine, less one for the waits around a block.
+const REGISTERS: u32 = 15;
+
 /// A barrier to be placed.
 struct Barrier {
     site: Site,
@@ -138,9 +141,30 @@ fn barrier_sites(function: &mut Function) -> Vec<Barrier> {
     for sites in by_join.values() {
         chosen.extend(sites.iter().filter(|site| !sites.iter().any(|other| covers(other, site))));
     }
+    let wholes: Vec<Site> = cfg
+        .order()
+        .iter()
+        .filter(|&&id| divergence.is_divergent_branch(id))
+        .filter_map(|&id| reconvergence.site(id))
+        .collect();
+    let mut candidates: Vec<(bool, usize, Site, Vec<BlockId>)> = chosen
+        .into_iter()
+        .map(|site| {
+            let inside = reconvergence.inside(site);
+            (!wholes.contains(&site), inside.len(), site, inside)
+        })
+        .collect();
+    // Those that uniformity rests on first, then the short ones; what finds no register is left out, and its threads
+    // go on in parts until the next barrier.
+    candidates.sort_unstable();
+    let mut live = vec![0u32; function.blocks.len()];
     let mut barriers = Vec::new();
-    for site in chosen {
-        let inside = reconvergence.inside(site);
+    for (partial, _, site, inside) in candidates {
+        let span = || inside.iter().copied().chain([site.anchor.block(), site.join]);
+        if partial && span().any(|block| live[block.0 as usize] >= REGISTERS) {
+            continue;
+        }
+        span().for_each(|block| live[block.0 as usize] += 1);
         let is_inside = |block: &BlockId| inside.binary_search(block).is_ok();
         let mut leaving = Vec::new();
         let end = match site.anchor {
