@@ -36,7 +36,9 @@ fn argument(value: &Value) -> Argument {
         _ => bits,
     };
     let size = scalar["type"].as_str().and_then(|name| name[1..].parse::<usize>().ok()).unwrap_or(64) / 8;
-    Argument::Value(bits.to_le_bytes()[..size].to_vec())
+    let mut bytes = bits.to_le_bytes().to_vec();
+    bytes.resize(size, 0);
+    Argument::Value(bytes)
 }
 
 fn main() {

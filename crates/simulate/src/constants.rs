@@ -116,6 +116,8 @@ pub(crate) fn fill(
     };
     pair(layout.local_window, LOCAL_WINDOW);
     pair(layout.parameter_window, PARAMETER_WINDOW + u64::from(base));
+    // Behind the start of the parameters stands their end.
+    pair(layout.parameter_window + 8, PARAMETER_WINDOW + u64::from(base) + parameters.len() as u64);
     pair(layout.constant_window, CONSTANT_WINDOW);
     pair(layout.grid_id, 1);
     for axis in 0..3 {

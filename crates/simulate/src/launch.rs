@@ -99,6 +99,8 @@ pub enum HazardKind {
     OverwriteUnread,
     /// A scoreboard is waited for in the cycle after it was set, when the setting is not yet visible.
     WaitTooEarly,
+    /// The stall of a branch or the like is shorter than such an instruction takes; no register is concerned.
+    StallTooShort,
     /// A uniform register is read by lanes that did not take part in writing it.
     UniformDivergent,
 }
@@ -142,6 +144,9 @@ impl std::fmt::Display for Hazard {
                     "{kernel}+{pc:#x}: waits for SB{register} {} cycle after {other:#x} set it",
                     self.distance
                 )
+            }
+            HazardKind::StallTooShort => {
+                write!(f, "{kernel}+{pc:#x}: stalls {} cycles, {} are needed", self.distance, self.needed)
             }
             HazardKind::UniformDivergent => {
                 write!(f, "{kernel}+{pc:#x}: reads {file}{register}, which other lanes wrote last")

@@ -4,7 +4,7 @@
 
 use crate::launch::HazardKind;
 use crate::program::{Queue, ReadQueue, Step};
-use oriole_latency::{Access, Class, Model, RegisterFile, ResultPart, Slot};
+use oriole_latency::{Access, Class, Model, RegisterFile, ResultPart, Slot, is_branch_like, minimum_stall};
 use oriole_sass::{Op, OperandKind};
 
 /// Under which condition an instruction acts.
@@ -219,6 +219,16 @@ impl<C: Condition> Tracker<C> {
                     self.write(model, step, (file, register), part, condition, &mut report)
                 }
             }
+        }
+        let least = minimum_stall(step.instruction.op);
+        if is_branch_like(step.instruction.op) && control.stall != 0 && control.stall < least {
+            report(Conflict {
+                other: pc,
+                kind: HazardKind::StallTooShort,
+                register: (RegisterFile::Barrier, 0),
+                distance: u32::from(control.stall),
+                needed: u32::from(least),
+            });
         }
         self.cover(step);
         self.record(step, pc, condition);
