@@ -1,0 +1,70 @@
+//! Allocation of real functions: texts of Ori as they stand before phase 97, in the folder that `ORIOLE_ORI` names.
+//! Every function must pass the checker at several budgets; registers and spills are printed.
+
+use oriole_chip::Chip;
+use oriole_options::AllocateOptions;
+
+/// The functions of a dump: each begins with `kernel` or `function`.
+fn functions(text: &str) -> Vec<(String, String)> {
+    let mut list: Vec<(String, String)> = Vec::new();
+    let mut name = String::new();
+    for line in text.lines() {
+        if let Some(comment) = line.strip_prefix("// ") {
+            name = comment.to_owned();
+        } else if line.starts_with("kernel ") || line.starts_with("function ") {
+            list.push((name.clone(), format!("{line}\n")));
+        } else if let Some((_, text)) = list.last_mut() {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    list
+}
+
+#[test]
+fn real_functions_are_allocated_right() {
+    let Ok(folder) = std::env::var("ORIOLE_ORI") else {
+        println!("skipped: ORIOLE_ORI names no folder of Ori texts");
+        return;
+    };
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder).expect("a folder").map(|e| e.expect("an entry").path()).collect();
+    paths.retain(|p| p.extension().is_some_and(|e| e == "ori"));
+    paths.sort();
+    let mut failures = 0;
+    for path in paths {
+        let text = std::fs::read_to_string(&path).expect("a file");
+        for (name, text) in functions(&text) {
+            let function = match oriole_ori::parse::parse(&text) {
+                Ok(function) => function,
+                Err(error) => {
+                    println!("{name}: {error:?}");
+                    failures += 1;
+                    continue;
+                }
+            };
+            let mut line = format!("{}:{name}", path.file_stem().unwrap_or_default().display());
+            for (limit, minimal) in [(None, false), (Some(32), false), (None, true)] {
+                let options = AllocateOptions { level: 3, minimal, limit };
+                let start = std::time::Instant::now();
+                match oriole_regalloc::allocate(&function, Chip::SM_90, &options) {
+                    Ok((_, assignment)) => {
+                        line += &format!(
+                            " | {} regs {} st {} ld {} ms",
+                            assignment.general_registers,
+                            assignment.spill_stores,
+                            assignment.spill_loads,
+                            start.elapsed().as_millis()
+                        );
+                    }
+                    Err(error) => {
+                        failures += 1;
+                        line += &format!(" | {error}");
+                    }
+                }
+            }
+            println!("{line}");
+        }
+    }
+    assert_eq!(failures, 0);
+}
