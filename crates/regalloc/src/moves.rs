@@ -102,7 +102,6 @@ impl Emitter<'_> {
     /// Register to slot.
     pub fn store(&mut self, owner: Value, value: Value, from: u8) {
         let s = self.work.incarnation(value, from);
-        self.work.stores += 1;
         if self.file == File::P {
             let slot = self.predicate_slot(owner);
             let mut select = self.instruction(Op::SEL);
@@ -112,6 +111,7 @@ impl Emitter<'_> {
             select.sources.push(Source { invert: true, ..Source::value(s) });
             return self.push(select);
         }
+        self.work.stores += 1;
         let slot = self.work.slot(owner);
         let mut store = self.instruction(Op::STL);
         store.sources.push(local_address(self.work.stack_pointer, self.work.slot_offset(slot)));
@@ -123,7 +123,6 @@ impl Emitter<'_> {
     /// Slot to register.
     pub fn load(&mut self, into: Value, to: u8, owner: Value) {
         let d = self.work.incarnation(into, to);
-        self.work.loads += 1;
         if self.file == File::P {
             let slot = self.predicate_slot(owner);
             let mut test = self.instruction(Op::ISETP);
@@ -136,6 +135,7 @@ impl Emitter<'_> {
             test.sources.push(Source::plain(SourceKind::True(File::P)));
             return self.push(test);
         }
+        self.work.loads += 1;
         let slot = self.work.slot(owner);
         let mut load = self.instruction(Op::LDL);
         load.destinations.push(Destination::new(File::R, [d]));

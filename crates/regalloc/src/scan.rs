@@ -295,10 +295,9 @@ impl Scan<'_> {
         self.depth = self.loops.depth(block);
         self.occupant = [FREE; 256];
         let live_in: Vec<(Value, u32)> = self.next_use.at_entry(block).to_vec();
-        for &(v, distance) in &live_in {
+        for &(v, _) in &live_in {
             self.home[v.0 as usize] = NONE;
             self.in_memory[v.0 as usize] = false;
-            self.next[v.0 as usize] = distance;
         }
         let position = self.cfg.position(block);
         let done: SmallVec<[BlockId; 4]> = self
@@ -407,6 +406,10 @@ impl Scan<'_> {
             .filter(|(_, l)| l.register != NONE || l.in_memory)
             .collect();
         self.exit[block] = exit;
+        // The next block finds its own next uses; what is not read there has none.
+        for &(v, _) in self.next_use.at_exit(self.block) {
+            self.next[v.0 as usize] = NEVER;
+        }
         for r in 0..256 {
             if self.occupant[r] < COPY {
                 self.home[self.occupant[r] as usize] = NONE;

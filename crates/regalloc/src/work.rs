@@ -25,9 +25,9 @@ pub struct Work {
     pub spill_words: u32,
     /// Spill slot (word index) of a value, looked up only.
     pub slots: FxHashMap<Value, u32>,
-    /// Stores put in.
+    /// Stores to the frame put in.
     pub stores: u32,
-    /// Reloads put in.
+    /// Reloads from it.
     pub loads: u32,
     incarnations: FxHashMap<(Value, u8), Value>,
     slot_values: FxHashMap<Value, Value>,
