@@ -10,6 +10,22 @@ use oriole_latency::{Class, Model, ResultPart, Slot, class, estimate, is_variabl
 use oriole_options::{ScheduleMode, ScheduleOptions};
 use oriole_ori::{BlockId, Cfg, File, Function, Instruction, Liveness, Opcode, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+/// Files whose pressure counts, and what must not be exceeded for a better order's sake: general registers have a
+/// budget of their own.
+const FILES: [File; 3] = [File::R, File::P, File::UR];
+/// Predicates live at once that need no register of another file.
+const PREDICATES: u32 = 6;
+/// Uniform registers live at once.
+const UNIFORM: u32 = 48;
+
+/// Values live at once, by [`FILES`].
+type Counts = [u32; 3];
+
+fn index(file: File) -> Option<usize> {
+    FILES.iter().position(|&f| f == file)
+}
 
 /// Registers that a block may use before latency gives way to pressure, whatever its own peak: so many leave full
 /// occupancy.
@@ -42,19 +58,20 @@ fn order_block(
     }
     let live_out = liveness.live_out(block);
     let peak = pressure(function, live_out, old.iter());
-    let budget = match options.mode {
+    let registers = match options.mode {
         ScheduleMode::Pressure => 0,
-        ScheduleMode::Latency => peak.max(FREE_OF_CHARGE).next_multiple_of(8),
-        ScheduleMode::Batches => peak.max(BATCH_BUDGET).next_multiple_of(8),
+        ScheduleMode::Latency => peak[0].max(FREE_OF_CHARGE).next_multiple_of(8),
+        ScheduleMode::Batches => peak[0].max(BATCH_BUDGET).next_multiple_of(8),
     };
+    let budget = [registers, PREDICATES.max(peak[1]), UNIFORM.max(peak[2])];
     let graph = Graph::new(old, |from, to, node| latency(model, from, to, node));
     let places = List::new(function, live_out, old, &graph, budget).run();
     if places.iter().enumerate().all(|(at, &node)| at == node as usize) {
         return None;
     }
     let after = pressure(function, live_out, places.iter().map(|&node| &old[node as usize]));
-    let allowed = if options.mode == ScheduleMode::Pressure { peak } else { budget.max(peak) };
-    (after <= allowed).then(|| places.iter().map(|&node| old[node as usize].clone()).collect())
+    let fits = (0..FILES.len()).all(|k| after[k] <= budget[k].max(peak[k]));
+    fits.then(|| places.iter().map(|&node| old[node as usize].clone()).collect())
 }
 
 /// Cycles between two instructions joined by an edge.
@@ -84,40 +101,58 @@ fn latency(model: &Model, from: &Instruction, to: &Instruction, node: Node) -> u
     model.raw(producer, part, consumer, slot).map_or(1, |d| u32::from(d.cycles))
 }
 
-/// Most general registers live at once.
+/// Most values of each file live at once.
 fn pressure<'a>(
     function: &Function,
     live_out: &[Value],
     instructions: impl DoubleEndedIterator<Item = &'a Instruction>,
-) -> u32 {
-    let general = |v: &Value| function.file(*v) == File::R;
-    let mut live: FxHashSet<Value> = live_out.iter().copied().filter(general).collect();
-    let mut peak = live.len();
+) -> Counts {
+    let file = |v: Value| index(function.file(v));
+    let mut live: FxHashSet<Value> = FxHashSet::default();
+    let mut count: Counts = [0; 3];
+    for &v in live_out {
+        if let Some(k) = file(v)
+            && live.insert(v)
+        {
+            count[k] += 1;
+        }
+    }
+    let mut peak = count;
+    let mut raise = |count: &Counts| peak.iter_mut().zip(count).for_each(|(p, c)| *p = (*p).max(*c));
     for instruction in instructions.rev() {
         // A result nobody reads takes a register all the same.
-        let mut dead = 0;
-        instruction.for_each_definition(|v| dead += usize::from(general(&v) && !live.contains(&v)));
-        peak = peak.max(live.len() + dead);
-        if instruction.guard.is_none() {
-            instruction.for_each_definition(|v| {
-                live.remove(&v);
-            });
-        }
-        instruction.for_each_use(|v| {
-            if general(&v) {
-                live.insert(v);
+        let mut with_dead = count;
+        instruction.for_each_definition(|v| {
+            if let Some(k) = file(v)
+                && !live.contains(&v)
+            {
+                with_dead[k] += 1;
             }
         });
-        if instruction.guard.is_some() {
+        raise(&with_dead);
+        if instruction.guard.is_none() {
             instruction.for_each_definition(|v| {
-                if general(&v) {
-                    live.insert(v);
+                if let Some(k) = file(v)
+                    && live.remove(&v)
+                {
+                    count[k] -= 1;
                 }
             });
         }
-        peak = peak.max(live.len());
+        let mut enter = |v: Value| {
+            if let Some(k) = file(v)
+                && live.insert(v)
+            {
+                count[k] += 1;
+            }
+        };
+        instruction.for_each_use(&mut enter);
+        if instruction.guard.is_some() {
+            instruction.for_each_definition(&mut enter);
+        }
+        raise(&count);
     }
-    peak as u32
+    peak
 }
 
 /// The list scheduler: forwards, one instruction at a time.
@@ -125,7 +160,7 @@ struct List<'a> {
     function: &'a Function,
     instructions: &'a [Instruction],
     graph: &'a Graph,
-    budget: u32,
+    budget: Counts,
     /// Longest path from each instruction to the end, cycles.
     height: Vec<u32>,
     waiting: Vec<u32>,
@@ -135,6 +170,7 @@ struct List<'a> {
     uses: FxHashMap<Value, u32>,
     live_out: FxHashSet<Value>,
     live: FxHashSet<Value>,
+    count: Counts,
 }
 
 /// So many ready instructions are compared; more would cost time without much gain.
@@ -146,7 +182,7 @@ impl<'a> List<'a> {
         live_out: &[Value],
         instructions: &'a [Instruction],
         graph: &'a Graph,
-        budget: u32,
+        budget: Counts,
     ) -> List<'a> {
         let count = instructions.len();
         let mut height = vec![0u32; count];
@@ -157,7 +193,7 @@ impl<'a> List<'a> {
         let mut uses: FxHashMap<Value, u32> = FxHashMap::default();
         let mut defined: FxHashSet<Value> = FxHashSet::default();
         let mut live: FxHashSet<Value> = FxHashSet::default();
-        let general = |v: Value| function.file(v) == File::R;
+        let general = |v: Value| index(function.file(v)).is_some();
         for instruction in instructions {
             instruction.for_each_use(|v| {
                 if general(v) {
@@ -173,6 +209,12 @@ impl<'a> List<'a> {
         }
         let live_out: FxHashSet<Value> = live_out.iter().copied().filter(|&v| general(v)).collect();
         live.extend(live_out.iter().filter(|v| !defined.contains(v)));
+        let mut counts: Counts = [0; 3];
+        for &v in &live {
+            if let Some(k) = index(function.file(v)) {
+                counts[k] += 1;
+            }
+        }
         let ready = (0..count as u32).filter(|&n| graph.predecessors[n as usize] == 0).collect();
         List {
             function,
@@ -186,24 +228,31 @@ impl<'a> List<'a> {
             uses,
             live_out,
             live,
+            count: counts,
         }
     }
 
-    /// How many registers more are live after the instruction.
-    fn change(&self, node: u32) -> i32 {
+    /// How many values more of each file are live after the instruction.
+    fn change(&self, node: u32) -> [i32; 3] {
         let instruction = &self.instructions[node as usize];
-        let mut change = 0;
+        let mut change = [0; 3];
         instruction.for_each_definition(|v| {
-            change += i32::from(self.function.file(v) == File::R && !self.live.contains(&v));
+            if let Some(k) = index(self.function.file(v))
+                && !self.live.contains(&v)
+            {
+                change[k] += 1;
+            }
         });
-        let mut last: Vec<(Value, u32)> = Vec::new();
+        let mut last: SmallVec<[(Value, u32); 8]> = SmallVec::new();
         instruction.for_each_use(|v| match last.iter_mut().find(|(u, _)| *u == v) {
             Some((_, n)) => *n += 1,
             None => last.push((v, 1)),
         });
         for (v, n) in last {
             let ends = self.uses.get(&v) == Some(&n) && !self.live_out.contains(&v) && self.live.contains(&v);
-            change -= i32::from(ends);
+            if let (Some(k), true) = (index(self.function.file(v)), ends) {
+                change[k] -= 1;
+            }
         }
         change
     }
@@ -213,15 +262,22 @@ impl<'a> List<'a> {
         instruction.for_each_use(|v| {
             if let Some(left) = self.uses.get_mut(&v) {
                 *left -= 1;
-                if *left == 0 && !self.live_out.contains(&v) {
-                    self.live.remove(&v);
+                if *left == 0
+                    && !self.live_out.contains(&v)
+                    && self.live.remove(&v)
+                    && let Some(k) = index(self.function.file(v))
+                {
+                    self.count[k] -= 1;
                 }
             }
         });
         instruction.for_each_definition(|v| {
             let wanted = self.uses.get(&v).is_some_and(|n| *n > 0) || self.live_out.contains(&v);
-            if self.function.file(v) == File::R && wanted {
-                self.live.insert(v);
+            if let Some(k) = index(self.function.file(v))
+                && wanted
+                && self.live.insert(v)
+            {
+                self.count[k] += 1;
             }
         });
     }
@@ -230,17 +286,17 @@ impl<'a> List<'a> {
         let mut places = Vec::with_capacity(self.instructions.len());
         let mut cycle = 0u32;
         while !self.ready.is_empty() {
-            let tight = self.live.len() as u32 + 4 > self.budget;
+            // A little room is left for results that come several at once.
+            const ROOM: Counts = [4, 1, 2];
+            let tight = (0..FILES.len()).find(|&k| self.count[k] + ROOM[k] > self.budget[k]);
             let mut best: Option<(usize, (i64, i64, i64))> = None;
             // The earliest in program order stand first, so that the window follows the program.
-            let from = 0;
-            for (slot, &node) in self.ready.iter().enumerate().skip(from).take(WINDOW) {
+            for (slot, &node) in self.ready.iter().enumerate().take(WINDOW) {
                 let wait = i64::from(self.ready_at[node as usize].saturating_sub(cycle));
                 let height = i64::from(self.height[node as usize]);
-                let key = if tight {
-                    (i64::from(-self.change(node)), height - wait, -i64::from(node))
-                } else {
-                    (-wait, height, -i64::from(node))
+                let key = match tight {
+                    Some(k) => (i64::from(-self.change(node)[k]), height - wait, -i64::from(node)),
+                    None => (-wait, height, -i64::from(node)),
                 };
                 if best.is_none_or(|(_, k)| key > k) {
                     best = Some((slot, key));
