@@ -4,10 +4,22 @@
 //! (or without options where correctness needs it at every level). No PTX, no encoding and no choice of order may
 //! enter: the order is the pipeline's.
 
+pub mod address_fold;
+pub mod algebra;
 pub mod branch_opt;
 pub mod convert_mov_phi;
+pub mod copy_propagation;
+pub mod definitions;
 pub mod expand_sync;
+pub mod facts;
+pub mod fold;
+pub mod general_optimize;
 pub mod generate_mov_phi;
+pub mod gvn_cse;
+pub mod legality;
+pub mod linear_replacement;
 pub mod live_dead;
+pub mod operand_fold;
 pub mod predication;
+pub mod slots;
 pub mod strength_reduce;

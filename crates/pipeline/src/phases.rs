@@ -178,7 +178,7 @@ pub const PHASES: &[Phase] = &[
     row(78, "LateExpansionUnsupportedOps", Legal, 0, Done, "", "Divisions, roots and 64-bit operations become sequences and helper calls."),
     row(79, "OriHoistInvariantsLate2", Legal, 1, Done, "no-licm", "Loop-invariant code motion."),
     row(80, "ExpandJmxComputation", Legal, 0, NotYet, "", "Indexed jumps."),
-    row(81, "LateArchOptimizeSecond", Legal, 1, NotYet, "", "Rewrites for the chip."),
+    row(81, "LateArchOptimizeSecond", Legal, 1, Done, "no-fold", "Constants and copies that the expansions brought become operands."),
     row(82, "AdvancedPhaseBackPropVReg", Legal, 0, NotForCompute, "", "Backend hook."),
     row(83, "OriBackCopyPropagate", Legal, 1, Done, "no-back-copy", "Copies fold into the definition of their source."),
     row(84, "OriPerformLiveDeadFourth", Legal, 1, Done, "no-dead-code", "Liveness and dead code."),

@@ -100,6 +100,14 @@ fn apply(phase: &'static Phase, function: &mut Function, context: &Context) -> R
         10 | 16 | 33 | 61 | 84 if optimize.dead_code => {
             oriole_optimize::live_dead::run(function);
         }
+        13 | 29 | 37 | 46 | 58 | 65 | 81 => {
+            let form = form_after(phase);
+            oriole_optimize::general_optimize::run(function, settings.chip, optimize, form);
+        }
+        31 => oriole_optimize::linear_replacement::run(function, settings.chip, optimize),
+        49 if optimize.gvn => {
+            oriole_optimize::gvn_cse::run(function);
+        }
         15 if optimize.branch => oriole_optimize::branch_opt::run(function),
         21 if optimize.strength => oriole_optimize::strength_reduce::run(function),
         23 => oriole_optimize::generate_mov_phi::run(function),

@@ -1,0 +1,144 @@
+//! Additions of constants move into the offset of the address that reads them: 24 bits with sign. The address of a
+//! shared variable moves along.
+//!
+//! Address arithmetic wraps at the width of the base, 64 or 32 bits, on the machine and here, so that the sum is the
+//! same.
+
+use crate::definitions::Definitions;
+use crate::facts::Facts;
+use crate::legality::is_legal;
+use crate::operand_fold::is_low_word;
+use oriole_chip::Chip;
+use oriole_ori::{
+    AddressPart, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolId, SymbolKind, Value, Values,
+};
+use oriole_sass::Op;
+
+/// Offsets that a memory operand holds.
+const OFFSETS: std::ops::RangeInclusive<i64> = -0x80_0000..=0x7f_ffff;
+
+/// How many additions are looked through at most, for one operand.
+const DEPTH: usize = 8;
+
+/// A base without the constant that was added to it.
+struct Step {
+    base: Values,
+    symbol: Option<SymbolId>,
+    plus: i64,
+}
+
+/// Shortens the addresses of an instruction; true if it changed.
+pub fn run(
+    chip: Chip,
+    function: &Function,
+    definitions: &Definitions,
+    facts: &Facts,
+    i: &mut Instruction,
+) -> bool {
+    // Whether an address lies in a space is asked of the base.
+    if i.opcode == Opcode::Sass(Op::QSPC) {
+        return false;
+    }
+    let mut changed = false;
+    for index in 0..i.sources.len() {
+        for _ in 0..DEPTH {
+            let SourceKind::Address { base, symbol, offset, .. } = &i.sources[index].kind else { break };
+            let step = match base.as_slice() {
+                [low, high] => wide(function, definitions, facts, *low, *high),
+                [value] => narrow(function, definitions, facts, *value),
+                _ => None,
+            };
+            let Some(step) = step else { break };
+            let sum = i64::from(*offset) + step.plus;
+            if !OFFSETS.contains(&sum) || (symbol.is_some() && step.symbol.is_some()) {
+                break;
+            }
+            let mut candidate = i.clone();
+            if let SourceKind::Address { base, symbol, offset, .. } = &mut candidate.sources[index].kind {
+                *base = step.base;
+                *offset = sum as i32;
+                *symbol = symbol.or(step.symbol);
+            }
+            if !is_legal(chip, function, &candidate) {
+                break;
+            }
+            *i = candidate;
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// `x + constant` of a 64-bit base.
+fn wide(
+    function: &Function,
+    definitions: &Definitions,
+    facts: &Facts,
+    low: Value,
+    high: Value,
+) -> Option<Step> {
+    let add = definitions.instruction(function, low)?;
+    if add.opcode != Opcode::Pseudo(Pseudo::Add64) || add.destinations[0].values.as_slice() != [low, high] {
+        return None;
+    }
+    if !definitions.is_stable(high) {
+        return None;
+    }
+    let [a, b] = add.sources.as_slice() else { return None };
+    for (x, constant) in [(a, b), (b, a)] {
+        let Some(bits) = facts.source_word(constant) else { continue };
+        let SourceKind::Values(values) = &x.kind else { continue };
+        let plain = |source: &Source| !source.invert && !source.absolute && source.suffixes.is_empty();
+        if values.len() != 2 || x.negate || !plain(x) || !plain(constant) {
+            continue;
+        }
+        if !values.iter().all(|&value| definitions.is_stable(value)) {
+            continue;
+        }
+        let plus = if constant.negate { (bits as i64).wrapping_neg() } else { bits as i64 };
+        return Some(Step { base: values.clone(), symbol: None, plus });
+    }
+    None
+}
+
+/// `x + constant` or `x + address of a shared variable` of a 32-bit base.
+fn narrow(function: &Function, definitions: &Definitions, facts: &Facts, value: Value) -> Option<Step> {
+    let add = definitions.instruction(function, value)?;
+    if add.opcode != Opcode::Sass(Op::IADD3) || !add.mods.is_empty() || add.sources.len() != 3 {
+        return None;
+    }
+    if add.destinations[0].values.as_slice() != [value] {
+        return None;
+    }
+    let mut base: Option<Value> = None;
+    let mut symbol = None;
+    let mut plus = 0u32;
+    for source in &add.sources {
+        if source.invert || source.absolute || !source.suffixes.is_empty() {
+            return None;
+        }
+        if let Some(bits) = facts.source_word(source) {
+            let bits = bits as u32;
+            plus = plus.wrapping_add(if source.negate { bits.wrapping_neg() } else { bits });
+            continue;
+        }
+        match &source.kind {
+            SourceKind::Address32 { symbol: named, part: AddressPart::Low, offset }
+                if symbol.is_none() && is_low_word(source) && is_shared(function, *named) =>
+            {
+                symbol = Some(*named);
+                plus = plus.wrapping_add(*offset as u32);
+            }
+            SourceKind::Values(values) if values.len() == 1 && !source.negate && base.is_none() => {
+                base = Some(values[0]);
+            }
+            _ => return None,
+        }
+    }
+    let base = base.filter(|&base| definitions.is_stable(base))?;
+    Some(Step { base: Values::from_slice(&[base]), symbol, plus: i64::from(plus as i32) })
+}
+
+fn is_shared(function: &Function, symbol: SymbolId) -> bool {
+    function.symbols[symbol.0 as usize].kind == SymbolKind::Shared
+}

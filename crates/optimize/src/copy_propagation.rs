@@ -1,0 +1,102 @@
+//! Copy propagation: an operand that reads a copy reads the original, in sources, addresses, guards, old values and
+//! phis. A predicate that is the contrary of another is read through the inversion of the operand.
+//!
+//! It changes operands only; the copies die later.
+
+use crate::definitions::Definitions;
+use crate::facts::{Fact, Facts};
+use oriole_ori::{File, Function, Instruction, Opcode, Phi, Pseudo, Source, SourceKind, Value};
+
+/// Replaces copies in an instruction; true if it changed.
+pub fn run(function: &Function, definitions: &Definitions, facts: &Facts, i: &mut Instruction) -> bool {
+    // What a parallel copy reads belongs to the edge that it stands on.
+    if i.opcode == Opcode::Pseudo(Pseudo::ParallelCopy) {
+        return false;
+    }
+    let mut changed = false;
+    if let Some(guard) = &mut i.guard
+        && let Some((value, invert)) = original(function, definitions, facts, guard.value)
+    {
+        guard.value = value;
+        guard.negated ^= invert;
+        changed = true;
+    }
+    for source in &mut i.sources {
+        changed |= replace(function, definitions, facts, source);
+    }
+    for old in &mut i.tied {
+        if let Some((value, false)) = original(function, definitions, facts, *old) {
+            *old = value;
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// Replaces copies and known constants in a phi; true if it changed.
+pub fn run_phi(function: &Function, definitions: &Definitions, facts: &Facts, phi: &mut Phi) -> bool {
+    let mut changed = false;
+    let file = function.file(phi.destination);
+    for (_, source) in &mut phi.sources {
+        let Some(value) = source.as_plain_value() else { continue };
+        let plain = match facts.of(value) {
+            Fact::Same { value, invert: false } if value != phi.destination => Source::value(value),
+            Fact::Word(0) if file == File::R => Source::rz(),
+            Fact::Word(bits) if file == File::R => Source::imm(bits),
+            Fact::Word(bit) if file == File::P => {
+                if bit & 1 == 1 {
+                    Source::pt()
+                } else {
+                    Source::not_pt()
+                }
+            }
+            _ => continue,
+        };
+        if definitions.is_stable(value) {
+            *source = plain;
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// The value that this one copies, and whether it is the contrary.
+fn original(
+    function: &Function,
+    definitions: &Definitions,
+    facts: &Facts,
+    value: Value,
+) -> Option<(Value, bool)> {
+    match facts.of(value) {
+        Fact::Same { value: other, invert }
+            if definitions.is_stable(other)
+                && function.file(other) == function.file(value)
+                && function.file(value) != File::B =>
+        {
+            Some((other, invert))
+        }
+        _ => None,
+    }
+}
+
+fn replace(function: &Function, definitions: &Definitions, facts: &Facts, source: &mut Source) -> bool {
+    if source.fixed.is_some() {
+        return false;
+    }
+    if let SourceKind::Values(values) = &mut source.kind
+        && let [value] = values.as_mut_slice()
+    {
+        let Some((other, invert)) = original(function, definitions, facts, *value) else { return false };
+        *value = other;
+        source.invert ^= invert;
+        return true;
+    }
+    let mut changed = false;
+    source.for_each_value_mut(|value| {
+        if let Some((other, false)) = original(function, definitions, facts, *value) {
+            *value = other;
+            changed = true;
+        }
+    });
+    changed
+}

@@ -1,0 +1,135 @@
+//! Where values are defined and how often they are read.
+//!
+//! It is here because every pass that looks from an operand to what computed it must know when that is sound, in SSA
+//! and outside it: a value is *stable* if it has one definition, without a guard, that dominates every use. In SSA
+//! all values are; outside it most are, and the others are left alone.
+
+use oriole_ori::{BlockId, Cfg, Dominators, Function, Instruction, Value};
+
+/// A place in a function that defines values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// Nowhere, or in several places.
+    Unknown,
+    /// This phi of the block.
+    Phi(BlockId, u32),
+    /// This instruction of the block.
+    Instruction(BlockId, u32),
+}
+
+/// Definitions and use counts of one function. It stands for the function as it was: instructions may be changed in
+/// their places, but not moved.
+pub struct Definitions {
+    places: Vec<Place>,
+    stable: Vec<bool>,
+    uses: Vec<u32>,
+}
+
+impl Definitions {
+    /// Looks at every instruction.
+    pub fn new(function: &Function) -> Definitions {
+        let count = function.values.len();
+        let mut places = vec![Place::Unknown; count];
+        let mut written = vec![0u8; count];
+        for id in function.block_ids() {
+            let block = function.block(id);
+            for (index, phi) in block.phis.iter().enumerate() {
+                places[phi.destination.0 as usize] = Place::Phi(id, index as u32);
+                written[phi.destination.0 as usize] += 1;
+            }
+            for (index, instruction) in block.instructions.iter().enumerate() {
+                instruction.for_each_definition(|value| {
+                    places[value.0 as usize] = Place::Instruction(id, index as u32);
+                    // Outside SSA a guarded definition may leave the old value, whatever that is.
+                    let partial = instruction.guard.is_some() && instruction.tied.is_empty();
+                    written[value.0 as usize] =
+                        written[value.0 as usize].saturating_add(if partial { 2 } else { 1 });
+                });
+            }
+        }
+        let mut stable: Vec<bool> = written.iter().map(|&times| times == 1).collect();
+        let mut uses = vec![0u32; count];
+        let cfg = Cfg::new(function);
+        let dominators = Dominators::new(function, &cfg);
+        for &id in cfg.order() {
+            let block = function.block(id);
+            for phi in &block.phis {
+                for (from, source) in &phi.sources {
+                    source.for_each_value(|value| {
+                        uses[value.0 as usize] += 1;
+                        stable[value.0 as usize] &= reaches(&dominators, &places, value, *from, u32::MAX);
+                    });
+                }
+            }
+            for (index, instruction) in block.instructions.iter().enumerate() {
+                instruction.for_each_use(|value| {
+                    uses[value.0 as usize] += 1;
+                    stable[value.0 as usize] &= reaches(&dominators, &places, value, id, index as u32);
+                });
+            }
+        }
+        for (place, stable) in places.iter_mut().zip(&stable) {
+            if !stable {
+                *place = Place::Unknown;
+            }
+        }
+        Definitions { places, stable, uses }
+    }
+
+    /// True if the value means the same at every use.
+    pub fn is_stable(&self, value: Value) -> bool {
+        self.stable.get(value.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// Where a stable value is defined.
+    pub fn place(&self, value: Value) -> Place {
+        self.places.get(value.0 as usize).copied().unwrap_or(Place::Unknown)
+    }
+
+    /// How many operands read the value.
+    pub fn uses(&self, value: Value) -> u32 {
+        self.uses.get(value.0 as usize).copied().unwrap_or(0)
+    }
+
+    /// One more operand reads the value.
+    pub fn add_use(&mut self, value: Value) {
+        if let Some(uses) = self.uses.get_mut(value.0 as usize) {
+            *uses += 1;
+        }
+    }
+
+    /// One operand less reads the value.
+    pub fn drop_use(&mut self, value: Value) {
+        if let Some(uses) = self.uses.get_mut(value.0 as usize) {
+            *uses = uses.saturating_sub(1);
+        }
+    }
+
+    /// The instruction that defines a stable value, if it has no guard.
+    pub fn instruction<'f>(&self, function: &'f Function, value: Value) -> Option<&'f Instruction> {
+        match self.place(value) {
+            Place::Instruction(block, index) => {
+                let instruction = &function.block(block).instructions[index as usize];
+                instruction.guard.is_none().then_some(instruction)
+            }
+            _ => None,
+        }
+    }
+
+    /// The block that defines a stable value.
+    pub fn block(&self, value: Value) -> Option<BlockId> {
+        match self.place(value) {
+            Place::Instruction(block, _) | Place::Phi(block, _) => Some(block),
+            Place::Unknown => None,
+        }
+    }
+}
+
+fn reaches(dominators: &Dominators, places: &[Place], value: Value, block: BlockId, index: u32) -> bool {
+    match places[value.0 as usize] {
+        Place::Unknown => false,
+        Place::Phi(at, _) => dominators.dominates(at, block),
+        Place::Instruction(at, defined) if at == block => defined < index,
+        Place::Instruction(at, _) => dominators.dominates(at, block),
+    }
+}

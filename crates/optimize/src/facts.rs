@@ -1,0 +1,589 @@
+//! What is known of values: a constant, a word of a constant bank, the address of a variable, another value that is the
+//! same, and how many leading bits are zero or copies of the sign.
+//!
+//! It is here because copy propagation, folding and algebra share what they learn. A fact is learned from the
+//! defining instruction alone, so a walk in RPO knows everything that comes before.
+
+use crate::definitions::Definitions;
+use crate::fold;
+use crate::slots::is_plain_permutation;
+use oriole_ori::{
+    AddressPart, ConstBase, File, Function, Instruction, Opcode, Phi, Pseudo, Source, SourceKind, SymbolId,
+    Value,
+};
+use oriole_sass::{Mod, Op, Symbol};
+
+/// What a value is known to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Fact {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// These bits; 0 or 1 for a predicate.
+    Word(u32),
+    /// This word of a constant bank, which nobody writes while the kernel runs.
+    Bank {
+        /// Bank number.
+        bank: u8,
+        /// Where the offset counts from.
+        base: ConstBase,
+        /// Offset in bytes.
+        offset: i32,
+    },
+    /// One word of the address of a variable.
+    Address {
+        /// The variable.
+        symbol: SymbolId,
+        /// Which word.
+        part: AddressPart,
+        /// Offset in bytes.
+        offset: i32,
+    },
+    /// The same as another value (of a predicate: or its contrary).
+    Same {
+        /// The other value.
+        value: Value,
+        /// True for the contrary of a predicate.
+        invert: bool,
+    },
+}
+
+/// Leading bits of a word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bits {
+    /// At least so many leading bits are zero.
+    pub zeros: u8,
+    /// At least so many leading bits are equal; 1 says nothing.
+    pub signs: u8,
+}
+
+impl Bits {
+    /// Nothing is known.
+    pub const UNKNOWN: Bits = Bits { zeros: 0, signs: 1 };
+
+    /// Of a known word.
+    pub fn of(word: u32) -> Bits {
+        Bits {
+            zeros: word.leading_zeros() as u8,
+            signs: word.leading_zeros().max(word.leading_ones()) as u8,
+        }
+    }
+
+    fn zeros(zeros: u32) -> Bits {
+        let zeros = zeros.min(32) as u8;
+        Bits { zeros, signs: zeros.max(1) }
+    }
+
+    fn signs(signs: u32) -> Bits {
+        Bits { zeros: 0, signs: signs.clamp(1, 32) as u8 }
+    }
+
+    /// Of a value that may be either.
+    fn either(self, other: Bits) -> Bits {
+        Bits { zeros: self.zeros.min(other.zeros), signs: self.signs.min(other.signs) }
+    }
+}
+
+/// The facts of one function.
+pub struct Facts {
+    facts: Vec<Fact>,
+    bits: Vec<Bits>,
+}
+
+impl Facts {
+    /// No facts yet, for this many values.
+    pub fn new(count: usize) -> Facts {
+        Facts { facts: vec![Fact::Unknown; count], bits: vec![Bits::UNKNOWN; count] }
+    }
+
+    /// What is known of a value.
+    pub fn of(&self, value: Value) -> Fact {
+        self.facts.get(value.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// The word that the value is.
+    pub fn word(&self, value: Value) -> Option<u32> {
+        match self.of(value) {
+            Fact::Word(bits) => Some(bits),
+            _ => None,
+        }
+    }
+
+    /// Leading bits of a value.
+    pub fn bits(&self, value: Value) -> Bits {
+        match self.of(value) {
+            Fact::Word(bits) => Bits::of(bits),
+            Fact::Same { value, invert: false } => {
+                self.bits.get(value.0 as usize).copied().unwrap_or(Bits::UNKNOWN)
+            }
+            _ => self.bits.get(value.0 as usize).copied().unwrap_or(Bits::UNKNOWN),
+        }
+    }
+
+    /// Leading bits of a plain one-word source.
+    pub fn source_bits(&self, source: &Source) -> Bits {
+        if source.negate || source.invert || source.absolute || !source.suffixes.is_empty() {
+            return Bits::UNKNOWN;
+        }
+        match &source.kind {
+            SourceKind::Values(values) if values.len() == 1 => self.bits(values[0]),
+            SourceKind::Imm(bits) => Bits::of(*bits),
+            SourceKind::Zero(_) => Bits::of(0),
+            _ => Bits::UNKNOWN,
+        }
+    }
+
+    /// The raw bits of a source: a register, a pair, an immediate, a predicate; signs are not applied.
+    pub fn source_word(&self, source: &Source) -> Option<u64> {
+        match &source.kind {
+            SourceKind::Imm(bits) => Some((*bits).into()),
+            SourceKind::Literal(number) => Some(*number as u64),
+            SourceKind::Zero(_) => Some(0),
+            SourceKind::True(_) => Some(1),
+            SourceKind::Values(values) if values.len() <= 2 => {
+                let mut word = 0u64;
+                for (index, &value) in values.iter().enumerate() {
+                    word |= u64::from(self.word(value)?) << (32 * index);
+                }
+                Some(word)
+            }
+            _ => None,
+        }
+    }
+
+    /// Notes a fact; true if it is new.
+    fn note(&mut self, definitions: &Definitions, value: Value, fact: Fact) -> bool {
+        if !definitions.is_stable(value) || fact == Fact::Unknown || self.of(value) == fact {
+            return false;
+        }
+        self.facts[value.0 as usize] = fact;
+        true
+    }
+
+    /// What a stable value that is copied stands for: the fact that the copy gets.
+    pub fn copied(&self, definitions: &Definitions, value: Value) -> Fact {
+        match self.of(value) {
+            Fact::Unknown if definitions.is_stable(value) => Fact::Same { value, invert: false },
+            fact => fact,
+        }
+    }
+
+    /// The fact that a plain source of one word, or a predicate, is.
+    pub fn of_source(&self, definitions: &Definitions, source: &Source) -> Fact {
+        if source.negate || source.absolute || !source.suffixes.is_empty() || source.fixed.is_some() {
+            return Fact::Unknown;
+        }
+        let fact = match &source.kind {
+            SourceKind::Values(values) if values.len() == 1 => self.copied(definitions, values[0]),
+            SourceKind::Imm(bits) => Fact::Word(*bits),
+            SourceKind::Zero(_) => Fact::Word(0),
+            SourceKind::True(_) => Fact::Word(1),
+            SourceKind::Const { bank, base, offset } => {
+                Fact::Bank { bank: *bank, base: *base, offset: *offset }
+            }
+            SourceKind::Address32 { symbol, part, offset } => {
+                Fact::Address { symbol: *symbol, part: *part, offset: *offset }
+            }
+            _ => Fact::Unknown,
+        };
+        match (source.invert, fact) {
+            (false, fact) => fact,
+            (true, Fact::Same { value, invert }) => Fact::Same { value, invert: !invert },
+            _ => Fact::Unknown,
+        }
+    }
+
+    /// Learns from a phi; true if something new came out.
+    pub fn learn_phi(&mut self, function: &Function, definitions: &Definitions, phi: &Phi) -> bool {
+        let mut common: Option<Fact> = None;
+        let mut bits: Option<Bits> = None;
+        for (_, source) in &phi.sources {
+            // What comes back round a loop unchanged says nothing.
+            if source.as_plain_value() == Some(phi.destination) {
+                continue;
+            }
+            let of_this = self.source_bits(source);
+            bits = Some(bits.map_or(of_this, |bits| bits.either(of_this)));
+            let fact = match (&source.kind, function.file(phi.destination)) {
+                (SourceKind::True(_), _) if source.invert => Fact::Word(0),
+                _ => self.of_source(definitions, source),
+            };
+            if let Fact::Same { value, .. } = fact
+                && value == phi.destination
+            {
+                continue;
+            }
+            match common {
+                None => common = Some(fact),
+                Some(known) if known == fact => {}
+                Some(_) => common = Some(Fact::Unknown),
+            }
+        }
+        if let Some(bits) = bits
+            && definitions.is_stable(phi.destination)
+        {
+            self.bits[phi.destination.0 as usize] = bits;
+        }
+        match common {
+            // Banks and addresses would have to be loaded where the phi stands.
+            Some(fact @ (Fact::Word(_) | Fact::Same { .. })) => {
+                self.note(definitions, phi.destination, fact)
+            }
+            _ => false,
+        }
+    }
+
+    /// Learns from an instruction; true if something new came out.
+    pub fn learn(
+        &mut self,
+        function: &Function,
+        definitions: &Definitions,
+        instruction: &Instruction,
+    ) -> bool {
+        if instruction.guard.is_some() {
+            return false;
+        }
+        let mut new = false;
+        if let Some(results) = fold::evaluate(instruction, &|source| self.source_word(source)) {
+            for (destination, result) in instruction.destinations.iter().zip(results) {
+                for (index, &value) in destination.values.iter().enumerate() {
+                    let word = match destination.file {
+                        File::P | File::UP => (result & 1) as u32,
+                        File::R | File::UR => (result >> (32 * index)) as u32,
+                        File::B => continue,
+                    };
+                    new |= self.note(definitions, value, Fact::Word(word));
+                }
+            }
+            return new;
+        }
+        new |= self.learn_copies(function, definitions, instruction);
+        if let [destination] = instruction.destinations.as_slice()
+            && destination.file == File::R
+        {
+            let bits = self.result_bits(instruction);
+            for &value in destination.values.iter().take(1) {
+                if definitions.is_stable(value) {
+                    self.bits[value.0 as usize] = bits;
+                }
+                if bits.zeros == 32 {
+                    new |= self.note(definitions, value, Fact::Word(0));
+                }
+            }
+        }
+        new
+    }
+
+    fn learn_copies(
+        &mut self,
+        function: &Function,
+        definitions: &Definitions,
+        instruction: &Instruction,
+    ) -> bool {
+        let [destination] = instruction.destinations.as_slice() else {
+            return match instruction.opcode {
+                Opcode::Sass(Op::PLOP3) => self.learn_predicate(definitions, instruction),
+                _ => false,
+            };
+        };
+        let values = &destination.values;
+        if values.is_empty() || destination.fixed.is_some() {
+            return false;
+        }
+        let pair = |index: usize| self.pair(definitions, &instruction.sources[index]);
+        let facts: [Fact; 2] = match instruction.opcode {
+            Opcode::Pseudo(Pseudo::Copy) | Opcode::Sass(Op::MOV)
+                if values.len() == 1 && instruction.sources.len() == 1 =>
+            {
+                let fact = self.of_source(definitions, &instruction.sources[0]);
+                // A general register may copy a uniform one, but the one cannot stand for the other everywhere.
+                match fact {
+                    Fact::Same { value, .. } if function.file(value) != destination.file => return false,
+                    // A constant or address belongs to the general file; elsewhere it is loaded by other means.
+                    Fact::Bank { .. } | Fact::Address { .. } if destination.file != File::R => return false,
+                    fact => [fact, Fact::Unknown],
+                }
+            }
+            Opcode::Sass(Op::LDC) if is_plain_constant_load(instruction) => {
+                let SourceKind::Const { bank, base, offset } = instruction.sources[0].kind else {
+                    return false;
+                };
+                let word = |index: i32| Fact::Bank { bank, base, offset: offset + 4 * index };
+                [word(0), word(1)]
+            }
+            Opcode::Pseudo(Pseudo::Add64) if values.len() == 2 => {
+                let is_zero = |index: usize| self.source_word(&instruction.sources[index]) == Some(0);
+                if is_zero(0) {
+                    pair(1)
+                } else if is_zero(1) {
+                    pair(0)
+                } else {
+                    return false;
+                }
+            }
+            Opcode::Pseudo(Pseudo::Shl64 | Pseudo::Shr64) if values.len() == 2 => {
+                let left = instruction.opcode == Opcode::Pseudo(Pseudo::Shl64);
+                let signed = instruction.mods.has(Mod::S64);
+                match self.source_word(&instruction.sources[1]) {
+                    Some(0) => pair(0),
+                    Some(32) if left => [Fact::Word(0), pair(0)[0]],
+                    Some(32) if !signed => [pair(0)[1], Fact::Word(0)],
+                    _ => return false,
+                }
+            }
+            Opcode::Pseudo(Pseudo::Select64) if values.len() == 2 => {
+                let choice = &instruction.sources[2];
+                match self.source_word(choice) {
+                    Some(holds) if (holds & 1 == 1) != choice.invert => pair(0),
+                    Some(_) => pair(1),
+                    None if instruction.sources[0] == instruction.sources[1] => pair(0),
+                    None => return false,
+                }
+            }
+            Opcode::Pseudo(Pseudo::Logic64) if values.len() == 2 => {
+                let SourceKind::Literal(table) = instruction.sources[3].kind else { return false };
+                let pairs = [pair(0), pair(1), pair(2)];
+                let plain = instruction.sources[..3].iter().all(|s| !s.invert && !s.negate);
+                if !plain {
+                    return false;
+                }
+                [0, 1].map(|half| logic_fact(table as u8, [pairs[0][half], pairs[1][half], pairs[2][half]]))
+            }
+            _ => return false,
+        };
+        let mut new = false;
+        for (&value, fact) in values.iter().zip(facts) {
+            new |= self.note(definitions, value, fact);
+        }
+        new
+    }
+
+    /// The two words of a pair operand.
+    fn pair(&self, definitions: &Definitions, source: &Source) -> [Fact; 2] {
+        if source.negate || source.invert || source.absolute {
+            return [Fact::Unknown; 2];
+        }
+        match &source.kind {
+            SourceKind::Values(values) if values.len() == 2 => {
+                [self.copied(definitions, values[0]), self.copied(definitions, values[1])]
+            }
+            SourceKind::Zero(_) => [Fact::Word(0); 2],
+            _ => [Fact::Unknown; 2],
+        }
+    }
+
+    /// A truth table of which only one input counts.
+    fn learn_predicate(&mut self, definitions: &Definitions, instruction: &Instruction) -> bool {
+        let mut new = false;
+        for (index, destination) in instruction.destinations.iter().enumerate() {
+            let (Some(&value), Some(SourceKind::Literal(table))) =
+                (destination.values.first(), instruction.sources.get(3 + index).map(|s| &s.kind))
+            else {
+                continue;
+            };
+            let inputs = [0, 1, 2].map(|input| {
+                let source = &instruction.sources[input];
+                match (&source.kind, source.invert) {
+                    (SourceKind::True(_), true) => Fact::Word(0),
+                    _ => match (self.source_word(source), source.invert) {
+                        (Some(bit), invert) => Fact::Word((bit & 1) as u32 ^ u32::from(invert)),
+                        (None, _) => self.of_source(definitions, source),
+                    },
+                }
+            });
+            new |= self.note(definitions, value, predicate_fact(*table as u8, inputs));
+        }
+        new
+    }
+
+    /// Leading bits of the (lowest word of the) result.
+    fn result_bits(&self, instruction: &Instruction) -> Bits {
+        let sources = &instruction.sources;
+        let has = |name: Mod| instruction.mods.has(name);
+        let known = |index: usize| {
+            sources.get(index).and_then(|source| self.source_word(source)).map(|bits| bits as u32)
+        };
+        let bits = |index: usize| sources.get(index).map_or(Bits::UNKNOWN, |s| self.source_bits(s));
+        match instruction.opcode {
+            Opcode::Sass(op) => match op {
+                Op::LDG | Op::LD | Op::LDS | Op::LDL | Op::LDC if instruction.destinations[0].width == 1 => {
+                    if has(Mod::U8) {
+                        Bits::zeros(24)
+                    } else if has(Mod::U16) {
+                        Bits::zeros(16)
+                    } else if has(Mod::S8) {
+                        Bits::signs(25)
+                    } else if has(Mod::S16) {
+                        Bits::signs(17)
+                    } else {
+                        Bits::UNKNOWN
+                    }
+                }
+                Op::S2R => match sources.first().map(|s| &s.kind) {
+                    Some(SourceKind::Symbol(Symbol::SR_LANEID)) => Bits::zeros(27),
+                    Some(SourceKind::Symbol(
+                        Symbol::SR_TID_X | Symbol::SR_TID_Y | Symbol::SR_TID_Z,
+                    )) => Bits::zeros(22),
+                    Some(SourceKind::Symbol(Symbol::SR_CTAID_Y | Symbol::SR_CTAID_Z)) => Bits::zeros(16),
+                    Some(SourceKind::Symbol(Symbol::SR_CTAID_X)) => Bits::zeros(1),
+                    _ => Bits::UNKNOWN,
+                },
+                Op::POPC => Bits::zeros(26),
+                Op::SEL => bits(0).either(bits(1)),
+                Op::SGXT => match known(1) {
+                    Some(width @ 1..=32) if has(Mod::U32) => Bits::zeros(32 - width),
+                    Some(width @ 1..=32) => Bits::signs(33 - width),
+                    _ => Bits::UNKNOWN,
+                },
+                Op::LOP3 => {
+                    let Some(table) = known(3) else { return Bits::UNKNOWN };
+                    // Where an input is known to be zero, half of the table does not count.
+                    let zeros = (0..3).map(|i| bits(i).zeros).collect::<smallvec::SmallVec<[u8; 3]>>();
+                    let mut best = 0;
+                    for input in 0..3 {
+                        let rows: u8 = [0x0f, 0x33, 0x55][input];
+                        if table as u8 & rows == 0 {
+                            best = best.max(zeros[input]);
+                        }
+                    }
+                    // Where all inputs are zero, so is the result, if the table says so.
+                    if table & 1 == 0 {
+                        let used = |input: usize| uses_input(table as u8, input);
+                        let all = (0..3).filter(|&i| used(i)).map(|i| zeros[i]).min().unwrap_or(32);
+                        best = best.max(all);
+                    }
+                    Bits::zeros(best.into())
+                }
+                Op::SHF if has(Mod::R) && has(Mod::HI) && known(0) == Some(0) => match known(1) {
+                    Some(amount) if has(Mod::U32) => {
+                        Bits::zeros((u32::from(bits(2).zeros) + amount.min(32)).min(32))
+                    }
+                    Some(amount) if has(Mod::S32) => {
+                        let from = bits(2);
+                        if from.zeros > 0 {
+                            Bits::zeros((u32::from(from.zeros) + amount.min(32)).min(32))
+                        } else {
+                            Bits::signs((u32::from(from.signs) + amount.min(32)).min(32))
+                        }
+                    }
+                    _ => Bits::UNKNOWN,
+                },
+                Op::PRMT if is_plain_permutation(instruction) => {
+                    let Some(selector) = known(1) else { return Bits::UNKNOWN };
+                    self.permuted_bits(instruction, selector)
+                }
+                Op::VIMNMX if has(Mod::U32) && !has(Mod::RELU) => {
+                    let (a, b) = (bits(0), bits(1));
+                    match sources.get(2) {
+                        Some(Source { kind: SourceKind::True(_), invert: false, .. }) => {
+                            Bits::zeros(a.zeros.max(b.zeros).into())
+                        }
+                        _ => Bits::zeros(a.zeros.min(b.zeros).into()),
+                    }
+                }
+                _ => Bits::UNKNOWN,
+            },
+            Opcode::Pseudo(_) => Bits::UNKNOWN,
+        }
+    }
+
+    fn permuted_bits(&self, instruction: &Instruction, selector: u32) -> Bits {
+        let zero = |byte: u32| {
+            let source = &instruction.sources[if byte < 4 { 0 } else { 2 }];
+            let bits = self.source_bits(source);
+            u32::from(bits.zeros) >= 32 - 8 * (byte & 3)
+        };
+        let mut zeros = 0;
+        for place in (0..4).rev() {
+            if !zero(selector >> (4 * place) & 7) {
+                break;
+            }
+            zeros += 8;
+        }
+        if zeros > 0 {
+            return Bits::zeros(zeros);
+        }
+        // Sign bytes of the byte below them.
+        match selector {
+            0x9910 | 0xbb32 => Bits::signs(17),
+            0x8880 => Bits::signs(25),
+            _ => Bits::UNKNOWN,
+        }
+    }
+}
+
+/// A load of one or two words from a fixed place of a constant bank.
+pub fn is_plain_constant_load(instruction: &Instruction) -> bool {
+    instruction.opcode == Opcode::Sass(Op::LDC)
+        && instruction.guard.is_none()
+        && matches!(instruction.sources.as_slice(), [Source { kind: SourceKind::Const { .. }, .. }])
+        && instruction.mods.iter().all(|name| name == Mod::_64)
+        && instruction.destinations.len() == 1
+        && instruction.destinations[0].fixed.is_none()
+}
+
+/// True if the table depends on the input.
+pub fn uses_input(table: u8, input: usize) -> bool {
+    let shift = 2 - input;
+    let low_rows: u8 = [0x0f, 0x33, 0x55][input];
+    (table & low_rows) != (table >> (1 << shift)) & low_rows
+}
+
+/// The table with an input fixed to 0 or 1; it no longer depends on it.
+pub fn fixed_input(table: u8, input: usize, one: bool) -> u8 {
+    let shift = 1 << (2 - input);
+    let low_rows: u8 = [0x0f, 0x33, 0x55][input];
+    let kept = if one { table >> shift & low_rows } else { table & low_rows };
+    kept | kept << shift
+}
+
+/// The result of a bitwise table on words of which some are known to be all zeros or all ones.
+fn logic_fact(table: u8, inputs: [Fact; 3]) -> Fact {
+    let mut table = table;
+    for (index, input) in inputs.iter().enumerate() {
+        match input {
+            Fact::Word(0) => table = fixed_input(table, index, false),
+            Fact::Word(u32::MAX) => table = fixed_input(table, index, true),
+            _ => {}
+        }
+    }
+    match table {
+        0 => Fact::Word(0),
+        0xff => Fact::Word(u32::MAX),
+        0xf0 => inputs[0],
+        0xcc => inputs[1],
+        0xaa => inputs[2],
+        _ => match inputs {
+            [Fact::Word(a), Fact::Word(b), Fact::Word(c)] => Fact::Word(fold::lookup(table, a, b, c)),
+            _ => Fact::Unknown,
+        },
+    }
+}
+
+fn predicate_fact(table: u8, inputs: [Fact; 3]) -> Fact {
+    let mut table = table;
+    for (index, input) in inputs.iter().enumerate() {
+        if let Fact::Word(bit) = input {
+            table = fixed_input(table, index, bit & 1 == 1);
+        }
+    }
+    let contrary = |fact: Fact| match fact {
+        Fact::Same { value, invert } => Fact::Same { value, invert: !invert },
+        _ => Fact::Unknown,
+    };
+    let same = |fact: Fact| match fact {
+        Fact::Same { .. } => fact,
+        _ => Fact::Unknown,
+    };
+    match table {
+        0 => Fact::Word(0),
+        0xff => Fact::Word(1),
+        0xf0 => same(inputs[0]),
+        0xcc => same(inputs[1]),
+        0xaa => same(inputs[2]),
+        0x0f => contrary(inputs[0]),
+        0x33 => contrary(inputs[1]),
+        0x55 => contrary(inputs[2]),
+        _ => Fact::Unknown,
+    }
+}

@@ -1,0 +1,216 @@
+//! Phases 13, 29, 37, 46, 58 and 65, GeneralOptimize: copy propagation, constant folding, operands from constants,
+//! algebra and addresses, to a fixed point, then dead code.
+//!
+//! A sweep walks the blocks in RPO and rewrites one instruction at a time in its place; what a definition is known to
+//! be is known when its uses come. Only phis of loops learn late, so few sweeps suffice, and their number is bounded.
+//!
+//! It works in SSA and outside it: there only values with a single definition that dominates its uses are looked at
+//! (see [`Definitions`]); the others are left alone.
+
+use crate::algebra::View;
+use crate::definitions::Definitions;
+use crate::facts::Facts;
+use crate::{address_fold, algebra, copy_propagation, live_dead, operand_fold};
+use oriole_chip::Chip;
+use oriole_options::OptimizeOptions;
+use oriole_ori::{
+    BlockId, Cfg, File, Form, Function, Instruction, Opcode, Pseudo, Source, SourceKind, canonical, edges,
+};
+use oriole_sass::Op;
+
+/// The most sweeps in one run. A run that meets the bound is right, only not finished.
+const SWEEPS: usize = 6;
+
+/// The most rewrites of one instruction in one sweep.
+const REWRITES: usize = 8;
+
+/// Optimizes a function in this form.
+pub fn run(function: &mut Function, chip: Chip, options: &OptimizeOptions, form: Form) {
+    if !options.fold || function.blocks.is_empty() {
+        return;
+    }
+    for _ in 0..SWEEPS {
+        let mut changed = sweep(function, chip);
+        // Convergence barriers are placed for the graph that was there; only SSA comes before them for certain.
+        if form == Form::Ssa {
+            changed |= fold_branches(function);
+        }
+        if !changed {
+            break;
+        }
+    }
+    if options.dead_code {
+        live_dead::run(function);
+    }
+}
+
+/// One walk over all instructions; true if something changed.
+fn sweep(function: &mut Function, chip: Chip) -> bool {
+    let definitions = Definitions::new(function);
+    let mut facts = Facts::new(function.values.len());
+    let mut changed = false;
+    let order = Cfg::new(function).order().to_vec();
+    for id in order {
+        for index in 0..function.block(id).phis.len() {
+            let mut phi = function.block(id).phis[index].clone();
+            if copy_propagation::run_phi(function, &definitions, &facts, &mut phi) {
+                function.block_mut(id).phis[index] = phi.clone();
+                changed = true;
+            }
+            facts.learn_phi(function, &definitions, &phi);
+        }
+        for index in 0..function.block(id).instructions.len() {
+            let mut instruction = function.block(id).instructions[index].clone();
+            if rewrite(function, chip, &definitions, &facts, &mut instruction) {
+                function.block_mut(id).instructions[index] = instruction;
+                changed = true;
+            }
+            let instruction = &function.block(id).instructions[index];
+            facts.learn(function, &definitions, instruction);
+        }
+    }
+    // What goes round a loop is known now: phis of headers get the originals of what they merge.
+    for id in function.block_ids() {
+        for index in 0..function.block(id).phis.len() {
+            let mut phi = function.block(id).phis[index].clone();
+            if copy_propagation::run_phi(function, &definitions, &facts, &mut phi) {
+                function.block_mut(id).phis[index] = phi;
+                changed = true;
+            }
+        }
+    }
+    changed
+}
+
+/// Rewrites one instruction until nothing more is found; true if it changed.
+fn rewrite(
+    function: &Function,
+    chip: Chip,
+    definitions: &Definitions,
+    facts: &Facts,
+    i: &mut Instruction,
+) -> bool {
+    let view = View { chip, function, definitions, facts };
+    let mut changed = false;
+    for _ in 0..REWRITES {
+        let mut again = copy_propagation::run(function, definitions, facts, i);
+        again |= decided_guard(facts, i);
+        again |= operand_fold::run(chip, function, definitions, facts, i);
+        again |= address_fold::run(chip, function, definitions, facts, i);
+        again |= algebra::run(&view, i);
+        again |= known_result(definitions, facts, i);
+        if !again {
+            break;
+        }
+        changed = true;
+    }
+    changed
+}
+
+/// A guard that always holds goes away. One that never holds leaves the old values.
+fn decided_guard(facts: &Facts, i: &mut Instruction) -> bool {
+    let Some(guard) = i.guard else { return false };
+    let Some(word) = facts.word(guard.value) else { return false };
+    if oriole_ori::divergence::is_control(i) {
+        return false;
+    }
+    if (word & 1 == 1) != guard.negated {
+        i.guard = None;
+        i.tied.clear();
+        return true;
+    }
+    let single = matches!(i.destinations.as_slice(), [only] if only.values.len() == 1 && only.fixed.is_none());
+    if let ([old], true, None) = (i.tied.as_slice(), single, &i.call)
+        && !i.memory.is_some_and(|memory| memory.writes || memory.ordered)
+    {
+        let old = *old;
+        i.guard = None;
+        i.tied.clear();
+        i.memory = None;
+        i.contract = false;
+        i.opcode = Pseudo::Copy.into();
+        i.mods = Default::default();
+        i.sources.clear();
+        i.sources.push(Source::value(old));
+        return true;
+    }
+    false
+}
+
+/// An instruction whose only result is a known word becomes a move of it.
+fn known_result(definitions: &Definitions, facts: &Facts, i: &mut Instruction) -> bool {
+    if i.guard.is_some() || !oriole_ori::effects::is_pure(i) {
+        return false;
+    }
+    let [destination] = i.destinations.as_slice() else { return false };
+    let [value] = destination.values.as_slice() else { return false };
+    if destination.fixed.is_some() || destination.file != File::R || !definitions.is_stable(*value) {
+        return false;
+    }
+    let is_move = matches!(i.opcode, Opcode::Sass(Op::MOV) | Opcode::Pseudo(Pseudo::Copy));
+    if is_move {
+        return false;
+    }
+    let known = crate::fold::evaluate(i, &|source| facts.source_word(source))
+        .and_then(|results| results.first().copied());
+    let Some(word) = known else { return false };
+    i.opcode = if word == 0 { Pseudo::Copy.into() } else { Op::MOV.into() };
+    i.mods = Default::default();
+    i.memory = None;
+    i.contract = false;
+    i.sources.clear();
+    i.sources.push(if word == 0 { Source::rz() } else { Source::imm(word as u32) });
+    true
+}
+
+/// Branches whose guard is known go one way.
+fn fold_branches(function: &mut Function) -> bool {
+    let definitions = Definitions::new(function);
+    let mut changed = false;
+    for id in function.block_ids() {
+        let block = function.block(id);
+        let [taken, other] = block.successors[..] else { continue };
+        let Some(at) = block.instructions.iter().position(|i| {
+            i.opcode == Opcode::Sass(Op::BRA)
+                && i.guard.is_some()
+                && matches!(i.sources.as_slice(), [Source { kind: SourceKind::Block(_), .. }])
+        }) else {
+            continue;
+        };
+        let guard = block.instructions[at].guard.expect("the position was found by its guard");
+        let Some(word) = constant_predicate(function, &definitions, guard.value) else { continue };
+        let goes = word != guard.negated;
+        let (stays, gone): (BlockId, BlockId) = if goes { (taken, other) } else { (other, taken) };
+        let block = function.block_mut(id);
+        if goes {
+            block.instructions[at].guard = None;
+            block.instructions.truncate(at + 1);
+        } else {
+            block.instructions.remove(at);
+        }
+        block.successors = vec![stays];
+        if gone != stays {
+            edges::forget_predecessor(function, gone, id);
+        }
+        changed = true;
+    }
+    if changed {
+        canonical::order_blocks(function);
+    }
+    changed
+}
+
+fn constant_predicate(
+    function: &Function,
+    definitions: &Definitions,
+    value: oriole_ori::Value,
+) -> Option<bool> {
+    let instruction = definitions.instruction(function, value)?;
+    if instruction.opcode != Opcode::Pseudo(Pseudo::Copy) {
+        return None;
+    }
+    match instruction.sources.as_slice() {
+        [Source { kind: SourceKind::True(_), invert, .. }] => Some(!invert),
+        _ => None,
+    }
+}

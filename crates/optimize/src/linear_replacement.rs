@@ -1,0 +1,470 @@
+//! Phase 31, OriLinearReplacement: chains of two operations that the machine does in one. Sums of sums and products
+//! (`IADD3`, `IMAD`, `IMAD.WIDE`), of shifted values (`LEA`), tables of tables (`LOP3`, `PLOP3`), and the contraction
+//! of floating products and sums (`FFMA`, `DFMA`), where source and option allow it.
+//!
+//! An inner operation is taken in only if nobody else reads it and it lies in the same loop, so that no work is done
+//! twice.
+
+use crate::algebra::View;
+use crate::definitions::Definitions;
+use crate::facts::{Facts, fixed_input, uses_input};
+use crate::legality::is_legal;
+use crate::slots::exchanged;
+use crate::live_dead;
+use oriole_chip::Chip;
+use oriole_options::OptimizeOptions;
+use oriole_ori::{
+    BlockId, Cfg, Destination, Dominators, File, Function, Instruction, Loops, Opcode, Pseudo, Source,
+    SourceKind, Value,
+};
+use oriole_sass::{Mod, Mods, Op};
+use smallvec::SmallVec;
+
+/// How often one instruction takes another one in, at most.
+const DEPTH: usize = 4;
+
+/// Fuses operations of a function in SSA.
+pub fn run(function: &mut Function, chip: Chip, options: &OptimizeOptions) {
+    if !options.linear || function.blocks.is_empty() {
+        return;
+    }
+    let cfg = Cfg::new(function);
+    let dominators = Dominators::new(function, &cfg);
+    let loops = Loops::new(function, &cfg, &dominators);
+    let mut definitions = Definitions::new(function);
+    let mut facts = Facts::new(function.values.len());
+    let mut insertions: Vec<(BlockId, usize, Instruction)> = Vec::new();
+    for &id in cfg.order() {
+        for index in 0..function.block(id).phis.len() {
+            let phi = function.block(id).phis[index].clone();
+            facts.learn_phi(function, &definitions, &phi);
+        }
+        for index in 0..function.block(id).instructions.len() {
+            let original = function.block(id).instructions[index].clone();
+            let mut instruction = original.clone();
+            let mut before = None;
+            for _ in 0..DEPTH {
+                let fuser = Fuser { chip, function, definitions: &definitions, facts: &facts, loops: &loops, block: id };
+                let Some(fused) = fuser.fuse(&instruction, options.fmad) else { break };
+                instruction = fused;
+            }
+            if instruction == original {
+                let fuser = Fuser { chip, function, definitions: &definitions, facts: &facts, loops: &loops, block: id };
+                if let Some((first, second)) = fuser.shifted_pair(&original) {
+                    before = Some(first);
+                    instruction = second;
+                }
+            }
+            if instruction != original {
+                instruction.for_each_use(|value| definitions.add_use(value));
+                function.block_mut(id).instructions[index] = instruction;
+                release(function, &mut definitions, &original);
+            }
+            if let Some(mut first) = before {
+                // The carry between the two halves is a new predicate.
+                let carry = function.new_value(File::P, None);
+                first.destinations[1] = Destination::new(File::P, [carry]);
+                let second = &mut function.block_mut(id).instructions[index];
+                if let Some(last) = second.sources.last_mut() {
+                    *last = carry.into();
+                }
+                insertions.push((id, index, first));
+                continue;
+            }
+            let instruction = function.block(id).instructions[index].clone();
+            facts.learn(function, &definitions, &instruction);
+        }
+    }
+    // From the back, so that places stay right.
+    for (id, index, instruction) in insertions.into_iter().rev() {
+        function.block_mut(id).instructions.insert(index, instruction);
+    }
+    if options.dead_code {
+        live_dead::run(function);
+    }
+}
+
+/// An instruction no longer reads its operands; what nobody reads then reads nothing either.
+fn release(function: &Function, definitions: &mut Definitions, instruction: &Instruction) {
+    let mut work: Vec<Value> = Vec::new();
+    instruction.for_each_use(|value| work.push(value));
+    while let Some(value) = work.pop() {
+        definitions.drop_use(value);
+        if definitions.uses(value) > 0 {
+            continue;
+        }
+        if let Some(dead) = definitions.instruction(function, value) {
+            let mut wanted = !oriole_ori::effects::is_removable(dead);
+            dead.for_each_definition(|result| wanted |= definitions.uses(result) > 0);
+            // Of several results the last one to go takes the operands along.
+            if !wanted {
+                dead.for_each_use(|operand| work.push(operand));
+            }
+        }
+    }
+}
+
+struct Fuser<'a> {
+    chip: Chip,
+    function: &'a Function,
+    definitions: &'a Definitions,
+    facts: &'a Facts,
+    loops: &'a Loops,
+    block: BlockId,
+}
+
+impl Fuser<'_> {
+    fn fuse(&self, i: &Instruction, contract: bool) -> Option<Instruction> {
+        match i.opcode {
+            Opcode::Sass(Op::IADD3) => self.sum(i),
+            Opcode::Sass(Op::FADD) if contract => self.contraction(i, Op::FMUL, Op::FFMA),
+            Opcode::Sass(Op::DADD) if contract => self.contraction(i, Op::DMUL, Op::DFMA),
+            Opcode::Sass(Op::LOP3 | Op::PLOP3) => self.table(i),
+            Opcode::Pseudo(Pseudo::Add64) => self.wide_sum(i),
+            _ => None,
+        }
+    }
+
+    fn accept(&self, candidate: Instruction) -> Option<Instruction> {
+        if is_legal(self.chip, self.function, &candidate) {
+            return Some(candidate);
+        }
+        let other = exchanged(&candidate, 0, 1)?;
+        is_legal(self.chip, self.function, &other).then_some(other)
+    }
+
+    /// The operation that makes the components of an operand and nothing else, if only this operand reads them.
+    fn inner(&self, source: &Source) -> Option<&Instruction> {
+        let SourceKind::Values(values) = &source.kind else { return None };
+        let inner = self.definitions.instruction(self.function, values[0])?;
+        let alone = values.iter().all(|&value| self.definitions.uses(value) == 1);
+        let block = self.definitions.block(values[0])?;
+        let results: usize = inner.destinations.iter().map(|destination| destination.values.len()).sum();
+        let same = inner.destinations.iter().any(|destination| destination.values == *values);
+        (alone && same && results == values.len() && self.loops.innermost(block) == self.loops.innermost(self.block))
+            .then_some(inner)
+    }
+
+    /// The operands of a plain sum that are not zero.
+    fn addends(i: &Instruction) -> Option<SmallVec<[Source; 3]>> {
+        let plain = i.opcode == Opcode::Sass(Op::IADD3)
+            && i.mods.is_empty()
+            && i.sources.len() == 3
+            && i.destinations[1..].iter().all(|destination| destination.values.is_empty());
+        if !plain || i.sources.iter().any(|s| s.invert || s.absolute || s.fixed.is_some()) {
+            return None;
+        }
+        Some(i.sources.iter().filter(|s| !matches!(s.kind, SourceKind::Zero(_))).cloned().collect())
+    }
+
+    fn sum(&self, i: &Instruction) -> Option<Instruction> {
+        let addends = Self::addends(i)?;
+        for (at, source) in addends.iter().enumerate() {
+            let Some(inner) = self.inner(source) else { continue };
+            let others: SmallVec<[Source; 3]> =
+                addends.iter().enumerate().filter(|&(n, _)| n != at).map(|(_, s)| s.clone()).collect();
+            if let Some(inner_addends) = Self::addends(inner)
+                && others.len() + inner_addends.len() <= 3
+            {
+                let mut sources: SmallVec<[Source; 3]> = inner_addends
+                    .into_iter()
+                    .map(|s| if source.negate { s.negated() } else { s })
+                    .chain(others.iter().cloned())
+                    .collect();
+                // The middle operand is the one that may be something else than a register.
+                sources.sort_by_key(|s| !matches!(s.kind, SourceKind::Values(_)));
+                while sources.len() < 3 {
+                    sources.push(Source::rz());
+                }
+                sources.swap(1, 2);
+                if let Some(fused) = self.accept(rewritten(i, Op::IADD3, Mods::none(), sources)) {
+                    return Some(fused);
+                }
+            }
+            let [other] = others.as_slice() else { continue };
+            let candidate = self.product_sum(i, source, inner, other).or_else(|| self.shifted_sum(i, source, inner, other));
+            if candidate.is_some() {
+                return candidate;
+            }
+        }
+        None
+    }
+
+    /// `a * b + other`.
+    fn product_sum(&self, i: &Instruction, source: &Source, inner: &Instruction, other: &Source) -> Option<Instruction> {
+        let plain = inner.opcode == Opcode::Sass(Op::IMAD)
+            && inner.mods.iter().all(|name| name == Mod::U32)
+            && inner.sources.len() == 3
+            && matches!(inner.sources[2].kind, SourceKind::Zero(_));
+        if !plain {
+            return None;
+        }
+        let mut a = inner.sources[0].clone();
+        let mut b = inner.sources[1].clone();
+        if source.negate {
+            match &mut b.kind {
+                SourceKind::Imm(bits) => *bits = bits.wrapping_neg(),
+                _ => a = a.negated(),
+            }
+        }
+        self.accept(rewritten(i, Op::IMAD, Mods::none(), [a, b, other.clone()]))
+    }
+
+    /// `(a << n) + other`.
+    fn shifted_sum(&self, i: &Instruction, source: &Source, inner: &Instruction, other: &Source) -> Option<Instruction> {
+        if inner.opcode != Opcode::Sass(Op::SHF)
+            || inner.mods != Mods::of(&[Mod::L, Mod::U32])
+            || inner.sources.len() != 3
+            || !matches!(inner.sources[2].kind, SourceKind::Zero(_))
+        {
+            return None;
+        }
+        let SourceKind::Imm(amount @ 1..=31) = inner.sources[1].kind else { return None };
+        let mut a = inner.sources[0].clone();
+        if source.negate {
+            a = a.negated();
+        }
+        let sources = [a, other.clone(), Source::literal(amount.into())];
+        let candidate = rewritten(i, Op::LEA, Mods::none(), sources);
+        is_legal(self.chip, self.function, &candidate).then_some(candidate)
+    }
+
+    /// A 64-bit sum of which one addend is a product of 32-bit factors, or an extended value.
+    fn wide_sum(&self, i: &Instruction) -> Option<Instruction> {
+        let [a, b] = i.sources.as_slice() else { return None };
+        for (x, y) in [(a, b), (b, a)] {
+            let pair = matches!(&y.kind, SourceKind::Values(values) if values.len() == 2);
+            if x.negate || y.negate || x.invert || y.invert || !pair {
+                continue;
+            }
+            if let Some(inner) = self.inner(x)
+                && inner.opcode == Opcode::Sass(Op::IMAD)
+                && inner.mods.has(Mod::WIDE)
+                && inner.mods.iter().all(|name| matches!(name, Mod::WIDE | Mod::U32))
+                && inner.sources.len() == 3
+                && matches!(inner.sources[2].kind, SourceKind::Zero(_))
+            {
+                let sources = [inner.sources[0].clone(), inner.sources[1].clone(), y.clone()];
+                if let Some(fused) = self.accept(rewritten(i, Op::IMAD, inner.mods.clone(), sources)) {
+                    return Some(fused);
+                }
+            }
+            let view = View {
+                chip: self.chip,
+                function: self.function,
+                definitions: self.definitions,
+                facts: self.facts,
+            };
+            if let Some((value, unsigned, _)) = view.widened(x)
+                && matches!(value.kind, SourceKind::Values(_))
+            {
+                let mods = Mods::of(&[Mod::WIDE]).with_if(unsigned, Mod::U32);
+                let candidate = rewritten(i, Op::IMAD, mods, [value, Source::imm(1), y.clone()]);
+                if let Some(fused) = self.accept(candidate) {
+                    return Some(fused);
+                }
+            }
+        }
+        None
+    }
+
+    /// `(x << n) + y` of 64 bits: the two halves, to be joined by a carry that the caller makes.
+    fn shifted_pair(&self, i: &Instruction) -> Option<(Instruction, Instruction)> {
+        if i.opcode != Opcode::Pseudo(Pseudo::Add64) || i.guard.is_some() {
+            return None;
+        }
+        let [a, b] = i.sources.as_slice() else { return None };
+        let [low_result, high_result] = i.destinations[0].values.as_slice() else { return None };
+        for (x, y) in [(a, b), (b, a)] {
+            let SourceKind::Values(addend) = &y.kind else { continue };
+            let [y_low, y_high] = addend.as_slice() else { continue };
+            if x.negate || y.negate {
+                continue;
+            }
+            let Some(inner) = self.inner(x) else { continue };
+            if inner.opcode != Opcode::Pseudo(Pseudo::Shl64) || inner.sources.len() != 2 {
+                continue;
+            }
+            let SourceKind::Values(shifted) = &inner.sources[0].kind else { continue };
+            let ([x_low, x_high], SourceKind::Imm(amount @ 1..=31)) =
+                (shifted.as_slice(), &inner.sources[1].kind)
+            else {
+                continue;
+            };
+            if inner.sources[0].negate {
+                continue;
+            }
+            let half = |result: Value, mods: &[Mod], sources: &[Source]| {
+                let mut half = Instruction::new(Op::LEA, i.origin);
+                half.mods = Mods::of(mods);
+                half.destinations.push(Destination::new(File::R, [result]));
+                half.sources.extend(sources.iter().cloned());
+                half
+            };
+            let amount = Source::literal((*amount).into());
+            let mut first = half(*low_result, &[], &[(*x_low).into(), (*y_low).into(), amount.clone()]);
+            first.destinations.push(Destination::dropped(File::P, 1));
+            let second = half(
+                *high_result,
+                &[Mod::HI, Mod::X],
+                &[(*x_low).into(), (*y_high).into(), (*x_high).into(), amount, Source::pt()],
+            );
+            let legal = |half: &Instruction| is_legal(self.chip, self.function, half);
+            if legal(&first) && legal(&second) {
+                return Some((first, second));
+            }
+        }
+        None
+    }
+
+    /// A product and a sum, both of which the source leaves to be contracted, in one rounding.
+    fn contraction(&self, i: &Instruction, multiply: Op, fused: Op) -> Option<Instruction> {
+        if !i.contract || i.sources.len() != 2 {
+            return None;
+        }
+        if i.mods.iter().any(|name| !matches!(name, Mod::FTZ | Mod::SAT)) {
+            return None;
+        }
+        for (at, source) in i.sources.iter().enumerate() {
+            if source.absolute || source.invert || !source.suffixes.is_empty() {
+                continue;
+            }
+            let Some(inner) = self.inner(source) else { continue };
+            let plain = inner.opcode == Opcode::Sass(multiply)
+                && inner.contract
+                && inner.sources.len() == 2
+                && inner.mods.iter().all(|name| name == Mod::FTZ)
+                && inner.mods.has(Mod::FTZ) == i.mods.has(Mod::FTZ);
+            if !plain {
+                continue;
+            }
+            let mut a = inner.sources[0].clone();
+            let mut b = inner.sources[1].clone();
+            if source.negate {
+                match &mut b.kind {
+                    SourceKind::Imm(bits) => *bits ^= 0x8000_0000,
+                    _ => a = a.negated(),
+                }
+            }
+            let candidate = rewritten(i, fused, i.mods.clone(), [a, b, i.sources[1 - at].clone()]);
+            if let Some(fused) = self.accept(candidate) {
+                return Some(fused);
+            }
+        }
+        None
+    }
+
+    /// A table of a table over no more than three inputs.
+    fn table(&self, i: &Instruction) -> Option<Instruction> {
+        let (table, inputs) = inputs_of(i)?;
+        for (at, input) in inputs.iter().enumerate() {
+            if !uses_input(table, at) || input.as_plain_value().is_none() {
+                continue;
+            }
+            let Some(inner) = self.inner(input) else { continue };
+            if inner.opcode != i.opcode {
+                continue;
+            }
+            let Some((inner_table, inner_inputs)) = inputs_of(inner) else { continue };
+            // The inputs of both, each once.
+            let mut all: SmallVec<[Source; 6]> = SmallVec::new();
+            let mut place = |source: &Source| match all.iter().position(|known| known == source) {
+                Some(place) => place,
+                None => {
+                    all.push(source.clone());
+                    all.len() - 1
+                }
+            };
+            let outer_places: SmallVec<[Option<usize>; 3]> = (0..3)
+                .map(|n| (n != at && uses_input(table, n)).then(|| place(&inputs[n])))
+                .collect();
+            let inner_places: SmallVec<[Option<usize>; 3]> =
+                (0..3).map(|n| uses_input(inner_table, n).then(|| place(&inner_inputs[n]))).collect();
+            if all.len() > 3 {
+                continue;
+            }
+            // What is no register goes to the middle.
+            let mut order: SmallVec<[usize; 3]> = (0..all.len()).collect();
+            order.sort_by_key(|&n| !matches!(all[n].kind, SourceKind::Values(_)));
+            if order.len() == 3 {
+                order.swap(1, 2);
+            }
+            let bit_of = |row: u8, place: Option<usize>| {
+                let at = place.and_then(|place| order.iter().position(|&n| n == place));
+                at.map_or(0, |at| row >> (2 - at) & 1)
+            };
+            let combined = (0..8u8).fold(0u8, |bits, row| {
+                let x = (0..3).fold(0u8, |x, n| x | bit_of(row, inner_places[n]) << (2 - n));
+                let value = inner_table >> x & 1;
+                let y = (0..3).fold(0u8, |y, n| {
+                    let bit = if n == at { value } else { bit_of(row, outer_places[n]) };
+                    y | bit << (2 - n)
+                });
+                bits | (table >> y & 1) << row
+            });
+            let mut candidate = i.clone();
+            let neutral = if i.opcode == Opcode::Sass(Op::LOP3) { Source::rz() } else { Source::pt() };
+            for n in 0..3 {
+                candidate.sources[n] = order.get(n).map_or(neutral.clone(), |&n| all[n].clone());
+            }
+            candidate.sources[3].kind = SourceKind::Literal(combined.into());
+            if is_legal(self.chip, self.function, &candidate) {
+                return Some(candidate);
+            }
+        }
+        None
+    }
+}
+
+/// The instruction with another operation on other sources; results, guard and place stay.
+fn rewritten(
+    i: &Instruction,
+    op: Op,
+    mods: Mods,
+    sources: impl IntoIterator<Item = Source>,
+) -> Instruction {
+    let mut made = i.clone();
+    made.opcode = op.into();
+    made.mods = mods;
+    made.destinations.truncate(1);
+    made.sources.clear();
+    made.sources.extend(sources);
+    made.contract = false;
+    made
+}
+
+/// Table and inputs of a logic operation with one result, constants and inversions in the table where they can be.
+fn inputs_of(i: &Instruction) -> Option<(u8, [Source; 3])> {
+    let predicates = i.opcode == Opcode::Sass(Op::PLOP3);
+    let shape = if predicates { i.sources.len() == 5 } else { i.sources.len() >= 4 && i.destinations.len() == 1 };
+    let results_dropped = i.destinations.get(1).is_none_or(|second| second.values.is_empty());
+    if !shape || !results_dropped || i.mods.iter().any(|name| name != Mod::LUT) {
+        return None;
+    }
+    if i.destinations[0].values.len() != 1 {
+        return None;
+    }
+    let SourceKind::Literal(table) = i.sources[3].kind else { return None };
+    let mut table = table as u8;
+    let mut inputs = [i.sources[0].clone(), i.sources[1].clone(), i.sources[2].clone()];
+    for (at, input) in inputs.iter_mut().enumerate() {
+        if input.negate || input.absolute || !input.suffixes.is_empty() || input.fixed.is_some() {
+            return None;
+        }
+        if input.invert {
+            if !predicates {
+                return None;
+            }
+            let shift = 1 << (2 - at);
+            let low: u8 = [0x0f, 0x33, 0x55][at];
+            table = (table & low) << shift | table >> shift & low;
+            input.invert = false;
+        }
+        match input.kind {
+            SourceKind::Zero(_) => table = fixed_input(table, at, false),
+            SourceKind::True(_) => table = fixed_input(table, at, true),
+            _ => {}
+        }
+    }
+    Some((table, inputs))
+}

@@ -1,0 +1,233 @@
+//! Known values become operands: immediates, words of constant banks, addresses of variables, `RZ` and `PT`, wherever
+//! the form table has room for them. Operands change places where that makes room.
+//!
+//! The operation stays the same; what it computes is never looked at here.
+
+use crate::definitions::Definitions;
+use crate::facts::{Fact, Facts};
+use crate::legality::is_legal;
+use crate::slots::{Slot, exchanged, signed_word, slot};
+use oriole_chip::Chip;
+use oriole_ori::{AddressPart, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind};
+use oriole_sass::{Mod, Op};
+
+/// Puts known values into the operands of an instruction; true if it changed.
+pub fn run(
+    chip: Chip,
+    function: &Function,
+    definitions: &Definitions,
+    facts: &Facts,
+    i: &mut Instruction,
+) -> bool {
+    if matches!(
+        i.opcode,
+        Opcode::Pseudo(
+            Pseudo::ParallelCopy
+                | Pseudo::Call
+                | Pseudo::CallHelper
+                | Pseudo::Return
+                | Pseudo::Parameters
+                | Pseudo::FrameAddress
+        )
+    ) {
+        return false;
+    }
+    let mut changed = false;
+    for index in 0..i.sources.len() {
+        let source = &i.sources[index];
+        if source.fixed.is_some() {
+            continue;
+        }
+        let SourceKind::Values(values) = &source.kind else {
+            changed |= known_index(facts, i, index);
+            continue;
+        };
+        if !values.iter().all(|&value| definitions.is_stable(value)) {
+            continue;
+        }
+        let new = match slot(i, index) {
+            Slot::Predicate => predicate(function, facts, source),
+            Slot::Word | Slot::Single | Slot::Halves if values.len() == 1 => word(facts, i, index),
+            Slot::Double if values.len() == 2 => double(facts, source),
+            _ => None,
+        };
+        let new = new.or_else(|| all_zero(function, facts, i, index));
+        if let Some(new) = new {
+            changed |= place(chip, function, i, index, new);
+        }
+    }
+    changed
+}
+
+/// Puts the source there if there is a form, or else exchanges operands for one.
+fn place(chip: Chip, function: &Function, i: &mut Instruction, index: usize, new: Source) -> bool {
+    let mut candidate = i.clone();
+    candidate.sources[index] = new;
+    match i.opcode {
+        Opcode::Pseudo(Pseudo::Copy) => {
+            match candidate.sources[index].kind {
+                SourceKind::Imm(_) | SourceKind::Const { .. } | SourceKind::Address32 { .. }
+                    if i.destinations[0].file == File::R =>
+                {
+                    candidate.opcode = Op::MOV.into();
+                }
+                SourceKind::Zero(_) | SourceKind::True(_) => {}
+                _ => return false,
+            }
+            *i = candidate;
+            return true;
+        }
+        Opcode::Pseudo(_) => {
+            // 64-bit operations take nothing but registers and zero; predicates and amounts as they are.
+            let fits = matches!(
+                candidate.sources[index].kind,
+                SourceKind::Zero(_) | SourceKind::True(_)
+            );
+            if fits {
+                *i = candidate;
+            }
+            return fits;
+        }
+        Opcode::Sass(_) => {}
+    }
+    if is_legal(chip, function, &candidate) {
+        *i = candidate;
+        return true;
+    }
+    for other in 0..3 {
+        if other != index
+            && let Some(candidate) = exchanged(&candidate, index, other)
+            && is_legal(chip, function, &candidate)
+        {
+            *i = candidate;
+            return true;
+        }
+    }
+    false
+}
+
+fn predicate(function: &Function, facts: &Facts, source: &Source) -> Option<Source> {
+    let SourceKind::Values(values) = &source.kind else { return None };
+    let [value] = values.as_slice() else { return None };
+    let file = function.file(*value);
+    if !matches!(file, File::P | File::UP) {
+        return None;
+    }
+    let holds = (facts.word(*value)? & 1 == 1) != source.invert;
+    let truth = Source::plain(SourceKind::True(file));
+    Some(if holds { truth } else { truth.inverted() })
+}
+
+fn word(facts: &Facts, i: &Instruction, index: usize) -> Option<Source> {
+    let source = &i.sources[index];
+    let SourceKind::Values(values) = &source.kind else { return None };
+    let kind = slot(i, index);
+    // Halves and bytes of a word are chosen by suffixes; those of packed halves are understood.
+    let understood = kind == Slot::Halves
+        && source.suffixes.len() == 1
+        && (source.suffixes.has(Mod::H0_H0) || source.suffixes.has(Mod::H1_H1));
+    if !source.suffixes.is_empty() && !understood {
+        return None;
+    }
+    match facts.of(values[0]) {
+        Fact::Word(bits) => {
+            // The halves of packed integers are negated one by one.
+            if i.opcode == Opcode::Sass(Op::VIADD) && source.negate {
+                return None;
+            }
+            let mut known = signed_word(kind, source, bits);
+            if i.opcode == Opcode::Sass(Op::PRMT) && index == 1 {
+                known &= 0xffff;
+            }
+            let amount = matches!(i.opcode, Opcode::Sass(Op::SGXT | Op::BMSK)) && index > 0;
+            if amount && known > 32 {
+                return None;
+            }
+            if known != 0 {
+                return Some(Source::imm(known));
+            }
+            // The negation of zero carries.
+            let carries = i.opcode == Opcode::Sass(Op::IADD3) && i.destinations.len() > 1;
+            Some(if carries && source.negate { Source::rz().negated() } else { Source::rz() })
+        }
+        Fact::Bank { bank, base, offset } => {
+            let mut constant = source.clone();
+            constant.kind = SourceKind::Const { bank, base, offset };
+            Some(constant)
+        }
+        Fact::Address { symbol, part, offset }
+            if matches!(i.opcode, Opcode::Sass(Op::IADD3 | Op::MOV) | Opcode::Pseudo(Pseudo::Copy))
+                && !source.negate
+                && !source.invert =>
+        {
+            Some(Source::plain(SourceKind::Address32 { symbol, part, offset }))
+        }
+        _ => None,
+    }
+}
+
+/// A double whose low word is zero is an immediate of its high word; a double of a constant bank is one operand.
+fn double(facts: &Facts, source: &Source) -> Option<Source> {
+    let SourceKind::Values(values) = &source.kind else { return None };
+    if !source.suffixes.is_empty() {
+        return None;
+    }
+    match (facts.of(values[0]), facts.of(values[1])) {
+        (Fact::Word(0), Fact::Word(high)) => {
+            let high = signed_word(Slot::Double, source, high);
+            Some(if high == 0 { Source::rz() } else { Source::imm(high) })
+        }
+        (Fact::Bank { bank, base, offset }, Fact::Bank { bank: high_bank, base: high_base, offset: high })
+            if bank == high_bank && base == high_base && high == offset + 4 && offset % 8 == 0 =>
+        {
+            let mut constant = source.clone();
+            constant.kind = SourceKind::Const { bank, base, offset };
+            Some(constant)
+        }
+        _ => None,
+    }
+}
+
+/// A register operand all of whose words are zero is `RZ`, where the operation is known to read it as plain bits.
+fn all_zero(function: &Function, facts: &Facts, i: &Instruction, index: usize) -> Option<Source> {
+    let source = &i.sources[index];
+    let SourceKind::Values(values) = &source.kind else { return None };
+    if source.absolute || source.invert || !source.suffixes.is_empty() || source.negate {
+        return None;
+    }
+    let known = match i.opcode {
+        Opcode::Sass(op) => matches!(op, Op::STG | Op::ST | Op::STS | Op::STL | Op::IMAD),
+        Opcode::Pseudo(pseudo) => matches!(
+            pseudo,
+            Pseudo::Add64
+                | Pseudo::SetPredicate64
+                | Pseudo::Select64
+                | Pseudo::Logic64
+                | Pseudo::Min64
+                | Pseudo::Max64
+        ),
+    };
+    let zero = values.iter().all(|&v| function.file(v) == File::R && facts.word(v) == Some(0));
+    (known && zero).then(Source::rz)
+}
+
+/// A constant bank that is indexed by a known number.
+fn known_index(facts: &Facts, i: &mut Instruction, index: usize) -> bool {
+    let SourceKind::ConstIndexed { bank, base, index: register, offset } = i.sources[index].kind else {
+        return false;
+    };
+    let Some(known) = facts.word(register) else { return false };
+    let sum = i64::from(offset) + i64::from(known as i32);
+    if !(0..=0xffff).contains(&sum) {
+        return false;
+    }
+    i.sources[index].kind = SourceKind::Const { bank, base, offset: sum as i32 };
+    true
+}
+
+/// The low word of the address of a variable is all that 32-bit spaces need.
+pub fn is_low_word(source: &Source) -> bool {
+    matches!(source.kind, SourceKind::Address32 { part: AddressPart::Low, .. })
+        && !source.negate
+        && !source.invert
+}
