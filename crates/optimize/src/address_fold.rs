@@ -10,7 +10,8 @@ use crate::legality::is_legal;
 use crate::operand_fold::is_low_word;
 use oriole_chip::Chip;
 use oriole_ori::{
-    AddressPart, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolId, SymbolKind, Value, Values,
+    AddressPart, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolId, SymbolKind, Value,
+    Values,
 };
 use oriole_sass::Op;
 

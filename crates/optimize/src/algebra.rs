@@ -119,7 +119,11 @@ fn plain_immediate(bits: u32) -> Source {
 }
 
 fn is_bare(source: &Source) -> bool {
-    !source.negate && !source.absolute && !source.invert && source.suffixes.is_empty() && source.fixed.is_none()
+    !source.negate
+        && !source.absolute
+        && !source.invert
+        && source.suffixes.is_empty()
+        && source.fixed.is_none()
 }
 
 impl View<'_> {
@@ -217,9 +221,7 @@ impl View<'_> {
                 }
                 registers.remove(index);
                 registers.extend(
-                    inner_registers
-                        .into_iter()
-                        .map(|source| if negate { source.negated() } else { source }),
+                    inner_registers.into_iter().map(|source| if negate { source.negated() } else { source }),
                 );
                 (constant, constants, changed) = (sum, 1, true);
                 break;
@@ -254,7 +256,10 @@ impl View<'_> {
     }
 
     fn multiply_add(&self, i: &mut Instruction) -> bool {
-        if i.sources.len() != 3 || i.mods.iter().any(|name| name != Mod::U32) || sole_destination(i) != Some(0) {
+        if i.sources.len() != 3
+            || i.mods.iter().any(|name| name != Mod::U32)
+            || sole_destination(i) != Some(0)
+        {
             return false;
         }
         let [a, b, c] = [i.sources[0].clone(), i.sources[1].clone(), i.sources[2].clone()];
@@ -568,10 +573,8 @@ impl View<'_> {
             return false;
         }
         // With a neutral predicate the result is that of the comparison.
-        let neutral = matches!(
-            (&i.sources[2].kind, i.sources[2].invert),
-            (SourceKind::True(_), false)
-        ) && i.mods.has(Mod::AND);
+        let neutral = matches!((&i.sources[2].kind, i.sources[2].invert), (SourceKind::True(_), false))
+            && i.mods.has(Mod::AND);
         if !neutral {
             return false;
         }
@@ -593,7 +596,8 @@ impl View<'_> {
         if selection.opcode != Opcode::Sass(Op::SEL) || selection.sources.len() != 3 {
             return false;
         }
-        let (Some(a), Some(b)) = (self.known(&selection.sources[0]), self.known(&selection.sources[1])) else {
+        let (Some(a), Some(b)) = (self.known(&selection.sources[0]), self.known(&selection.sources[1]))
+        else {
             return false;
         };
         let choice = selection.sources[2].clone();
@@ -645,7 +649,10 @@ impl View<'_> {
         // The table over the two inputs: bit 2x + y.
         let row = |x: u8, y: u8| x << (2 - first) | y << (2 - second);
         let small = (0..4u8).fold(0u8, |bits, n| bits | (table >> row(n >> 1, n & 1) & 1) << n);
-        for (at, other, small) in [(*first, *second, small), (*second, *first, small & 0b1001 | (small & 2) << 1 | (small & 4) >> 1)] {
+        for (at, other, small) in [
+            (*first, *second, small),
+            (*second, *first, small & 0b1001 | (small & 2) << 1 | (small & 4) >> 1),
+        ] {
             let source = &i.sources[at];
             let SourceKind::Values(values) = &source.kind else { continue };
             let value = values[0];
@@ -708,7 +715,9 @@ impl View<'_> {
     fn float_signs(&self, i: &mut Instruction) -> bool {
         if !matches!(
             i.opcode,
-            Opcode::Sass(Op::FADD | Op::FMUL | Op::FFMA | Op::FSETP | Op::DADD | Op::DMUL | Op::DFMA | Op::DSETP)
+            Opcode::Sass(
+                Op::FADD | Op::FMUL | Op::FFMA | Op::FSETP | Op::DADD | Op::DMUL | Op::DFMA | Op::DSETP
+            )
         ) {
             return false;
         }

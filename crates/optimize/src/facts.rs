@@ -63,10 +63,7 @@ impl Bits {
 
     /// Of a known word.
     pub fn of(word: u32) -> Bits {
-        Bits {
-            zeros: word.leading_zeros() as u8,
-            signs: word.leading_zeros().max(word.leading_ones()) as u8,
-        }
+        Bits { zeros: word.leading_zeros() as u8, signs: word.leading_zeros().max(word.leading_ones()) as u8 }
     }
 
     fn zeros(zeros: u32) -> Bits {
@@ -226,9 +223,7 @@ impl Facts {
         }
         match common {
             // Banks and addresses would have to be loaded where the phi stands.
-            Some(fact @ (Fact::Word(_) | Fact::Same { .. })) => {
-                self.note(definitions, phi.destination, fact)
-            }
+            Some(fact @ (Fact::Word(_) | Fact::Same { .. })) => self.note(definitions, phi.destination, fact),
             _ => false,
         }
     }
@@ -421,9 +416,9 @@ impl Facts {
                 }
                 Op::S2R => match sources.first().map(|s| &s.kind) {
                     Some(SourceKind::Symbol(Symbol::SR_LANEID)) => Bits::zeros(27),
-                    Some(SourceKind::Symbol(
-                        Symbol::SR_TID_X | Symbol::SR_TID_Y | Symbol::SR_TID_Z,
-                    )) => Bits::zeros(22),
+                    Some(SourceKind::Symbol(Symbol::SR_TID_X | Symbol::SR_TID_Y | Symbol::SR_TID_Z)) => {
+                        Bits::zeros(22)
+                    }
                     Some(SourceKind::Symbol(Symbol::SR_CTAID_Y | Symbol::SR_CTAID_Z)) => Bits::zeros(16),
                     Some(SourceKind::Symbol(Symbol::SR_CTAID_X)) => Bits::zeros(1),
                     _ => Bits::UNKNOWN,

@@ -119,7 +119,8 @@ fn decided_guard(facts: &Facts, i: &mut Instruction) -> bool {
         i.tied.clear();
         return true;
     }
-    let single = matches!(i.destinations.as_slice(), [only] if only.values.len() == 1 && only.fixed.is_none());
+    let single =
+        matches!(i.destinations.as_slice(), [only] if only.values.len() == 1 && only.fixed.is_none());
     if let ([old], true, None) = (i.tied.as_slice(), single, &i.call)
         && !i.memory.is_some_and(|memory| memory.writes || memory.ordered)
     {

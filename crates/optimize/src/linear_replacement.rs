@@ -9,8 +9,8 @@ use crate::algebra::View;
 use crate::definitions::Definitions;
 use crate::facts::{Facts, fixed_input, uses_input};
 use crate::legality::is_legal;
-use crate::slots::exchanged;
 use crate::live_dead;
+use crate::slots::exchanged;
 use oriole_chip::Chip;
 use oriole_options::OptimizeOptions;
 use oriole_ori::{
@@ -44,12 +44,26 @@ pub fn run(function: &mut Function, chip: Chip, options: &OptimizeOptions) {
             let mut instruction = original.clone();
             let mut before = None;
             for _ in 0..DEPTH {
-                let fuser = Fuser { chip, function, definitions: &definitions, facts: &facts, loops: &loops, block: id };
+                let fuser = Fuser {
+                    chip,
+                    function,
+                    definitions: &definitions,
+                    facts: &facts,
+                    loops: &loops,
+                    block: id,
+                };
                 let Some(fused) = fuser.fuse(&instruction, options.fmad) else { break };
                 instruction = fused;
             }
             if instruction == original {
-                let fuser = Fuser { chip, function, definitions: &definitions, facts: &facts, loops: &loops, block: id };
+                let fuser = Fuser {
+                    chip,
+                    function,
+                    definitions: &definitions,
+                    facts: &facts,
+                    loops: &loops,
+                    block: id,
+                };
                 if let Some((first, second)) = fuser.shifted_pair(&original) {
                     before = Some(first);
                     instruction = second;
@@ -141,8 +155,11 @@ impl Fuser<'_> {
         let block = self.definitions.block(values[0])?;
         let results: usize = inner.destinations.iter().map(|destination| destination.values.len()).sum();
         let same = inner.destinations.iter().any(|destination| destination.values == *values);
-        (alone && same && results == values.len() && self.loops.innermost(block) == self.loops.innermost(self.block))
-            .then_some(inner)
+        (alone
+            && same
+            && results == values.len()
+            && self.loops.innermost(block) == self.loops.innermost(self.block))
+        .then_some(inner)
     }
 
     /// The operands of a plain sum that are not zero.
@@ -182,7 +199,9 @@ impl Fuser<'_> {
                 }
             }
             let [other] = others.as_slice() else { continue };
-            let candidate = self.product_sum(i, source, inner, other).or_else(|| self.shifted_sum(i, source, inner, other));
+            let candidate = self
+                .product_sum(i, source, inner, other)
+                .or_else(|| self.shifted_sum(i, source, inner, other));
             if candidate.is_some() {
                 return candidate;
             }
@@ -191,7 +210,13 @@ impl Fuser<'_> {
     }
 
     /// `a * b + other`.
-    fn product_sum(&self, i: &Instruction, source: &Source, inner: &Instruction, other: &Source) -> Option<Instruction> {
+    fn product_sum(
+        &self,
+        i: &Instruction,
+        source: &Source,
+        inner: &Instruction,
+        other: &Source,
+    ) -> Option<Instruction> {
         let plain = inner.opcode == Opcode::Sass(Op::IMAD)
             && inner.mods.iter().all(|name| name == Mod::U32)
             && inner.sources.len() == 3
@@ -211,7 +236,13 @@ impl Fuser<'_> {
     }
 
     /// `(a << n) + other`.
-    fn shifted_sum(&self, i: &Instruction, source: &Source, inner: &Instruction, other: &Source) -> Option<Instruction> {
+    fn shifted_sum(
+        &self,
+        i: &Instruction,
+        source: &Source,
+        inner: &Instruction,
+        other: &Source,
+    ) -> Option<Instruction> {
         if inner.opcode != Opcode::Sass(Op::SHF)
             || inner.mods != Mods::of(&[Mod::L, Mod::U32])
             || inner.sources.len() != 3
@@ -375,9 +406,8 @@ impl Fuser<'_> {
                     all.len() - 1
                 }
             };
-            let outer_places: SmallVec<[Option<usize>; 3]> = (0..3)
-                .map(|n| (n != at && uses_input(table, n)).then(|| place(&inputs[n])))
-                .collect();
+            let outer_places: SmallVec<[Option<usize>; 3]> =
+                (0..3).map(|n| (n != at && uses_input(table, n)).then(|| place(&inputs[n]))).collect();
             let inner_places: SmallVec<[Option<usize>; 3]> =
                 (0..3).map(|n| uses_input(inner_table, n).then(|| place(&inner_inputs[n]))).collect();
             if all.len() > 3 {
@@ -417,12 +447,7 @@ impl Fuser<'_> {
 }
 
 /// The instruction with another operation on other sources; results, guard and place stay.
-fn rewritten(
-    i: &Instruction,
-    op: Op,
-    mods: Mods,
-    sources: impl IntoIterator<Item = Source>,
-) -> Instruction {
+fn rewritten(i: &Instruction, op: Op, mods: Mods, sources: impl IntoIterator<Item = Source>) -> Instruction {
     let mut made = i.clone();
     made.opcode = op.into();
     made.mods = mods;
@@ -436,7 +461,8 @@ fn rewritten(
 /// Table and inputs of a logic operation with one result, constants and inversions in the table where they can be.
 fn inputs_of(i: &Instruction) -> Option<(u8, [Source; 3])> {
     let predicates = i.opcode == Opcode::Sass(Op::PLOP3);
-    let shape = if predicates { i.sources.len() == 5 } else { i.sources.len() >= 4 && i.destinations.len() == 1 };
+    let shape =
+        if predicates { i.sources.len() == 5 } else { i.sources.len() >= 4 && i.destinations.len() == 1 };
     let results_dropped = i.destinations.get(1).is_none_or(|second| second.values.is_empty());
     if !shape || !results_dropped || i.mods.iter().any(|name| name != Mod::LUT) {
         return None;

@@ -79,10 +79,7 @@ fn place(chip: Chip, function: &Function, i: &mut Instruction, index: usize, new
         }
         Opcode::Pseudo(_) => {
             // 64-bit operations take nothing but registers and zero; predicates and amounts as they are.
-            let fits = matches!(
-                candidate.sources[index].kind,
-                SourceKind::Zero(_) | SourceKind::True(_)
-            );
+            let fits = matches!(candidate.sources[index].kind, SourceKind::Zero(_) | SourceKind::True(_));
             if fits {
                 *i = candidate;
             }
@@ -177,9 +174,10 @@ fn double(facts: &Facts, source: &Source) -> Option<Source> {
             let high = signed_word(Slot::Double, source, high);
             Some(if high == 0 { Source::rz() } else { Source::imm(high) })
         }
-        (Fact::Bank { bank, base, offset }, Fact::Bank { bank: high_bank, base: high_base, offset: high })
-            if bank == high_bank && base == high_base && high == offset + 4 && offset % 8 == 0 =>
-        {
+        (
+            Fact::Bank { bank, base, offset },
+            Fact::Bank { bank: high_bank, base: high_base, offset: high },
+        ) if bank == high_bank && base == high_base && high == offset + 4 && offset % 8 == 0 => {
             let mut constant = source.clone();
             constant.kind = SourceKind::Const { bank, base, offset };
             Some(constant)

@@ -56,9 +56,7 @@ pub fn slot(instruction: &Instruction, index: usize) -> Slot {
             FADD | FMUL => singles(2),
             FFMA => singles(3),
             FMNMX | FSETP | FSEL => predicate_from(index, 2, singles(2)),
-            MUFU if !has(Mod::F16) && !has(Mod::BF16) && !has(Mod::RCP64H) && !has(Mod::RSQ64H) => {
-                singles(1)
-            }
+            MUFU if !has(Mod::F16) && !has(Mod::BF16) && !has(Mod::RCP64H) && !has(Mod::RSQ64H) => singles(1),
             DADD | DMUL => double(index, 2),
             DFMA => double(index, 3),
             DSETP => predicate_from(index, 2, double(index, 2)),
