@@ -10,7 +10,10 @@ mod order;
 mod scoreboards;
 mod serial;
 mod stalls;
+mod statistics;
 mod words;
+
+pub use statistics::{Hiding, Statistics, statistics};
 
 use oriole_chip::Chip;
 use oriole_latency::Model;
@@ -109,3 +112,6 @@ fn reverse_postorder(function: &MachineFunction) -> Vec<BlockId> {
     order.extend(unreachable);
     order
 }
+
+#[cfg(test)]
+mod tests;

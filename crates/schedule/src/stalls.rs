@@ -1,6 +1,6 @@
 //! Stalls: how long each instruction holds back the next one, so that results of fixed latency are there in time. A
-//! dataflow over the graph carries, for each register, who wrote or read it how many cycles ago; where a block's
-//! first instructions come too early after a predecessor, the predecessor's last instruction stalls longer.
+//! dataflow over the graph carries, for each register, who wrote or read it how many cycles ago; where the first
+//! instruction of a block comes too early after a predecessor, that one's last instruction stalls longer.
 
 use crate::effects::Effects;
 use crate::words::{LONGEST_STALL, accepts_wait, nop, yields};
@@ -203,55 +203,49 @@ pub fn assign(
     let mut work: std::collections::BTreeSet<u32> = (0..order.len() as u32).collect();
     while let Some(place) = work.pop_first() {
         let at = order[place as usize].0 as usize;
-        let result = walk(function, at, &effects[at], &entry[at], model);
+        let mut result = walk(function, at, &effects[at], &entry[at], model);
         lead[at] = lead[at].max(result.lead);
+        let extra = extra(function, at, effects, &result.end, model);
+        result.end.pass(extra, model);
         for successor in function.blocks[at].successors.clone() {
             if entry[successor.0 as usize].join(&result.end) && position[successor.0 as usize] != u32::MAX {
                 work.insert(position[successor.0 as usize]);
             }
         }
     }
-    // What is missing at the top of a block is waited for at the end of its predecessors, if that fits into a word
-    // everywhere; else by the block itself.
     let cap = u16::from(cap.clamp(1, LONGEST_STALL));
-    let mut predecessors: Vec<Vec<usize>> = vec![Vec::new(); count];
-    for &block in order {
-        for successor in &function.blocks[block.0 as usize].successors {
-            predecessors[successor.0 as usize].push(block.0 as usize);
-        }
-    }
     let mut stalls: Vec<Vec<u16>> = vec![Vec::new(); count];
     for &block in order {
         let at = block.0 as usize;
-        stalls[at] = walk(function, at, &effects[at], &entry[at], model).stalls;
-    }
-    let mut pause = vec![0u8; count];
-    for &block in order {
-        let at = block.0 as usize;
-        if lead[at] == 0 {
-            continue;
-        }
-        let fits = predecessors[at]
-            .iter()
-            .all(|&p| stalls[p].last().is_some_and(|s| s + u16::from(lead[at]) <= cap));
-        if fits && !predecessors[at].is_empty() {
-            for k in 0..predecessors[at].len() {
-                let p = predecessors[at][k];
-                if predecessors[at][..k].contains(&p) {
-                    continue;
-                }
-                if let Some(last) = stalls[p].last_mut() {
-                    *last += u16::from(lead[at]);
-                }
-            }
-        } else {
-            pause[at] = lead[at];
+        let result = walk(function, at, &effects[at], &entry[at], model);
+        stalls[at] = result.stalls;
+        let extra = extra(function, at, effects, &result.end, model);
+        if let Some(last) = stalls[at].last_mut() {
+            *last += u16::from(extra);
         }
     }
     for &block in order {
         let at = block.0 as usize;
-        write(function, at, &stalls[at], pause[at], cap);
+        // Only behind empty blocks something is left for the block itself.
+        write(function, at, &stalls[at], lead[at], cap);
     }
+}
+
+/// Cycles that the last instruction of a block must stall longer, because the first of some successor comes too early
+/// otherwise.
+fn extra(
+    function: &MachineFunction,
+    block: usize,
+    effects: &[Vec<Effects>],
+    end: &Recent,
+    model: &Model,
+) -> u8 {
+    if function.blocks[block].instructions.is_empty() {
+        return 0;
+    }
+    let first = |s: &BlockId| effects[s.0 as usize].first();
+    let missing = function.blocks[block].successors.iter().filter_map(first).map(|e| end.missing(e, model));
+    missing.max().unwrap_or(0)
 }
 
 /// Writes the stalls of a block into its words.
@@ -260,7 +254,12 @@ fn write(function: &mut MachineFunction, block: usize, stalls: &[u16], pause: u8
     let mut out = Vec::with_capacity(old.len());
     let passing = |cycles: u16| Control { stall: cycles as u8, yields: cycles >= 12, ..Control::NEUTRAL };
     let mut pause = u16::from(pause);
-    for (mut machine, &stall) in old.into_iter().zip(stalls) {
+    let count = old.len();
+    for (index, (mut machine, &stall)) in old.into_iter().zip(stalls).enumerate() {
+        // What the last instruction cannot hold passes before it: behind it may be another block.
+        if index + 1 == count && machine.instruction.op != Op::ERRBAR {
+            pause += stall.saturating_sub(cap);
+        }
         while pause > 0 {
             let cycles = pause.min(cap);
             out.push(nop(&machine, passing(cycles)));
@@ -274,7 +273,7 @@ fn write(function: &mut MachineFunction, block: usize, stalls: &[u16], pause: u8
             out.push(waiting);
         }
         let instruction = &mut machine.instruction;
-        let mut rest = stall;
+        let mut rest = if index + 1 == count { stall.min(cap) } else { stall };
         if instruction.op == Op::ERRBAR {
             instruction.control.stall = 0;
             instruction.control.yields = true;
