@@ -198,8 +198,10 @@ impl Emit<'_, '_> {
         let a = a.unwrap_or_else(|| self.constant64(u64::from(ONE) << 32));
         let a = self.unpack(a);
         let b = self.unpack(b);
-        // Zero, infinity and NaN: the unit's reciprocal of the (scaled) divisor gives them right.
-        let approximate = self.approximate_high(Mod::RCP64H, b.scaled[1]);
+        // Zero, infinity and NaN: the unit's reciprocal of the (scaled) divisor gives them right. It reads the high word
+        // only, so a NaN whose set bits are all in the low word must be quieted before.
+        let divisor = self.dmul(b.scaled, ONE);
+        let approximate = self.approximate_high(Mod::RCP64H, divisor[1]);
         let special_result = self.dmul(a.scaled, approximate);
         let special = self.logic_predicate(a.special, b.special, Source::pt(), 0xfc);
 
