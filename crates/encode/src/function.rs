@@ -26,6 +26,8 @@ pub struct EncodedFunction {
     pub warp_wide: Vec<(u32, Option<u8>)>,
     /// Indices of indexed branches (`BRX`).
     pub indexed_branches: Vec<u32>,
+    /// Indices of calls of what the driver provides (`CALL.ABS`).
+    pub absolute_calls: Vec<u32>,
     /// True if there is a call or a convergence region.
     pub needs_call_stack: bool,
     /// General registers used, highest plus one.
@@ -221,7 +223,13 @@ fn note_facts(encoded: &mut EncodedFunction, at: u32, instruction: &Instruction)
     match instruction.op {
         Op::EXIT => encoded.exits.push(at),
         Op::BRX => encoded.indexed_branches.push(at),
-        Op::CALL | Op::BSSY => encoded.needs_call_stack = true,
+        Op::CALL => {
+            encoded.needs_call_stack = true;
+            if !instruction.mods.has(oriole_sass::Mod::REL) {
+                encoded.absolute_calls.push(at);
+            }
+        }
+        Op::BSSY => encoded.needs_call_stack = true,
         Op::VOTE | Op::MATCH | Op::REDUX | Op::WARPSYNC => {
             let mask = match instruction.op {
                 Op::WARPSYNC => instruction.operands.iter().find_map(|operand| match operand.kind {

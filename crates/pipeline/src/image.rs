@@ -27,6 +27,8 @@ pub struct LinkedFunction {
     pub barriers: u8,
     /// Bytes of its frame.
     pub frame_bytes: u32,
+    /// Most registers that the source's bounds leave a thread, if they limit it.
+    pub register_limit: Option<u16>,
 }
 
 /// A variable of the module, as far as code may refer to it.
@@ -133,7 +135,6 @@ struct Member<'a> {
     base: u32,
     /// Members it calls or takes the address of, by index.
     callees: Vec<usize>,
-    indirect: bool,
 }
 
 /// The kernel and everything it reaches, in order of first reference.
@@ -168,14 +169,9 @@ fn closure<'a>(
                 callees.push(index);
             }
         }
-        members.push(Member { name, function, base, callees, indirect: false });
+        members.push(Member { name, function, base, callees });
         base += 16 * function.encoded.words.len() as u32;
         next += 1;
-    }
-    for member in &mut members {
-        member.indirect = member.function.encoded.relocations.iter().any(|relocation| {
-            relocation.fixup == Fixup::KernelStart && relocation.instruction.op == oriole_sass::Op::CALL
-        });
     }
     Ok(members)
 }
@@ -321,9 +317,11 @@ impl Linker<'_> {
             });
         }
         image.has_call |= encoded.needs_call_stack;
+        image.syscalls.extend(encoded.absolute_calls.iter().map(|&call| at(call)));
         image.barriers = image.barriers.max(member.function.barriers);
         image.registers = image.registers.max(u32::from(encoded.general_registers));
         if index == 0 {
+            image.max_registers = member.function.register_limit;
             image.frame_size = member.function.frame_bytes;
         } else {
             image.functions.push(InnerFunction {
@@ -473,18 +471,16 @@ fn finish_facts(members: &[Member], image: &mut KernelImage) {
     }
     image.exits.sort_unstable();
     image.coop_groups.sort_unstable();
-    image.stack_size = deepest_stack(members);
+    image.stack_size = Some(deepest_stack(members));
 }
 
-/// Bytes of the deepest call chain; `None` where recursion or an indirect call hides it.
-fn deepest_stack(members: &[Member]) -> Option<u32> {
+/// Bytes of the deepest call chain without repetition. Recursion and indirect calls may need more: for those the
+/// driver's own stack limit counts, as with the reference.
+fn deepest_stack(members: &[Member]) -> u32 {
     // 0 = not seen, 1 = on the path, 2 = done; an explicit stack keeps deep chains harmless.
     let mut state = vec![0u8; members.len()];
     let mut depth = vec![0u32; members.len()];
     let mut path = vec![(0usize, 0usize)];
-    if members.iter().any(|member| member.indirect) {
-        return None;
-    }
     state[0] = 1;
     while let Some((member, child)) = path.pop() {
         if let Some(&callee) = members[member].callees.get(child) {
@@ -494,7 +490,7 @@ fn deepest_stack(members: &[Member]) -> Option<u32> {
                     state[callee] = 1;
                     path.push((callee, 0));
                 }
-                1 => return None,
+                // A call back into the path, or a function already measured.
                 _ => {}
             }
         } else {
@@ -503,5 +499,5 @@ fn deepest_stack(members: &[Member]) -> Option<u32> {
             state[member] = 2;
         }
     }
-    Some(depth[0])
+    depth[0]
 }

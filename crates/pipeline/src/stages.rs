@@ -96,5 +96,6 @@ pub fn encode(
         shared,
         barriers: allocated.function.barriers,
         frame_bytes: allocated.assignment.frame_bytes,
+        register_limit: allocated.function.register_limit.filter(|&limit| limit < 255),
     })
 }

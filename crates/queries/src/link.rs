@@ -302,7 +302,6 @@ fn describe(body: &Body, image: &mut KernelImage) {
         (None, Some(threads)) => Bound::AtMost(threads),
         (None, None) => Bound::None,
     };
-    image.max_registers = directives.maxnreg.map(|registers| registers.min(255) as u16);
     image.cluster_size = directives.reqnctapercluster;
     image.explicit_cluster = directives.explicitcluster;
     image.max_cluster_rank = directives.maxclusterrank;
