@@ -272,6 +272,8 @@ fn write(function: &mut MachineFunction, block: usize, stalls: &[u16], pause: u8
             let waiting = nop(&machine, wait);
             out.push(waiting);
         }
+        // A branch needs its own few cycles whatever the longest stall may be.
+        let cap = cap.max(u16::from(minimum_stall(machine.instruction.op)));
         let instruction = &mut machine.instruction;
         let mut rest = if index + 1 == count { stall.min(cap) } else { stall };
         if instruction.op == Op::ERRBAR {
