@@ -46,8 +46,8 @@ impl Lower<'_> {
             self.fence(scope, true, true);
             return Ok(());
         }
-        if i.modifiers.iter().any(|m| m.0.starts_with("proxy")) {
-            if !has("proxy::async") {
+        if has("proxy") {
+            if !has("async") {
                 return Err(self.unsupported_form(i));
             }
             let global = i.space == Some(oriole_ptx::Space::Global);

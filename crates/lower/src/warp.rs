@@ -106,6 +106,9 @@ impl Lower<'_> {
     /// `redux`.
     pub fn reduce(&mut self, i: &Instruction) -> Lowered {
         let ty = self.ty(i, 0)?;
+        if ty.is_float() {
+            return Err(self.unsupported_form(i));
+        }
         let behind = if self.uniform { None } else { self.begin_region() };
         let mask = self.operand(i, 2)?.clone();
         self.warp_sync(&mask, false)?;
