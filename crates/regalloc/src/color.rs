@@ -370,9 +370,9 @@ fn assign(work: &mut Work, file: File, bundles: &mut Bundles, graph: &Graph) -> 
             return Err(crowd());
         }
         // The place of a friend first.
-        let wishes = members.iter().flat_map(|&(offset, v)| {
-            graph.friends[v.0 as usize].iter().filter_map(move |f| Some((offset, *f)))
-        });
+        let wishes = members
+            .iter()
+            .flat_map(|&(offset, v)| graph.friends[v.0 as usize].iter().map(move |f| (offset, *f)));
         let mut choice = None;
         for (offset, friend) in wishes {
             if let Some(r) = placed[friend.0 as usize] {

@@ -1,0 +1,343 @@
+//! Choices of the scan: which register a value gets, which value gives up its own, where a tuple goes.
+
+use super::{COPY, FREE, NONE, Scan};
+use crate::operands::{Group, Slot, alignment};
+use crate::set::RegisterSet;
+use oriole_ori::{File, Value};
+use smallvec::SmallVec;
+
+impl Scan<'_> {
+    /// The value to throw out: farthest next use; a copy in memory is worth a little.
+    pub(super) fn victim(&self, avoid: RegisterSet) -> Option<Value> {
+        let mut best: Option<((u32, u32), Value)> = None;
+        for r in self.registers.usable.without(avoid).iter() {
+            let occupant = self.occupant[usize::from(r)];
+            if occupant == FREE || occupant == COPY {
+                continue;
+            }
+            let at = occupant as usize;
+            let free_of_charge =
+                self.in_memory[at] || self.stored_at_definition[at] || self.recipes[at].is_some();
+            let key =
+                (self.next[at].saturating_add(if free_of_charge { 8 } else { 0 }), u32::from(free_of_charge));
+            if best.is_none_or(|(k, _)| key > k) {
+                best = Some((key, Value(occupant)));
+            }
+        }
+        best.map(|(_, v)| v)
+    }
+
+    /// Picks the best of some free registers for a single value.
+    pub(super) fn pick(&self, free: RegisterSet, v: Value) -> Option<u8> {
+        let hint = self.web_register[self.find(v) as usize];
+        if hint != NONE && free.contains(hint) {
+            return Some(hint);
+        }
+        if let Some(r) = self.tuple_place(free, v) {
+            return Some(r);
+        }
+        let cheap = free.within(self.registers.cheap);
+        let free = if cheap.is_empty() { free } else { cheap };
+        self.lone(free)
+    }
+
+    /// The lowest register that spoils no free pair, else the lowest.
+    pub(super) fn lone(&self, free: RegisterSet) -> Option<u8> {
+        let mut lone = if self.registers.file == File::R { free.lone() } else { RegisterSet::default() };
+        // The last register of an odd number has no partner that could be free: taking it would only raise the count.
+        if self.registers.count % 2 == 1 {
+            lone.remove((self.registers.count - 1) as u8);
+        }
+        lone.first().or(free.first())
+    }
+
+    /// A register that lines up with the tuple the value will stand in.
+    pub(super) fn tuple_place(&self, free: RegisterSet, v: Value) -> Option<u8> {
+        let hint = self.tuple[v.0 as usize].as_deref()?;
+        let align = alignment(hint.members.len());
+        for (k, m) in hint.members.iter().enumerate() {
+            let home = self.home[m.0 as usize];
+            if *m != v && home != NONE && usize::from(home) >= k && self.occupant[usize::from(home)] == m.0 {
+                let base = home - k as u8;
+                let r = base.checked_add(hint.index)?;
+                if base.is_multiple_of(align) && free.contains(r) {
+                    return Some(r);
+                }
+            }
+        }
+        let count = hint.members.len() as u16;
+        let mut base = 0u16;
+        while base + count <= self.registers.count {
+            if (base..base + count).all(|r| free.contains(r as u8)) {
+                return Some(base as u8 + hint.index);
+            }
+            base += u16::from(align);
+        }
+        None
+    }
+
+    /// Moves a value out of its register: to a free one, else it or a better victim goes to memory.
+    pub(super) fn relocate(&mut self, v: Value, avoid: RegisterSet) {
+        let avoid = avoid.with(self.pinned).with(self.defined).with(self.forbidden);
+        let free = self.free().without(avoid);
+        if let Some(r) = self.lone(free) {
+            self.put(v, r);
+            return;
+        }
+        match self.victim(avoid) {
+            Some(x) if x != v && self.next[x.0 as usize] > self.next[v.0 as usize] => {
+                let r = self.home[x.0 as usize];
+                self.spill(x);
+                self.put(v, r);
+            }
+            _ => self.spill(v),
+        }
+    }
+
+    /// Empties a register for somebody else.
+    pub(super) fn clear(&mut self, register: u8, keep: RegisterSet) {
+        let occupant = self.occupant[usize::from(register)];
+        if occupant != FREE && occupant != COPY {
+            let mut avoid = keep;
+            avoid.insert(register);
+            self.relocate(Value(occupant), avoid);
+        }
+    }
+
+    /// Cheapest aligned range for a group of sources.
+    pub(super) fn source_base(&self, group: &Group) -> Option<u8> {
+        let count = group.values.len() as u16;
+        let align = u16::from(alignment(group.values.len()));
+        let free = self.free().without(self.forbidden).without(self.pinned).len();
+        let cost = |base: u16| -> Option<u32> {
+            let mut cost = 0;
+            let mut evicted = 0;
+            for (k, v) in group.values.iter().enumerate() {
+                let r = (base + k as u16) as u8;
+                if !self.registers.usable.contains(r) || self.forbidden.contains(r) {
+                    return None;
+                }
+                let occupant = self.occupant[usize::from(r)];
+                if occupant == v.0 {
+                    continue;
+                }
+                if self.pinned.contains(r) || occupant == COPY {
+                    return None;
+                }
+                cost += 1;
+                if occupant != FREE {
+                    evicted += 1;
+                    cost += if evicted > free { 16 } else { 1 };
+                }
+            }
+            Some(cost)
+        };
+        let mut best: Option<(u32, u16)> = None;
+        for (k, v) in group.values.iter().enumerate() {
+            let home = u16::from(self.home[v.0 as usize]);
+            if home != u16::from(NONE) && home >= k as u16 {
+                let base = home - k as u16;
+                if base.is_multiple_of(align)
+                    && base + count <= self.registers.count
+                    && let Some(c) = cost(base)
+                {
+                    if c == 0 {
+                        return Some(base as u8);
+                    }
+                    if best.is_none_or(|b| (c, base) < b) {
+                        best = Some((c, base));
+                    }
+                }
+            }
+        }
+        let mut base = 0;
+        while base + count <= self.registers.count {
+            if let Some(c) = cost(base)
+                && best.is_none_or(|b| (c, base) < b)
+            {
+                best = Some((c, base));
+            }
+            base += align;
+        }
+        best.map(|(_, base)| base as u8)
+    }
+
+    /// Brings a group of sources to where it must be and pins it. Gives the registers.
+    /// With `in_place` the registers are overwritten: what lives on must be somewhere else too.
+    pub(super) fn place_sources(
+        &mut self,
+        group: &Group,
+        in_place: bool,
+        lives: &dyn Fn(Value) -> bool,
+    ) -> Option<SmallVec<[u8; 4]>> {
+        if group.values.len() == 1 && group.fixed.is_none() && !in_place {
+            return self
+                .place_single(group.values[0], lives(group.values[0]))
+                .map(|r| SmallVec::from_slice(&[r]));
+        }
+        let base = match group.fixed {
+            Some(base) => base,
+            None => self.source_base(group)?,
+        };
+        let mut range = RegisterSet::default();
+        (0..group.values.len()).for_each(|k| range.insert(base + k as u8));
+        let mut registers = SmallVec::new();
+        for (k, &v) in group.values.iter().enumerate() {
+            let r = base + k as u8;
+            registers.push(r);
+            if self.occupant[usize::from(r)] == v.0 && in_place && lives(v) {
+                self.relocate(v, range);
+            }
+            if self.occupant[usize::from(r)] == v.0 {
+                self.pinned.insert(r);
+                continue;
+            }
+            if self.pinned.contains(r) {
+                return None;
+            }
+            self.clear(r, range);
+            let home = self.home[v.0 as usize];
+            let elsewhere = home != NONE && self.pinned.contains(home);
+            if elsewhere || ((in_place || self.forbidden.contains(r)) && lives(v)) {
+                self.occupant[usize::from(r)] = COPY;
+                self.copies.push((v, r));
+            } else {
+                self.put(v, r);
+            }
+            self.pinned.insert(r);
+        }
+        Some(registers)
+    }
+
+    /// The source of a warp group's multiply that is as wide as its result: the last such one.
+    pub(super) fn accumulators(&self, order: &[(Group, bool)], writes: &[Group]) -> Option<Slot> {
+        let width = writes.first()?.values.len();
+        let groups =
+            order.iter().filter(|(g, _)| g.values.len() == width && matches!(g.operand, Slot::Source(_)));
+        groups.map(|(g, _)| g.operand).max_by_key(|slot| match slot {
+            Slot::Source(index) => *index,
+            _ => 0,
+        })
+    }
+
+    pub(super) fn place_single(&mut self, v: Value, lives: bool) -> Option<u8> {
+        let home = self.home[v.0 as usize];
+        if home != NONE {
+            self.pinned.insert(home);
+            return Some(home);
+        }
+        let outside = if lives { self.pinned.with(self.forbidden) } else { self.pinned };
+        let free = self.free().without(outside);
+        let register = match self.pick(free, v) {
+            Some(r) => r,
+            None => match self.victim(outside) {
+                Some(x) => {
+                    let r = self.home[x.0 as usize];
+                    self.spill(x);
+                    r
+                }
+                // Only registers that will be overwritten are left: a copy for this instruction.
+                None => {
+                    let free = self.free().without(self.pinned);
+                    let r = match free.first() {
+                        Some(r) => r,
+                        None => {
+                            let x = self.victim(self.pinned)?;
+                            let r = self.home[x.0 as usize];
+                            self.spill(x);
+                            r
+                        }
+                    };
+                    self.occupant[usize::from(r)] = COPY;
+                    self.copies.push((v, r));
+                    self.pinned.insert(r);
+                    return Some(r);
+                }
+            },
+        };
+        self.put(v, register);
+        self.pinned.insert(register);
+        Some(register)
+    }
+
+    /// Cheapest aligned range for results.
+    pub(super) fn destination_base(
+        &self,
+        group: &Group,
+        sources: &[(Group, SmallVec<[u8; 4]>)],
+    ) -> Option<u8> {
+        let count = group.values.len() as u16;
+        let align = u16::from(alignment(group.values.len()));
+        if count == 1 {
+            let v = group.values[0];
+            let free = self.free().without(self.defined);
+            // A copy wants the register of its source, an accumulator that of its old value.
+            let wish = sources.iter().filter(|(g, _)| g.values.len() == 1).map(|(_, r)| r[0]);
+            let hint = self.web_register[self.find(v) as usize];
+            if hint == NONE && self.tuple[v.0 as usize].is_none() {
+                for r in wish {
+                    if free.contains(r) && self.registers.cheap.contains(r) {
+                        return Some(r);
+                    }
+                }
+            }
+            if let Some(r) = self.pick(free, v) {
+                return Some(r);
+            }
+            let victim = self.victim(self.pinned.with(self.defined))?;
+            return Some(self.home[victim.0 as usize]);
+        }
+        let busy = self.pinned;
+        let free_elsewhere = self.free().without(busy).without(self.forbidden).len();
+        let wish: SmallVec<[u8; 4]> = sources
+            .iter()
+            .filter(|(g, r)| g.values.len() == usize::from(count) && r[0] % align as u8 == 0)
+            .map(|(_, r)| r[0])
+            .collect();
+        let hints: SmallVec<[u8; 4]> = group
+            .values
+            .iter()
+            .enumerate()
+            .filter_map(|(k, &v)| {
+                let r = self.web_register[self.find(v) as usize];
+                (r != NONE && usize::from(r) >= k).then(|| r - k as u8)
+            })
+            .collect();
+        let this = self;
+        let cost = |base: u16| -> Option<u32> {
+            let mut cost = 0;
+            let mut evicted = 0;
+            for k in 0..count {
+                let r = (base + k) as u8;
+                if !this.registers.usable.contains(r) || this.defined.contains(r) {
+                    return None;
+                }
+                match this.occupant[usize::from(r)] {
+                    FREE => cost += u32::from(!this.registers.cheap.contains(r)),
+                    _ if busy.contains(r) => return None,
+                    COPY => return None,
+                    _ => {
+                        evicted += 1;
+                        cost += if evicted > free_elsewhere { 32 } else { 4 };
+                    }
+                }
+            }
+            let wanted = hints.contains(&(base as u8)) || wish.contains(&(base as u8));
+            Some(2 * cost + u32::from(!wanted))
+        };
+        let mut best: Option<(u32, u16)> = None;
+        let mut base = 0;
+        while base + count <= self.registers.count {
+            if let Some(c) = cost(base)
+                && best.is_none_or(|b| (c, base) < b)
+            {
+                best = Some((c, base));
+                if c == 0 {
+                    break;
+                }
+            }
+            base += align;
+        }
+        best.map(|(_, base)| base as u8)
+    }
+}
