@@ -25,6 +25,15 @@ impl Emit<'_, '_> {
         if a.negate {
             std::mem::swap(&mut a, &mut b);
         }
+        // What is no general register goes second, if it is not there already.
+        let general = |e: &Self, s: &Source| {
+            let mut general = true;
+            s.for_each_value(|v| general &= e.b.function().file(v) == File::R);
+            general && matches!(s.kind, oriole_ori::SourceKind::Values(_))
+        };
+        if !b.negate && !general(self, &a) && general(self, &b) {
+            std::mem::swap(&mut a, &mut b);
+        }
         let ([a_low, a_high], [b_low, b_high]) = (halves(&a), halves(&b));
         let sign = |source: Source, low: bool| match (b.negate, low) {
             (false, _) => source,
@@ -32,7 +41,8 @@ impl Emit<'_, '_> {
             (true, false) => source.inverted(),
         };
         // Only the second place takes what is no register; a negated immediate would change the carry.
-        let second = |e: &mut Self, source: Source| if b.negate { e.in_register(source) } else { source };
+        let immediate = |s: &Source| matches!(s.kind, oriole_ori::SourceKind::Imm(_));
+        let second = |e: &mut Self, s: Source| if b.negate && immediate(&s) { e.in_register(s) } else { s };
         let (a_low, a_high) = (self.in_register(a_low), self.in_register(a_high));
         let (b_low, b_high) = (second(self, b_low), second(self, b_high));
         let carry = self.b.p();

@@ -6,6 +6,7 @@
 
 pub mod address_fold;
 pub mod algebra;
+pub mod back_copy;
 pub mod branch_opt;
 pub mod convert_mov_phi;
 pub mod copy_propagation;
@@ -23,3 +24,4 @@ pub mod operand_fold;
 pub mod predication;
 pub mod slots;
 pub mod strength_reduce;
+pub mod uniform_registers;

@@ -116,7 +116,9 @@ fn apply(phase: &'static Phase, function: &mut Function, context: &Context) -> R
         71 => oriole_optimize::expand_sync::optimize(function),
         72 => oriole_optimize::expand_sync::run(function),
         73 => oriole_optimize::convert_mov_phi::run(function),
+        74 if optimize.uniform => oriole_optimize::uniform_registers::run(function, settings.chip),
         78 => oriole_legalize::expand_wide::run(function),
+        83 if optimize.back_copy => oriole_optimize::back_copy::run(function),
         94 => check(phase, function)?,
         _ => {}
     }

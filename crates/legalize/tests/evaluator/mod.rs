@@ -355,7 +355,7 @@ impl Machine<'_> {
                     self.lanes[lane].stores.push((address.wrapping_add(4 * part as u64), word));
                 }
             }
-            Opcode::Sass(Op::LDC) => {
+            Opcode::Sass(Op::LDC | Op::ULDC) => {
                 let width = instruction.destinations[0].values.len();
                 for part in 0..width {
                     let word = self.read(lane, source(0), part);
@@ -364,7 +364,7 @@ impl Machine<'_> {
                 }
             }
             Opcode::Sass(Op::NOP | Op::WARPSYNC) | Opcode::Pseudo(Pseudo::Undefined) => {}
-            Opcode::Sass(Op::S2R) => {
+            Opcode::Sass(Op::S2R | Op::S2UR) => {
                 let word = match source(0).kind {
                     SourceKind::Symbol(Symbol::SR_TID_X) => lane as u32,
                     SourceKind::Symbol(Symbol::SR_CTAID_X) => 5,
@@ -475,7 +475,7 @@ fn compute(instruction: &Instruction, raw: &dyn Fn(usize, usize) -> u32, mufu_er
         Opcode::Sass(op) => match op {
             Op::MOV | Op::UMOV => vec![(0, 0, int(0))],
             Op::SEL => vec![(0, 0, if pred(2) { int(0) } else { int(1) })],
-            Op::IADD3 => {
+            Op::IADD3 | Op::UIADD3 => {
                 let carries_in: u64 = if has(Mod::X) { u64::from(pred(3)) + u64::from(pred(4)) } else { 0 };
                 let mut total = carries_in;
                 let mut carry = 0;
@@ -497,7 +497,7 @@ fn compute(instruction: &Instruction, raw: &dyn Fn(usize, usize) -> u32, mufu_er
                 results.push((2, 0, u32::from(carry >= 2)));
                 results
             }
-            Op::LOP3 => {
+            Op::LOP3 | Op::ULOP3 => {
                 let (a, b, c, table) = (int(0), int(1), int(2), raw(3, 0));
                 let word = lut(a, b, c, table);
                 // `LOP3` lists a predicate result first if it has one.
@@ -515,7 +515,7 @@ fn compute(instruction: &Instruction, raw: &dyn Fn(usize, usize) -> u32, mufu_er
                 let second = lut(bits(0), bits(1), bits(2), raw(4, 0));
                 vec![(0, 0, word & 1), (1, 0, second & 1)]
             }
-            Op::SHF => {
+            Op::SHF | Op::USHF => {
                 let (low, amount, high) = (int(0), int(1), int(2));
                 let both = u64::from(low) | u64::from(high) << 32;
                 let is64 = has(Mod::U64) || has(Mod::S64);
@@ -588,7 +588,7 @@ fn compute(instruction: &Instruction, raw: &dyn Fn(usize, usize) -> u32, mufu_er
                 let less = if has(Mod::U32) { a < b } else { (a as i32) < (b as i32) };
                 vec![(0, 0, if less == pred(2) { a } else { b })]
             }
-            Op::IMAD => {
+            Op::IMAD | Op::UIMAD => {
                 let unsigned = has(Mod::U32);
                 let (mut a, b) = (raw(0, 0), raw(1, 0));
                 if src(0).negate {

@@ -1,0 +1,304 @@
+//! Phase 74, ConvertToUniformReg: values that are the same for the whole warp move from R to UR.
+//!
+//! Candidates are unguarded single definitions in blocks that the whole warp executes: loads from constant banks, block
+//! numbers, and integer operations on nothing but candidates and immediates. One is taken if every reader can take it
+//! from UR where it stands (or with its factors or summands exchanged): the form table is asked. A reader that could take
+//! one of two keeps the first that fits. What some reader needs in R stays in R, so no copies are made.
+//!
+//! UR is written only where the whole warp is, so no reader in a parted block can see a later value. Only kernels are
+//! looked at: a function may be entered by a part of the warp.
+
+use crate::legality::is_legal;
+use oriole_chip::Chip;
+use oriole_ori::{Cfg, Divergence, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value};
+use oriole_sass::{Mod, Op, Symbol};
+
+/// Most values that are moved: UR has 63 registers, and descriptors and loop bounds need some.
+const LIMIT: usize = 32;
+
+/// Moves what can be moved. Outside SSA.
+pub fn run(function: &mut Function, chip: Chip) {
+    if !function.is_entry || function.blocks.is_empty() {
+        return;
+    }
+    let mut candidates = find(function);
+    settle(function, chip, &mut candidates);
+    rewrite(function, chip, &candidates);
+}
+
+/// For each value the UR value that would take its place.
+type Candidates = Vec<Option<Value>>;
+
+fn find(function: &mut Function) -> Candidates {
+    let cfg = Cfg::new(function);
+    let divergence = Divergence::new(function, &cfg);
+    let count = function.values.len();
+    let mut definitions = vec![0u32; count];
+    for block in &function.blocks {
+        for instruction in &block.instructions {
+            instruction.for_each_definition(|v| definitions[v.0 as usize] += 1);
+        }
+    }
+    let mut candidates: Candidates = vec![None; count];
+    let mut found = 0;
+    for &id in cfg.order() {
+        if !divergence.is_uniform_block(id) {
+            continue;
+        }
+        for index in 0..function.block(id).instructions.len() {
+            let instruction = &function.block(id).instructions[index];
+            let [destination] = instruction.destinations.as_slice() else { continue };
+            let results = destination.values.clone();
+            let single = results.iter().all(|v| {
+                definitions[v.0 as usize] == 1 && function.file(*v) == File::R && divergence.is_uniform(*v)
+            });
+            if results.is_empty() || !single || instruction.guard.is_some() || found >= LIMIT {
+                continue;
+            }
+            if uniform_form(instruction, &candidates).is_some() {
+                found += results.len();
+                for value in results {
+                    let source = function.values[value.0 as usize].source;
+                    let uniform = function.new_value(File::UR, source);
+                    candidates[value.0 as usize] = Some(uniform);
+                }
+            }
+        }
+    }
+    candidates.resize(function.values.len(), None);
+    candidates
+}
+
+/// The instruction on the uniform datapath, if all it reads is uniform there; results still named as in R.
+fn uniform_form(instruction: &Instruction, candidates: &Candidates) -> Option<Instruction> {
+    let Opcode::Sass(op) = instruction.opcode else { return None };
+    let fixed =
+        instruction.destinations[0].fixed.is_some() || instruction.sources.iter().any(|s| s.fixed.is_some());
+    if fixed {
+        return None;
+    }
+    let mut uniform = instruction.clone();
+    match op {
+        Op::LDC => {
+            let plain = instruction.mods.iter().all(|m| m == Mod::_64);
+            if !plain
+                || !matches!(instruction.sources.as_slice(), [Source { kind: SourceKind::Const { .. }, .. }])
+            {
+                return None;
+            }
+            uniform.opcode = Op::ULDC.into();
+        }
+        Op::S2R => {
+            let [Source { kind: SourceKind::Symbol(register), .. }] = instruction.sources.as_slice() else {
+                return None;
+            };
+            if !matches!(register, Symbol::SR_CTAID_X | Symbol::SR_CTAID_Y | Symbol::SR_CTAID_Z) {
+                return None;
+            }
+            uniform.opcode = Op::S2UR.into();
+        }
+        Op::IADD3 | Op::IMAD | Op::LOP3 | Op::SHF => {
+            // Immediates alone are folded elsewhere: there must be a uniform value to work on.
+            let reads = |s: &Source| match &s.kind {
+                SourceKind::Values(values) => values.len() == 1 && candidates[values[0].0 as usize].is_some(),
+                _ => false,
+            };
+            let neutral = |s: &Source| {
+                matches!(
+                    s.kind,
+                    SourceKind::Imm(_) | SourceKind::Literal(_) | SourceKind::Zero(_) | SourceKind::True(_)
+                )
+            };
+            let plain = instruction.destinations[0].width == 1 && !instruction.mods.has(Mod::X);
+            let simple = !instruction.mods.has(Mod::WIDE) && !instruction.mods.has(Mod::HI) || op == Op::SHF;
+            if !plain
+                || !simple
+                || !instruction.sources.iter().any(reads)
+                || !instruction.sources.iter().all(|s| reads(s) || neutral(s))
+            {
+                return None;
+            }
+            uniform.opcode = match op {
+                Op::IADD3 => Op::UIADD3,
+                Op::IMAD => Op::UIMAD,
+                Op::LOP3 => Op::ULOP3,
+                _ => Op::USHF,
+            }
+            .into();
+            for source in &mut uniform.sources {
+                match &mut source.kind {
+                    SourceKind::Zero(file) => *file = File::UR,
+                    SourceKind::True(file) => *file = File::UP,
+                    _ => {}
+                }
+            }
+        }
+        _ => return None,
+    }
+    Some(uniform)
+}
+
+/// Gives up candidates until every reader of the rest can take them.
+fn settle(function: &Function, chip: Chip, candidates: &mut Candidates) {
+    loop {
+        let before = candidates.iter().flatten().count();
+        for block in &function.blocks {
+            for instruction in &block.instructions {
+                let defines = definition_candidate(instruction, candidates);
+                if defines {
+                    // A definition that moves must still have its form: what it reads may have been given up.
+                    let form =
+                        uniform_form(instruction, candidates).map(|form| moved(&form, candidates, true));
+                    let whole =
+                        instruction.destinations[0].values.iter().all(|v| candidates[v.0 as usize].is_some());
+                    if form.is_some_and(|form| whole && is_legal(chip, function, &form)) {
+                        continue;
+                    }
+                    instruction.for_each_definition(|v| candidates[v.0 as usize] = None);
+                }
+                settle_reader(function, chip, instruction, candidates);
+            }
+            for phi in &block.phis {
+                phi.sources.iter().for_each(|(_, s)| s.for_each_value(|v| candidates[v.0 as usize] = None));
+            }
+        }
+        if candidates.iter().flatten().count() == before {
+            return;
+        }
+    }
+}
+
+fn definition_candidate(instruction: &Instruction, candidates: &Candidates) -> bool {
+    let mut any = false;
+    instruction.for_each_definition(|v| any |= candidates[v.0 as usize].is_some());
+    any
+}
+
+fn settle_reader(function: &Function, chip: Chip, instruction: &Instruction, candidates: &mut Candidates) {
+    let mut read: Vec<Value> = Vec::new();
+    instruction.for_each_use(|v| {
+        if candidates[v.0 as usize].is_some() {
+            read.push(v);
+        }
+    });
+    read.sort_unstable();
+    read.dedup();
+    if read.is_empty() || fitting(function, chip, instruction, candidates).is_some() {
+        return;
+    }
+    // Keep one operand if it fits alone.
+    for source in &instruction.sources {
+        let mut kept: Vec<Value> = Vec::new();
+        source.for_each_value(|v| kept.push(v));
+        if kept.is_empty() || !kept.iter().all(|v| candidates[v.0 as usize].is_some()) {
+            continue;
+        }
+        let mut alone = candidates.clone();
+        read.iter().filter(|v| !kept.contains(v)).for_each(|v| alone[v.0 as usize] = None);
+        if fitting(function, chip, instruction, &alone).is_some() {
+            *candidates = alone;
+            return;
+        }
+    }
+    read.iter().for_each(|v| candidates[v.0 as usize] = None);
+}
+
+/// The instruction with its candidates in UR, in the first order of operands that the machine has.
+fn fitting(
+    function: &Function,
+    chip: Chip,
+    instruction: &Instruction,
+    candidates: &Candidates,
+) -> Option<Instruction> {
+    let new = moved(instruction, candidates, false);
+    // Addresses, guards and tuples of which only a part would move need R.
+    let mut left = false;
+    new.for_each_use(|v| left |= candidates.get(v.0 as usize).is_some_and(|c| c.is_some()));
+    if left {
+        return None;
+    }
+    if let Opcode::Pseudo(pseudo) = new.opcode {
+        // A copy to R is a move; a 64-bit sum is split into sums that take one uniform operand second.
+        let uniform = |s: &Source| is_uniform(function, candidates, s);
+        return match pseudo {
+            Pseudo::Copy if new.destinations[0].file == File::R => Some(new),
+            Pseudo::Add64 if uniform(&new.sources[0]) != uniform(&new.sources[1]) => {
+                let mut new = new;
+                if uniform(&new.sources[0]) {
+                    new.sources.swap(0, 1);
+                }
+                let [first, second] = [&new.sources[0], &new.sources[1]];
+                let in_registers = matches!(first.kind, SourceKind::Values(_));
+                (in_registers && !first.negate && matches!(second.kind, SourceKind::Values(_))).then_some(new)
+            }
+            _ => None,
+        };
+    }
+    let Opcode::Sass(op) = new.opcode else { return None };
+    let mut orders: Vec<&[(usize, usize)]> = vec![&[]];
+    match op {
+        Op::IADD3 if !new.mods.has(Mod::X) => orders.extend([&[(0, 1)][..], &[(1, 2)][..]]),
+        Op::IMAD | Op::FADD | Op::FMUL | Op::FFMA | Op::DADD | Op::DMUL | Op::DFMA => orders.push(&[(0, 1)]),
+        _ => {}
+    }
+    orders.into_iter().find_map(|order| {
+        let mut ordered = new.clone();
+        order.iter().for_each(|&(a, b)| ordered.sources.swap(a, b));
+        is_legal(chip, function, &ordered).then_some(ordered)
+    })
+}
+
+fn is_uniform(function: &Function, candidates: &Candidates, source: &Source) -> bool {
+    let mut uniform = false;
+    source.for_each_value(|v| {
+        uniform |= function.file(v) == File::UR || candidates.get(v.0 as usize).is_some_and(|c| c.is_some());
+    });
+    uniform
+}
+
+/// The instruction with candidates renamed; a tuple is renamed whole or not at all.
+fn moved(instruction: &Instruction, candidates: &Candidates, results: bool) -> Instruction {
+    let mut new = instruction.clone();
+    for source in &mut new.sources {
+        if let SourceKind::Values(values) = &mut source.kind {
+            let renamed: Option<Vec<Value>> = values.iter().map(|v| candidates[v.0 as usize]).collect();
+            if let Some(renamed) = renamed {
+                values.iter_mut().zip(renamed).for_each(|(v, new)| *v = new);
+            }
+        }
+    }
+    if results {
+        for destination in &mut new.destinations {
+            destination.file = File::UR;
+            for value in &mut destination.values {
+                if let Some(uniform) = candidates[value.0 as usize] {
+                    *value = uniform;
+                }
+            }
+        }
+    }
+    new
+}
+
+fn rewrite(function: &mut Function, chip: Chip, candidates: &Candidates) {
+    if candidates.iter().all(Option::is_none) {
+        return;
+    }
+    for id in function.block_ids() {
+        let mut instructions = std::mem::take(&mut function.block_mut(id).instructions);
+        for instruction in &mut instructions {
+            if definition_candidate(instruction, candidates) {
+                if let Some(form) = uniform_form(instruction, candidates) {
+                    *instruction = moved(&form, candidates, true);
+                }
+                continue;
+            }
+            let mut reads = false;
+            instruction.for_each_use(|v| reads |= candidates[v.0 as usize].is_some());
+            if reads && let Some(new) = fitting(function, chip, instruction, candidates) {
+                *instruction = new;
+            }
+        }
+        function.block_mut(id).instructions = instructions;
+    }
+}
