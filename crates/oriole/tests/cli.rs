@@ -1,0 +1,269 @@
+//! The command line: exit statuses, what is printed where, files written whole or not at all, the same bytes every time,
+//! and listings that assemble back to the words they came from.
+
+use crate::support::{
+    compile, data, files, finish, names, oriole, read_cubin, round_trip, say, scratch, text,
+};
+use serde_json::Value;
+use std::path::Path;
+
+const RIGHT: &str = "\
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+  .reg .b64 %a;
+  ld.param.u64 %a, [p];
+  st.global.u32 [%a], 7;
+  ret;
+}
+";
+
+/// The same with an unknown register in line 8.
+fn wrong() -> String {
+    RIGHT.replace("[%a], 7", "[%b], 7")
+}
+
+fn write(folder: &Path, name: &str, bytes: impl AsRef<[u8]>) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, bytes).expect("a temporary file");
+    text(&path)
+}
+
+/// Where what is asked for is right, wrong, or no question at all, the exit status says so: 0, 1 and 2.
+#[test]
+fn exit_statuses() {
+    let folder = scratch();
+    let right = write(folder.path(), "right.ptx", RIGHT);
+    let wrong = write(folder.path(), "wrong.ptx", wrong());
+    let launch = |expected: &str| {
+        format!(
+            r#"{{"ptx":"right.ptx","entry":"k","grid":[1,1,1],"block":[32,1,1],"args":[{{"buffer":{{"len":4,"fill":0}}}}],
+                "expect":{{"0":{{"bytes_hex":"{expected}"}}}}}}"#
+        )
+    };
+    let good = write(folder.path(), "good.json", launch("07000000"));
+    let bad = write(folder.path(), "bad.json", launch("08000000"));
+    let no_record = write(folder.path(), "none.json", "{}");
+    let cubin = text(&folder.path().join("right.cubin"));
+    let cases: &[(i32, &[&str])] = &[
+        (0, &["compile", &right]),
+        (0, &["compile", &right, "-o", &cubin, "-O0", "-v", "--time-passes"]),
+        (0, &["check", &right]),
+        (0, &["run", &good, "--on", "interp"]),
+        (0, &["run", &good, "--on", "sim"]),
+        (0, &["run", &good, "--on", "sim", "--cubin", &cubin]),
+        (0, &["dis", &cubin]),
+        (0, &["dis", "--json", &cubin]),
+        (0, &["dis", "--summary", &cubin]),
+        (0, &["lint", &cubin]),
+        (0, &["isel", "--explain", &right]),
+        (0, &["latency"]),
+        (0, &["latency", "--guesses"]),
+        (0, &["explain", "ptx::syntax"]),
+        (0, &["--help"]),
+        (0, &["--version"]),
+        (1, &["compile", &wrong]),
+        (1, &["check", &wrong]),
+        (1, &["check", "nowhere.ptx"]),
+        (1, &["compile", "nowhere.ptx"]),
+        (1, &["compile", &right, "-o", "nowhere/right.cubin"]),
+        (1, &["run", &bad, "--on", "interp"]),
+        (1, &["run", &bad, "--on", "sim"]),
+        (1, &["dis", &right]),
+        (1, &["dis", "nowhere.cubin"]),
+        (1, &["lint", &right]),
+        (1, &["asm", &right]),
+        (2, &["run", &no_record, "--on", "interp"]),
+        (2, &["run", &good]),
+        (2, &["run", &good, "--on", "paper"]),
+        (2, &["compile"]),
+        (2, &["compile", &right, "-O4"]),
+        (2, &["compile", &right, "--arch", "sm_0"]),
+        (2, &["compile", &right, "--arch", "sm_75"]),
+        (2, &["compile", &right, "--knob", "no-such-knob=1"]),
+        (2, &["compile", &right, "--knob", "no-equals-sign"]),
+        (2, &["compile", &right, "--debug-switch", "no-such-switch"]),
+        (2, &["compile", &right, "--maxrregcount", "many"]),
+        (2, &["compile", &right, "--no-such-option"]),
+        (2, &["ori", &right, "--after", "no-such-phase"]),
+        (2, &["isel", &right, "--function", "no_such_function"]),
+        (2, &["explain", "no::code"]),
+        (2, &["no-such-command"]),
+        (2, &[]),
+    ];
+    for (status, arguments) in cases {
+        let run = oriole(arguments);
+        assert_eq!(run.status, Some(*status), "{arguments:?}: {}{}", run.out, run.err);
+        if *status != 0 && !arguments.contains(&"run") {
+            assert!(!run.err.is_empty(), "{arguments:?}: a failure says why");
+        }
+    }
+    say(&format!("{} command lines end as they must", cases.len()));
+}
+
+#[test]
+fn findings_have_a_code_and_a_place() {
+    let folder = scratch();
+    let path = write(folder.path(), "wrong.ptx", wrong());
+    for command in ["check", "compile"] {
+        let run = oriole(&[command, &path]);
+        assert!(run.err.contains("error[ptx::unknown-name]"), "{}", run.err);
+        assert!(run.err.contains(&format!("{path}:8:18")), "{}", run.err);
+        assert!(run.err.contains("st.global.u32 [%b], 7;"), "the source line is shown: {}", run.err);
+        assert_eq!(run.out, "", "findings for people go to standard error");
+    }
+    let run = oriole(&["check", &path, "--message-format", "json"]);
+    assert_eq!(run.status, Some(1));
+    let findings: Vec<Value> =
+        run.out.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect();
+    assert_eq!(findings.len(), 1, "one slip, one finding: {}", run.out);
+    let finding = &findings[0];
+    assert_eq!(finding["code"], "ptx::unknown-name");
+    assert_eq!(finding["severity"], "error");
+    assert_eq!((&finding["line"], &finding["column"]), (&8.into(), &18.into()));
+    assert_eq!(finding["file"], path.as_str());
+    assert_eq!(finding["message"], "no register is called `%b`");
+    let page = oriole(&["explain", "ptx::unknown-name"]);
+    assert!(page.out.starts_with("ptx::unknown-name\n"), "{}", page.out);
+}
+
+/// A failed compile neither leaves a file nor touches the one that was there; a good one leaves nothing beside it.
+#[test]
+fn files_are_written_whole_or_not_at_all() {
+    let folder = scratch();
+    let right = write(folder.path(), "right.ptx", RIGHT);
+    let wrong = write(folder.path(), "wrong.ptx", wrong());
+    let output = text(&folder.path().join("out.cubin"));
+    assert_eq!(oriole(&["compile", &wrong, "-o", &output]).status, Some(1));
+    assert_eq!(oriole(&["compile", &wrong]).status, Some(1));
+    assert_eq!(names(folder.path()), ["right.ptx", "wrong.ptx"]);
+    std::fs::write(&output, "what was there before").expect("a temporary file");
+    assert_eq!(oriole(&["compile", &wrong, "-o", &output]).status, Some(1));
+    assert_eq!(std::fs::read(&output).expect("it is still there"), b"what was there before");
+    assert_eq!(oriole(&["compile", &right, "-o", &output]).status, Some(0));
+    assert_eq!(oriole(&["compile", &right]).status, Some(0));
+    assert_eq!(names(folder.path()), ["out.cubin", "right.cubin", "right.ptx", "wrong.ptx"]);
+    let [a, b] =
+        ["out.cubin", "right.cubin"].map(|name| std::fs::read(folder.path().join(name)).expect("a cubin"));
+    assert_eq!(a, b, "the bytes do not depend on the name of the file");
+    assert!(a.starts_with(b"\x7fELF"));
+    // A folder stands where the file should go.
+    let taken = folder.path().join("taken.cubin");
+    std::fs::create_dir(&taken).expect("a folder");
+    assert_eq!(oriole(&["compile", &right, "-o", &text(&taken)]).status, Some(1));
+    assert_eq!(names(folder.path()), ["out.cubin", "right.cubin", "right.ptx", "taken.cubin", "wrong.ptx"]);
+    assert_eq!(names(&taken), [""; 0]);
+}
+
+/// The same input and options give the same bytes, whatever the number of threads and the run.
+#[test]
+fn cubins_are_the_same_bytes_every_time() {
+    let folder = scratch();
+    let mut count = 0;
+    for input in files(&data("kernels"), "ptx") {
+        for level in ["-O0", "-O3"] {
+            let output = folder.path().join("k.cubin");
+            let first = compile(&input, &output, &[level, "--jobs", "1"]);
+            for jobs in ["1", "2", "5"] {
+                let again = compile(&input, &output, &[level, "--jobs", jobs]);
+                assert!(first == again, "{} {level} --jobs {jobs}: other bytes", input.display());
+            }
+            count += 1;
+        }
+    }
+    say(&format!("{count} cubins are the same bytes in 4 runs with 1, 2 and 5 threads"));
+}
+
+/// `dis` prints all there is in a word: its text assembles to the same words. And no cubin of ours has a hazard.
+#[test]
+fn own_cubins_round_trip_and_have_no_hazard() {
+    let folder = scratch();
+    let (mut count, mut wrong) = (0, Vec::new());
+    for input in files(&data("kernels"), "ptx") {
+        for options in [&["-O0"][..], &["-O3"], &["-O3", "--maxrregcount", "24"]] {
+            let output = folder.path().join("k.cubin");
+            compile(&input, &output, options);
+            let (words, failures) = round_trip(&output, folder.path());
+            count += words;
+            wrong
+                .extend(failures.iter().map(|failure| format!("{} {options:?}: {failure}", input.display())));
+            let lint = oriole(&["lint", &text(&output)]);
+            if lint.status != Some(0) {
+                wrong.push(format!("{} {options:?}: {}{}", input.display(), lint.out, lint.err));
+            }
+        }
+    }
+    say(&format!("{count} words of our own cubins by way of their text"));
+    assert!(count > 10_000);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// `dis --json` gives the words and the parts of the control word.
+#[test]
+fn listings_as_json_hold_the_words() {
+    let folder = scratch();
+    let (input, output) = (data("kernels").join("reduce.ptx"), folder.path().join("k.cubin"));
+    compile(&input, &output, &[]);
+    let run = oriole(&["dis", "--json", &text(&output)]);
+    let lines: Vec<Value> =
+        run.out.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect();
+    let cubin = read_cubin(&output);
+    let words =
+        cubin.kernels.iter().flat_map(|kernel| kernel.code.iter().map(move |word| (&kernel.name, word)));
+    let mut count = 0;
+    for (line, (kernel, word)) in lines.iter().zip(words) {
+        assert_eq!(line["kernel"], kernel.as_str());
+        assert_eq!(line["word"], format!("{word:032x}"));
+        assert_eq!(line["stall"], (word >> 105 & 15) as u64, "{line}");
+        count += 1;
+    }
+    assert!(count > 0 && count == lines.len());
+}
+
+/// `ori --after` prints the function after a phase that exists, and says so of a phase that does nothing here.
+#[test]
+fn phases_that_are_not_there_are_refused() {
+    let folder = scratch();
+    let path = write(folder.path(), "right.ptx", RIGHT);
+    let (mut done, mut refused) = (0, 0);
+    for phase in oriole_pipeline::phases::PHASES {
+        let number = phase.number.to_string();
+        let run = oriole(&["ori", &path, "--after", &number]);
+        let by_name = oriole(&["ori", &path, "--after", phase.name]);
+        match phase.state {
+            // Phases behind allocation leave machine code, which this command does not print.
+            oriole_pipeline::State::Done => {
+                if run.status == Some(0) {
+                    assert!(run.out.contains("// k"), "{}: {}", phase.name, run.out);
+                } else {
+                    assert_eq!(run.status, Some(1), "{}: {}", phase.name, run.err);
+                    assert!(!run.err.is_empty(), "{}", phase.name);
+                }
+                done += usize::from(run.status == Some(0));
+            }
+            oriole_pipeline::State::NotYet | oriole_pipeline::State::NotForCompute => {
+                assert_eq!(run.status, Some(1), "{}", phase.name);
+                assert!(run.err.contains("oriole::phase"), "{}: {}", phase.name, run.err);
+                assert!(run.err.contains(phase.name) && run.out.is_empty(), "{}", run.err);
+                refused += 1;
+            }
+        }
+        assert_eq!((run.status, &run.out), (by_name.status, &by_name.out), "{} by name", phase.name);
+    }
+    say(&format!("{done} phases print what they leave, {refused} are refused"));
+    assert!(done > 20 && refused > 0);
+    let dot = oriole(&["ori", &path, "--after", "0", "--dot"]);
+    assert!(dot.status == Some(0) && dot.out.contains("digraph"), "{}{}", dot.out, dot.err);
+}
+
+/// A reader that goes away is no failure, and nothing is said of it.
+#[cfg(unix)]
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    let program = env!("CARGO_BIN_EXE_oriole");
+    let command = format!("'{program}' latency | head -n 1; exit ${{PIPESTATUS[0]}}");
+    let run = finish(std::process::Command::new("bash").args(["-c", &command]));
+    assert_eq!((run.status, run.err.as_str()), (Some(0), ""));
+}

@@ -1,0 +1,129 @@
+//! What kernels compute, on both machines: single instructions, small programs, and the project's own kernels, at the
+//! ends of the optimization levels and with clever parts turned off one at a time.
+
+use crate::judge::{Vector, vectors};
+use crate::support::{data, files, oriole, say, scratch, text};
+use serde_json::Value;
+use std::path::Path;
+
+/// Both machines, the second at both ends of the levels.
+const MACHINES: [&[&str]; 3] = [&["--on", "interp"], &["--on", "sim", "-O0"], &["--on", "sim", "-O3"]];
+
+/// Clever parts of the compiler, each of which may be turned off alone, and a budget of registers that makes spills.
+const WITHOUT: [&[&str]; 5] = [
+    &["--on", "sim", "--debug-switch", "min-regs"],
+    &["--on", "sim", "--debug-switch", "serial-deps"],
+    &["--on", "sim", "--debug-switch", "no-uniform"],
+    &["--on", "sim", "--debug-switch", "no-sched"],
+    &["--on", "sim", "--maxrregcount", "24"],
+];
+
+/// Runs launch records; the lines that are not right.
+fn run(launches: &Path, options: &[&str], count: usize) -> Vec<String> {
+    let launches = text(launches);
+    let mut arguments = vec!["run", &launches];
+    arguments.extend(options);
+    let run = oriole(&arguments);
+    assert!(matches!(run.status, Some(0 | 1)), "{options:?}: {:?} {}", run.status, run.err);
+    let wrong: Vec<String> =
+        run.out.lines().filter(|line| !line.ends_with(": right")).map(str::to_owned).collect();
+    assert_eq!(run.out.lines().count(), count, "{options:?}: a line for each launch");
+    assert_eq!(run.status == Some(0), wrong.is_empty(), "{options:?}: the exit status tells");
+    say(&format!(
+        "{options:?}: {} of {count} launches right, {:.1} s",
+        count - wrong.len(),
+        run.took.as_secs_f64()
+    ));
+    wrong.into_iter().map(|line| format!("{options:?} {line}")).collect()
+}
+
+#[test]
+fn programs_on_both_machines() {
+    let programs = data("conformance").join("programs.jsonl");
+    let count = std::fs::read_to_string(&programs).expect("the programs are there").lines().count();
+    assert_eq!(count, 105);
+    let wrong: Vec<String> =
+        MACHINES.iter().chain(&WITHOUT).flat_map(|options| run(&programs, options, count)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The launch records beside the project's kernels, as one file, so that each kernel file is compiled once.
+fn own_launches(folder: &Path) -> (std::path::PathBuf, usize) {
+    let kernels = data("kernels").canonicalize().expect("the kernels are there");
+    let mut lines = String::new();
+    let mut count = 0;
+    for path in files(&kernels, "json") {
+        let record = std::fs::read_to_string(&path).expect("a launch record");
+        let mut record: Value = serde_json::from_str(&record).expect("a launch record");
+        let ptx = kernels.join(record["ptx"].as_str().expect("a launch record names its kernel file"));
+        record["ptx"] = text(&ptx).into();
+        lines.push_str(&format!("{record}\n"));
+        count += 1;
+    }
+    let path = folder.join("launches.jsonl");
+    std::fs::write(&path, lines).expect("a temporary file");
+    (path, count)
+}
+
+#[test]
+fn own_kernels_on_both_machines() {
+    let folder = scratch();
+    let (launches, count) = own_launches(folder.path());
+    let wrong: Vec<String> =
+        MACHINES.iter().chain(&WITHOUT).flat_map(|options| run(&launches, options, count)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Runs vectors and judges them; what is wrong.
+fn answers(vectors: &[Vector], launches: &Path, options: &[&str]) -> Vec<String> {
+    let launches = text(launches);
+    let mut arguments = vec!["run", &launches, "--json"];
+    arguments.extend(options);
+    let run = oriole(&arguments);
+    assert!(matches!(run.status, Some(0 | 1)), "{options:?}: {:?} {}", run.status, run.err);
+    let mut wrong = Vec::new();
+    let mut lines = run.out.lines();
+    for vector in vectors {
+        let line = lines.next().unwrap_or_else(|| panic!("{options:?}: no answer for {}", vector.name));
+        let answer: Value = serde_json::from_str(line).expect("an answer is JSON");
+        assert_eq!(answer["name"], vector.name.as_str(), "{options:?}: answers come in order");
+        let complaint = match answer.get("error") {
+            Some(error) => Some(error.to_string()),
+            None => match &answer["args"][vector.inputs.len()]["bytes_hex"] {
+                Value::String(hex) => vector.judge(hex),
+                other => Some(format!("the result is {other}")),
+            },
+        };
+        wrong.extend(complaint.map(|complaint| format!("{options:?} {}: {complaint}", vector.name)));
+    }
+    let count = vectors.len();
+    say(&format!(
+        "{options:?}: {} of {count} vectors right, {:.1} s",
+        count - wrong.len(),
+        run.took.as_secs_f64()
+    ));
+    wrong
+}
+
+fn vectors_on(machines: &[&[&str]]) {
+    let vectors = vectors();
+    assert_eq!(vectors.len(), 1616);
+    let folder = scratch();
+    let launches = folder.path().join("vectors.jsonl");
+    let lines: String = vectors.iter().map(|vector| format!("{}\n", vector.launch())).collect();
+    std::fs::write(&launches, lines).expect("a temporary file");
+    let wrong: Vec<String> =
+        machines.iter().flat_map(|options| answers(&vectors, &launches, options)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn vectors_on_both_machines() {
+    vectors_on(&MACHINES);
+}
+
+/// What the machine computes approximately may come out otherwise within its error; results must stand that.
+#[test]
+fn vectors_on_a_perturbed_machine() {
+    vectors_on(&[&["--on", "sim", "--perturb", "1"], &["--on", "sim", "--perturb", "9001"]]);
+}

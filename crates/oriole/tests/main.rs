@@ -1,0 +1,9 @@
+//! Tests of the whole program as its users run it: conformance on both machines, the command line, broken input, and
+//! comparisons with the tools of the platform where they are there. One program, so that it is linked once.
+
+mod bad_input;
+mod cli;
+mod conformance;
+mod judge;
+mod oracle;
+mod support;

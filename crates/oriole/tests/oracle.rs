@@ -1,0 +1,143 @@
+//! Comparisons with the platform's own tools, in the folder that `ORIOLE_ORACLE` names: they read our cubins and see in
+//! them what we see, and we read theirs, run them and find no hazard. Skipped where the variable is not set.
+
+use crate::support::{compile, data, files, finish, oriole, read_cubin, round_trip, say, scratch, text};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The folder of tools, if there is one.
+fn tools() -> Option<PathBuf> {
+    let Some(folder) = std::env::var_os("ORIOLE_ORACLE").map(PathBuf::from) else {
+        say("skipped: ORIOLE_ORACLE names no folder with ptxas, nvdisasm and cuobjdump");
+        return None;
+    };
+    for tool in ["ptxas", "nvdisasm", "cuobjdump"] {
+        assert!(folder.join(tool).exists(), "{} holds no {tool}", folder.display());
+    }
+    Some(folder)
+}
+
+/// What a tool prints about a file; it must not complain.
+fn ask(folder: &Path, tool: &str, arguments: &[&str]) -> String {
+    // One tool calls another by its name.
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
+    let path = std::env::join_paths(path).expect("a search path");
+    let run = finish(Command::new(folder.join(tool)).args(arguments).env("PATH", path));
+    assert_eq!(run.status, Some(0), "{tool} {arguments:?}: {}{}", run.out, run.err);
+    run.out
+}
+
+/// Instructions by function and address, as `cuobjdump -sass` prints them.
+fn theirs(listing: &str) -> BTreeMap<(String, u64), String> {
+    let mut function = String::new();
+    let mut texts = BTreeMap::new();
+    for line in listing.lines() {
+        let line = line.trim();
+        if let Some(name) = line.strip_prefix("Function :") {
+            function = name.trim().to_owned();
+        }
+        let Some((address, rest)) = line.strip_prefix("/*").and_then(|rest| rest.split_once("*/")) else {
+            continue;
+        };
+        let (Ok(address), Some((body, _))) = (u64::from_str_radix(address, 16), rest.split_once(';')) else {
+            continue;
+        };
+        texts.insert((function.clone(), address), body.to_owned());
+    }
+    texts
+}
+
+/// The same as `dis --json` has it.
+fn ours(cubin: &Path) -> BTreeMap<(String, u64), String> {
+    let run = oriole(&["dis", "--json", &text(cubin)]);
+    assert_eq!(run.status, Some(0), "{}", run.err);
+    run.out
+        .lines()
+        .map(|line| {
+            let line: Value = serde_json::from_str(line).expect("each line is JSON");
+            let [kernel, body] = ["kernel", "text"].map(|key| line[key].as_str().expect("a text").to_owned());
+            ((kernel, line["address"].as_u64().expect("a number")), body)
+        })
+        .collect()
+}
+
+/// Differences that are only a matter of taste: blanks.
+fn normal(text: &str) -> String {
+    text.replace("] [", "][").replace(" ,", ",").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn our_cubins_are_read_alike() {
+    let Some(tools) = tools() else { return };
+    let folder = scratch();
+    let (mut cubins, mut instructions, mut wrong) = (0, 0, Vec::new());
+    for input in files(&data("kernels"), "ptx") {
+        for level in ["-O0", "-O3"] {
+            let cubin = folder.path().join("k.cubin");
+            compile(&input, &cubin, &[level]);
+            let path = text(&cubin);
+            assert!(!ask(&tools, "cuobjdump", &["-elf", &path]).is_empty());
+            assert!(!ask(&tools, "nvdisasm", &["-c", &path]).is_empty());
+            let theirs = theirs(&ask(&tools, "cuobjdump", &["-sass", &path]));
+            let ours = ours(&cubin);
+            let name = format!("{} {level}", input.display());
+            if theirs.len() != ours.len() {
+                wrong.push(format!("{name}: {} instructions, we see {}", theirs.len(), ours.len()));
+            }
+            for (place, theirs) in &theirs {
+                let ours = ours.get(place).map(String::as_str).unwrap_or("nothing");
+                if normal(ours) != normal(theirs) {
+                    wrong.push(format!("{name} {place:?}\n  ours   {ours}\n  theirs {theirs}"));
+                }
+            }
+            cubins += 1;
+            instructions += theirs.len();
+        }
+    }
+    say(&format!(
+        "{cubins} of our cubins read by the tools, {instructions} instructions, {} differ",
+        wrong.len()
+    ));
+    assert!(instructions > 10_000);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn their_cubins_round_trip_run_and_have_no_hazard() {
+    let Some(tools) = tools() else { return };
+    let folder = scratch();
+    let cubins = folder.path().join("cubins");
+    std::fs::create_dir(&cubins).expect("a folder");
+    let kernels = data("kernels");
+    let (mut words, mut wrong) = (0, Vec::new());
+    for input in files(&kernels, "ptx") {
+        let name = input.file_stem().expect("a file name").to_string_lossy().into_owned();
+        let cubin = cubins.join(format!("{name}.cubin"));
+        ask(&tools, "ptxas", &["-arch=sm_90", &text(&input), "-o", &text(&cubin)]);
+        let (count, failures) = round_trip(&cubin, folder.path());
+        words += count;
+        wrong.extend(failures.iter().map(|failure| format!("{name}: {failure}")));
+        assert!(!read_cubin(&cubin).kernels.is_empty(), "{name}");
+        let lint = oriole(&["lint", &text(&cubin)]);
+        if lint.status != Some(0) {
+            wrong.push(format!("lint {name}: {}{}", lint.out, lint.err));
+        }
+    }
+    let mut launches = 0;
+    for launch in files(&kernels, "json") {
+        let run = oriole(&["run", &text(&launch), "--on", "sim", "--cubins", &text(&cubins)]);
+        if run.status != Some(0) {
+            wrong.push(format!("{}: {}", launch.display(), run.out));
+        }
+        launches += 1;
+    }
+    say(&format!(
+        "{words} words of their cubins by way of text, {launches} launches of them, {} wrong",
+        wrong.len()
+    ));
+    assert!(words > 10_000);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
