@@ -19,7 +19,7 @@ type Case = (&'static str, Vec<u8>, u32, &'static str);
 fn cases() -> Vec<Case> {
     let deep = |open: &str, close: &str| body(&format!("{}{}", open.repeat(20_000), close.repeat(20_000)));
     let expression = format!("mov.u32 %r1, {}1{};", "(".repeat(20_000), ")".repeat(20_000));
-    let mut garbage = format!("{HEAD}").into_bytes();
+    let mut garbage = HEAD.as_bytes().to_vec();
     garbage.extend((0..1 << 20).map(|n: u32| (n.wrapping_mul(2_654_435_761) >> 24) as u8 % 95 + 32));
     vec![
         ("empty", Vec::new(), 1, "ptx::missing-version"),
@@ -31,7 +31,7 @@ fn cases() -> Vec<Case> {
         ("parentheses", body(&expression), 6, "limit::nesting"),
         ("comment", body("add.u32 %r1, %r1, 1; /* no end"), 6, "ptx::unterminated-comment"),
         ("string", body(".pragma \"no end;"), 6, "ptx::unterminated-string"),
-        ("no_end", format!("{HEAD}.entry k() {{\nret;\n").into_bytes(), 4, "ptx::unterminated-body"),
+        ("no_end", format!("{HEAD}.entry k() {{\nret;\n").into_bytes(), 5, "ptx::unterminated-body"),
         ("wrong_type", body("\nadd.f32 %f1, %f2, %d1;"), 7, "ptx::type-mismatch"),
         ("unknown_register", body("add.u32 %r1, %r2, %nobody;"), 6, "ptx::unknown-name"),
         ("unknown_label", body("\n\nbra nowhere;"), 8, "ptx::unknown-name"),
@@ -61,7 +61,7 @@ fn broken_input_is_told_apart() {
         let commands: &[&str] =
             if code.starts_with("oriole::") { &["compile"] } else { &["check", "compile"] };
         for command in commands {
-            let run = oriole(&[command, &path]);
+            let run = oriole(&[*command, path.as_str()]);
             slowest = slowest.max(run.took);
             let shown: String = run.err.chars().take(400).collect();
             if run.status != Some(1) {

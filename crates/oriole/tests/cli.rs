@@ -161,19 +161,27 @@ fn files_are_written_whole_or_not_at_all() {
 #[test]
 fn cubins_are_the_same_bytes_every_time() {
     let folder = scratch();
-    let mut count = 0;
+    let (mut count, mut wrong) = (0, Vec::new());
     for input in files(&data("kernels"), "ptx") {
         for level in ["-O0", "-O3"] {
             let output = folder.path().join("k.cubin");
-            let first = compile(&input, &output, &[level, "--jobs", "1"]);
+            let first = match compile(&input, &output, &[level, "--jobs", "1"]) {
+                Ok(bytes) => bytes,
+                Err(message) => {
+                    wrong.push(message);
+                    continue;
+                }
+            };
             for jobs in ["1", "2", "5"] {
-                let again = compile(&input, &output, &[level, "--jobs", jobs]);
-                assert!(first == again, "{} {level} --jobs {jobs}: other bytes", input.display());
+                if compile(&input, &output, &[level, "--jobs", jobs]).as_ref() != Ok(&first) {
+                    wrong.push(format!("{} {level} --jobs {jobs}: other bytes", input.display()));
+                }
             }
             count += 1;
         }
     }
     say(&format!("{count} cubins are the same bytes in 4 runs with 1, 2 and 5 threads"));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// `dis` prints all there is in a word: its text assembles to the same words. And no cubin of ours has a hazard.
@@ -184,7 +192,10 @@ fn own_cubins_round_trip_and_have_no_hazard() {
     for input in files(&data("kernels"), "ptx") {
         for options in [&["-O0"][..], &["-O3"], &["-O3", "--maxrregcount", "24"]] {
             let output = folder.path().join("k.cubin");
-            compile(&input, &output, options);
+            if let Err(message) = compile(&input, &output, options) {
+                wrong.push(message);
+                continue;
+            }
             let (words, failures) = round_trip(&output, folder.path());
             count += words;
             wrong
@@ -205,7 +216,7 @@ fn own_cubins_round_trip_and_have_no_hazard() {
 fn listings_as_json_hold_the_words() {
     let folder = scratch();
     let (input, output) = (data("kernels").join("reduce.ptx"), folder.path().join("k.cubin"));
-    compile(&input, &output, &[]);
+    compile(&input, &output, &[]).expect("the kernel compiles");
     let run = oriole(&["dis", "--json", &text(&output)]);
     let lines: Vec<Value> =
         run.out.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect();

@@ -98,14 +98,16 @@ pub fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Compiles a file, which must work, and gives the cubin's bytes.
-pub fn compile(input: &Path, output: &Path, options: &[&str]) -> Vec<u8> {
+/// Compiles a file and gives the cubin's bytes, or what the program says against it.
+pub fn compile(input: &Path, output: &Path, options: &[&str]) -> Result<Vec<u8>, String> {
     let (input, output_text) = (text(input), text(output));
     let mut arguments = vec!["compile", &input, "-o", &output_text];
     arguments.extend(options);
     let run = oriole(&arguments);
-    assert_eq!(run.status, Some(0), "{input} {options:?}: {}", run.err);
-    std::fs::read(output).expect("a compile that ends well leaves a file")
+    if run.status != Some(0) {
+        return Err(format!("{input} {options:?}: ends with {:?}: {}", run.status, run.err));
+    }
+    std::fs::read(output).map_err(|error| format!("{output_text}: {error}"))
 }
 
 /// Reads a cubin.
