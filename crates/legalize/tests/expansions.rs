@@ -190,16 +190,14 @@ fn integer_division_32() {
         let function = expanded(&format!("r8 = {name} r0, r2 ; 1\n r9 = MOV 0x0"));
         for (index, &a) in edges.iter().chain(&random).enumerate() {
             for &b in edges.iter().chain(&random) {
-                let want = if b == 0 {
-                    u32::MAX
-                } else {
-                    match (signed, rest) {
-                        (false, false) => a / b,
-                        (false, true) => a % b,
-                        (true, false) => (a as i32).wrapping_div(b as i32) as u32,
-                        (true, true) => (a as i32).wrapping_rem(b as i32) as u32,
-                    }
+                let want = match (signed, rest) {
+                    (false, false) => a.checked_div(b),
+                    (false, true) => a.checked_rem(b),
+                    (true, false) => (b != 0).then(|| (a as i32).wrapping_div(b as i32) as u32),
+                    (true, true) => (b != 0).then(|| (a as i32).wrapping_rem(b as i32) as u32),
                 };
+                // A division by zero gives all ones.
+                let want = want.unwrap_or(u32::MAX);
                 let error = ERRORS[index % 3];
                 assert_eq!(
                     result(&function, a.into(), b.into(), error),
@@ -224,16 +222,13 @@ fn integer_division_64() {
         let function = expanded(&format!("{{r8 r9}} = {name} {{r0 r1}}, {{r2 r3}}"));
         for (index, &a) in EDGES_64.iter().chain(&random).enumerate() {
             for &b in EDGES_64.iter().chain(&random) {
-                let want = if b == 0 {
-                    u64::MAX
-                } else {
-                    match (signed, rest) {
-                        (false, false) => a / b,
-                        (false, true) => a % b,
-                        (true, false) => (a as i64).wrapping_div(b as i64) as u64,
-                        (true, true) => (a as i64).wrapping_rem(b as i64) as u64,
-                    }
+                let want = match (signed, rest) {
+                    (false, false) => a.checked_div(b),
+                    (false, true) => a.checked_rem(b),
+                    (true, false) => (b != 0).then(|| (a as i64).wrapping_div(b as i64) as u64),
+                    (true, true) => (b != 0).then(|| (a as i64).wrapping_rem(b as i64) as u64),
                 };
+                let want = want.unwrap_or(u64::MAX);
                 let error = ERRORS[index % 3];
                 assert_eq!(result(&function, a, b, error), want, "{name} {a:#x} {b:#x} error {error}");
             }
@@ -401,7 +396,7 @@ fn f64_division_and_reciprocal() {
     let mut random: Vec<u64> = (0..6).map(|_| dice.next()).collect();
     // Significands near 1 and near 2, where the last step is hardest, and results near the subnormal border.
     random.extend((0..8).map(|i| {
-        (0x3ffu64 << 52) | (dice.next() >> 40) << (i % 3) | u64::from(i & 1 != 0) * 0xf_ffff_0000_0000
+        (0x3ffu64 << 52) | ((dice.next() >> 40) << (i % 3)) | (u64::from(i & 1 != 0) * 0xf_ffff_0000_0000)
     }));
     random.extend((0..4).map(|_| dice.next() & 0x803f_ffff_ffff_ffff));
     let all: Vec<u64> = EDGES_F64.iter().copied().chain(random).collect();

@@ -302,7 +302,7 @@ impl<'a> Reconvergence<'a> {
     fn ways_in(&self, site: Site, block: BlockId) -> Vec<BlockId> {
         let arrives = site.anchor == Anchor::Entry(block);
         let counts = |p: BlockId| {
-            !(arrives && !self.dominators.dominates(block, p))
+            (!arrives || self.dominators.dominates(block, p))
                 && !self.dominators.dominates(site.join, p)
                 && self.dominators.dominates(site.anchor.block(), p)
         };

@@ -61,7 +61,7 @@ impl Dominators {
             if std::mem::replace(&mut seen[start.0 as usize], true) {
                 continue;
             }
-            let endless = !(kept(start).is_empty() || !keep(start));
+            let endless = keep(start) && !kept(start).is_empty();
             leads_out[start.0 as usize] = true;
             let mut group = Vec::new();
             let mut stack = vec![(start, 0usize)];

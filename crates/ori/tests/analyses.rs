@@ -86,13 +86,13 @@ fn endless_loop_and_unreachable_block() {
     check_flow(
         &[&[1], &[2], &[1], &[2]],
         expect![[r#"
-        order 0 1 2
-        0: idom - ipdom 1 frontier [] depth 0
-        1: idom 0 ipdom 2 frontier [1] depth 1
-        2: idom 1 ipdom - frontier [1] depth 1
-        3: idom - ipdom - frontier [] depth 0
-        loop 1 blocks [1 2]
-    "#]],
+            order 0 1 2
+            0: idom - ipdom - frontier [] depth 0
+            1: idom 0 ipdom - frontier [1] depth 1
+            2: idom 1 ipdom - frontier [1] depth 1
+            3: idom - ipdom - frontier [] depth 0
+            loop 1 blocks [1 2]
+        "#]],
     );
 }
 

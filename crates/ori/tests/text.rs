@@ -70,8 +70,8 @@ fn random_function(seed: u64) -> Function {
         function.values.push(ValueData { file, source });
     }
     for _ in 0..blocks {
-        let mut block = Block::default();
-        block.successors = (0..dice.roll(3)).map(|_| BlockId(dice.roll(blocks.into()) as u32)).collect();
+        let successors = (0..dice.roll(3)).map(|_| BlockId(dice.roll(blocks.into()) as u32)).collect();
+        let mut block = Block { successors, ..Block::default() };
         for _ in 0..dice.roll(2) {
             let destination = Value(dice.roll(function.values.len() as u64) as u32);
             let sources = (0..1 + dice.roll(2))
