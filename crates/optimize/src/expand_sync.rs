@@ -44,6 +44,9 @@ pub fn run(function: &mut Function) {
         function.block_mut(gather).instructions.push(wait);
     }
     let mut preheaders: BTreeMap<BlockId, BlockId> = BTreeMap::new();
+    // A preheader changes the edges into its own header only, so one look at the graph serves all of them.
+    let cfg = Cfg::new(function);
+    let dominators = Dominators::new(function, &cfg);
     for barrier in &sites {
         let mut set_up = Instruction::new(Op::BSSY, Origin(0));
         set_up.destinations.push(Destination::new(File::B, [barrier.value]));
@@ -61,7 +64,9 @@ pub fn run(function: &mut Function) {
                     None => {
                         // The back edges come from inside or from waits of barriers within the loop; what is not
                         // reached from the header enters.
-                        let entering = entering_edges(function, header);
+                        let enters = |p: &BlockId| !dominators.dominates(header, *p);
+                        let entering: Vec<BlockId> =
+                            cfg.predecessors(header).iter().copied().filter(enters).collect();
                         let before = insert_block(function, header, &entering);
                         preheaders.insert(header, before);
                         before
@@ -204,13 +209,6 @@ fn first_origin(function: &Function, block: BlockId) -> Origin {
 
 fn last_origin(function: &Function, block: BlockId) -> Origin {
     function.block(block).instructions.last().map_or(Origin(0), |last| last.origin)
-}
-
-/// Predecessors of a loop header that its loop does not contain.
-fn entering_edges(function: &Function, header: BlockId) -> Vec<BlockId> {
-    let cfg = Cfg::new(function);
-    let dominators = Dominators::new(function, &cfg);
-    cfg.predecessors(header).iter().copied().filter(|&p| !dominators.dominates(header, p)).collect()
 }
 
 /// Threads that go this way leave the barrier.
