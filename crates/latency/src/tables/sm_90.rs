@@ -121,7 +121,7 @@ pub const RAW: &[Row<P, C>] = &[
             (C::Alu, measured(5)),
             (C::Fma, measured(4)),
             (C::Dual, inferred(4)),
-            (C::Wide, measured(7)),
+            (C::Wide, measured(6)),
             (C::WideLow, inferred(6)),
             (C::WideHigh, measured(4)),
             (C::Half, measured(5)),

@@ -82,7 +82,10 @@ fn combine(context: &Context, kind: Kind, old: u128, data: u128) -> Result<u128,
                 if signed { ((value << (128 - bits)) as i128) >> (128 - bits) } else { value as i128 }
             };
             let (a, b) = (extend(old & mask), extend(data & mask));
-            let result = if context.has(Mod::ADD) {
+            let result = if context.has(Mod::POPC) {
+                // Lanes that meet in a word are counted: each of them adds one.
+                a.wrapping_add(1) as u128
+            } else if context.has(Mod::ADD) {
                 a.wrapping_add(b) as u128
             } else if context.has(Mod::MIN) {
                 a.min(b) as u128
@@ -129,7 +132,8 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     let test = context.has(Mod::CAST);
     let addresses = addresses(context, memory, space)?;
     let words = bytes.div_ceil(4) as usize;
-    let data = registers(context, memory + 1, words)?;
+    // The counting form has no operand.
+    let data = if context.has(Mod::POPC) { [[0; 32]; 4] } else { registers(context, memory + 1, words)? };
     let other = if swap || test { registers(context, memory + 2, words)? } else { data };
     let mut parts = vec![[0; 32]; words];
     each_active(context, |context, lane| {
