@@ -149,7 +149,8 @@ pub struct Dis {
     /// One JSON object an instruction.
     #[arg(long, conflicts_with = "summary")]
     pub json: bool,
-    /// Only one line a kernel: instructions without padding, registers, stack, static issue cycles.
+    /// Only one line a kernel: instructions without padding, registers, stack, static issue cycles
+    /// (also weighted by ten to the power of the loop depth), local loads and stores.
     #[arg(long)]
     pub summary: bool,
 }
