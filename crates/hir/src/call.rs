@@ -125,6 +125,7 @@ impl Resolver<'_> {
                 return None;
             }
         };
+        self.uses.calls_through_pointers = true;
         let Some(target) = target else {
             self.push(
                 Diagnostic::new(Code::CallMismatch, span, "an indirect call needs a prototype")

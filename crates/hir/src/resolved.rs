@@ -86,4 +86,6 @@ pub struct Uses {
     pub called: Vec<String>,
     /// Functions whose address is taken, or that stand in a `.calltargets` list.
     pub addressed: Vec<String>,
+    /// Whether it calls through a pointer.
+    pub calls_through_pointers: bool,
 }

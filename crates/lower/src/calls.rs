@@ -4,8 +4,12 @@ use crate::LowerError;
 use crate::context::{Lower, Lowered};
 use crate::parameters::{Home, convention};
 use oriole_hir::{Instruction, Operand, Parameter, Signature};
-use oriole_ori::{CallShape, Destination, File, LocalVariable, Pseudo, Source, SymbolId, SymbolKind, Value};
+use oriole_ori::{
+    CallShape, ConstBase, Destination, File, LocalVariable, Pseudo, Source, SourceKind, SymbolId, SymbolKind,
+    Table, Value,
+};
 use oriole_ptx::Type;
+use oriole_sass::Mod;
 
 /// General registers that a callee keeps: 2, 16 to 31 but for the return address, and from 32 on the upper four of
 /// each eight.
@@ -75,7 +79,7 @@ impl Lower<'_> {
                         _ => {}
                     }
                 }
-                Callee::Indirect(self.pair(target, Type::B64)?)
+                Callee::Indirect(self.text_offset(target)?)
             }
         };
         if signature.parameters.len() != arguments.len() || signature.results.len() != results.len() {
@@ -172,6 +176,23 @@ impl Lower<'_> {
 }
 
 impl Lower<'_> {
+    /// Where in this kernel's text the function is that a pointer names, as a pair. A pointer holds the place of the
+    /// function's entry in the kernel's table of functions, because each kernel has clones of its own, but a pointer
+    /// may lie in memory that kernels share.
+    fn text_offset(&mut self, pointer: &Operand) -> Result<Source, LowerError> {
+        let place = self.word(pointer, Type::B64)?;
+        let index = self.value_of(place);
+        let tables = &mut self.b.function_mut().tables;
+        let number = tables.iter().position(|table| *table == Table::Functions).unwrap_or_else(|| {
+            tables.push(Table::Functions);
+            tables.len() - 1
+        });
+        let base = ConstBase::Table(number as u32);
+        let target = self.b.pair();
+        self.load_constant(target, &[Mod::_64], SourceKind::ConstIndexed { bank: 2, base, index, offset: 0 });
+        Ok(target.into())
+    }
+
     /// The frame's block for calls, at least this large.
     fn call_block(&mut self, size: u32) -> SymbolId {
         let symbol = match self.call_block {

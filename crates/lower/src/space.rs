@@ -112,7 +112,7 @@ impl Lower<'_> {
         self.b.op(Pseudo::FrameAddress).to(d).from(place).emit();
     }
 
-    /// The address of a function, as a pair.
+    /// The address of a function, as a pair: a number that only a call through a pointer understands.
     pub fn function_address(&mut self, function: FunctionId) -> Result<[Value; 2], LowerError> {
         let named = &self.body.functions[function.0 as usize];
         if named.external {

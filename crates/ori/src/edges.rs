@@ -45,7 +45,8 @@ fn redirect_table(function: &mut Function, from: BlockId, old: BlockId, new: Blo
             if let SourceKind::Const { base: ConstBase::Table(table), .. }
             | SourceKind::ConstIndexed { base: ConstBase::Table(table), .. } = &source.kind
             {
-                read.push(*table as usize);
+                let table = *table as usize;
+                read.extend(matches!(function.tables.get(table), Some(Table::Targets(_))).then_some(table));
             }
         }
     }
@@ -53,7 +54,7 @@ fn redirect_table(function: &mut Function, from: BlockId, old: BlockId, new: Blo
         let successors = &function.block(from).successors;
         let matches = |table: &Table| match table {
             Table::Targets(targets) => targets.iter().all(|t| *t == old || successors.contains(t)),
-            Table::Words(_) => false,
+            Table::Words(_) | Table::Functions => false,
         };
         read.extend((0..function.tables.len()).filter(|&index| matches(&function.tables[index])));
     }

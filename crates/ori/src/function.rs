@@ -47,13 +47,17 @@ pub struct LocalVariable {
     pub align: u32,
 }
 
-/// A table in constant bank 2: jump targets or literal words.
+/// A table in constant bank 2: jump targets, literal words, or where the functions are.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Table {
     /// Text offsets of blocks, one 32-bit word each.
     Targets(Vec<BlockId>),
     /// Literal words.
     Words(Vec<u32>),
+    /// Text offsets of the functions that a pointer may name, 8 bytes each; a function's address as a value is the
+    /// offset of its entry in bytes. Entry 0 belongs to the null pointer. The kernel's layout fills it in, one table
+    /// for all functions of the kernel.
+    Functions,
 }
 
 /// A block: phis (in SSA only), then instructions. Control leaves by the last instructions: any number of

@@ -69,7 +69,8 @@ pub enum SourceKind {
         /// Byte offset.
         offset: i32,
     },
-    /// One piece of the address of a variable, function or label, filled in by the layout of the kernel.
+    /// One piece of the address of a variable or function, filled in by the layout of the kernel. That of a function
+    /// is the place of its entry in a table of functions, see [`crate::Table::Functions`].
     Address32 { symbol: SymbolId, part: AddressPart, offset: i32 },
     /// A branch target.
     Block(BlockId),

@@ -264,7 +264,8 @@ impl FunctionParser {
                 }
                 Table::Words(words)
             }
-            other => return Err(format!("expected `targets` or `words`, found `{other}`")),
+            "functions" => Table::Functions,
+            other => return Err(format!("expected `targets`, `words` or `functions`, found `{other}`")),
         };
         self.function.tables.push(table);
         Ok(())

@@ -59,6 +59,7 @@ impl Display for Function {
                     f.write_str(" words")?;
                     words.iter().try_for_each(|word| write!(f, " {word:#x}"))?;
                 }
+                Table::Functions => f.write_str(" functions")?,
             }
             f.write_char('\n')?;
         }

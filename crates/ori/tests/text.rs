@@ -57,10 +57,12 @@ fn random_function(seed: u64) -> Function {
     }
     let blocks = 1 + dice.roll(4) as u32;
     for _ in 0..1 + dice.roll(2) {
-        let table = if dice.coin() {
-            Table::Targets((0..dice.roll(3)).map(|_| BlockId(dice.roll(blocks.into()) as u32)).collect())
-        } else {
-            Table::Words((0..dice.roll(3)).map(|_| dice.roll(1 << 32) as u32).collect())
+        let table = match dice.roll(5) {
+            0 | 1 => {
+                Table::Targets((0..dice.roll(3)).map(|_| BlockId(dice.roll(blocks.into()) as u32)).collect())
+            }
+            2 | 3 => Table::Words((0..dice.roll(3)).map(|_| dice.roll(1 << 32) as u32).collect()),
+            _ => Table::Functions,
         };
         function.tables.push(table);
     }

@@ -10,7 +10,7 @@ use oriole_cubin::layout::{Landmarks, landmarks};
 use oriole_cubin::{IndirectBranch, InnerFunction, KernelImage, RelocationKind, SymbolRef, TextRelocation};
 use oriole_encode::{EncodedFunction, Relocation};
 use oriole_ori::{AddressPart, ConstBase, Fixup, SymbolId, SymbolKind, Table};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A function as far as layout needs it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -29,6 +29,35 @@ pub struct LinkedFunction {
     pub frame_bytes: u32,
     /// Most registers that the source's bounds leave a thread, if they limit it.
     pub register_limit: Option<u16>,
+}
+
+impl LinkedFunction {
+    /// Names of the functions and helpers that it calls directly, one for each call; those that the driver provides
+    /// are not among them.
+    pub fn called(&self) -> impl Iterator<Item = &str> {
+        self.encoded.relocations.iter().filter_map(|relocation| match relocation.fixup {
+            Fixup::Call(symbol) => self.function_name(symbol),
+            _ => None,
+        })
+    }
+
+    /// Names of the functions whose addresses it takes, one for each use.
+    pub fn addressed(&self) -> impl Iterator<Item = &str> {
+        self.encoded.relocations.iter().filter_map(|relocation| match relocation.fixup {
+            Fixup::Address { symbol, .. } => self.function_name(symbol),
+            _ => None,
+        })
+    }
+
+    /// Whether it looks up where a pointer to a function leads.
+    pub fn calls_through_pointers(&self) -> bool {
+        self.tables.contains(&Table::Functions)
+    }
+
+    fn function_name(&self, symbol: SymbolId) -> Option<&str> {
+        let symbol = self.symbols.get(symbol.0 as usize)?;
+        matches!(symbol.kind, SymbolKind::Function | SymbolKind::Helper).then_some(symbol.name.as_str())
+    }
 }
 
 /// A variable of the module, as far as code may refer to it.
@@ -64,7 +93,29 @@ pub struct Surroundings {
     pub externs: Vec<String>,
     /// How many global variables there are; slots of bank 4 are the globals, then the externs.
     pub globals: usize,
+    /// Functions that a pointer may name, in order of declaration: all of the module whose address is taken, whether by
+    /// code or by an initial value. See [`function_value`].
+    pub functions: Vec<String>,
+    /// What the other names of functions (`.alias`) stand for.
+    pub aliases: BTreeMap<String, String>,
 }
+
+impl Surroundings {
+    /// The function that a name stands for.
+    fn meant<'a>(&'a self, name: &'a str) -> &'a str {
+        self.aliases.get(name).map_or(name, String::as_str)
+    }
+}
+
+/// The address of a function as a value: the offset, in bytes, of its entry in the table of functions that each kernel
+/// has in constant bank 2. `index` is its place in [`Surroundings::functions`]. No text offset would do, because each
+/// kernel has a clone of the function, and a pointer may lie in memory that kernels share. Never 0.
+pub fn function_value(index: usize) -> u64 {
+    FUNCTION_ENTRY as u64 * (index as u64 + 1)
+}
+
+/// Bytes of an entry in the table of functions: a text offset of 64 bits.
+const FUNCTION_ENTRY: usize = 8;
 
 /// Why a kernel could not be laid out.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -75,6 +126,8 @@ pub enum ImageError {
     MissingFunction(String),
     /// A variable is named that does not exist.
     MissingVariable(String),
+    /// Code takes the address of a function that cannot be called through a pointer: a kernel, for one.
+    NoAddress(String),
     /// Too much static shared memory: bytes, and the limit in bytes.
     SharedTooLarge(u64, u64),
     /// Something that should not happen.
@@ -87,6 +140,9 @@ impl std::fmt::Display for ImageError {
             ImageError::Chip => write!(f, "the chip has no layout rules"),
             ImageError::MissingFunction(name) => write!(f, "unresolved extern function `{name}`"),
             ImageError::MissingVariable(name) => write!(f, "unresolved variable `{name}`"),
+            ImageError::NoAddress(name) => {
+                write!(f, "code takes the address of `{name}`, which is no `.func` here")
+            }
             ImageError::SharedTooLarge(bytes, limit) => {
                 write!(f, "uses too much shared data ({bytes:#x} bytes, {limit:#x} at most)")
             }
@@ -111,7 +167,7 @@ pub fn kernel_image<'a>(
     let landmarks = landmarks(u16::from(chip.number())).ok_or(ImageError::Chip)?;
     let members = closure(entry, surroundings, find)?;
     let shared = SharedLayout::new(&members, surroundings, landmarks)?;
-    let (constant2, table_offsets) = tables(&members);
+    let (constant2, table_offsets) = tables(&members, surroundings)?;
     let linker =
         Linker { chip, members: &members, surroundings, shared: &shared, table_offsets: &table_offsets };
     let mut image = KernelImage {
@@ -133,7 +189,7 @@ struct Member<'a> {
     function: &'a LinkedFunction,
     /// Bytes from the start of the kernel's text.
     base: u32,
-    /// Members it calls or takes the address of, by index.
+    /// Members it calls or may call, by index.
     callees: Vec<usize>,
 }
 
@@ -153,19 +209,16 @@ fn closure<'a>(
         let name = names[next].clone();
         let function = find(&name).ok_or_else(|| ImageError::MissingFunction(name.clone()))?;
         let mut callees = Vec::new();
-        for relocation in &function.encoded.relocations {
-            let (Fixup::Call(symbol) | Fixup::Address { symbol, .. }) = relocation.fixup else { continue };
-            let symbol = symbol_ref(function, symbol)?;
-            if !matches!(symbol.kind, SymbolKind::Function | SymbolKind::Helper)
-                || surroundings.externs.contains(&symbol.name)
-            {
-                continue;
-            }
-            let index = *indices.entry(symbol.name.clone()).or_insert_with(|| {
-                names.push(symbol.name.clone());
+        let direct = function.called().map(|name| surroundings.meant(name));
+        let pointed: &[String] =
+            if function.calls_through_pointers() { &surroundings.functions } else { &[] };
+        let mut seen = BTreeSet::new();
+        for callee in direct.chain(pointed.iter().map(String::as_str)) {
+            let index = *indices.entry(callee.to_owned()).or_insert_with(|| {
+                names.push(callee.to_owned());
                 names.len() - 1
             });
-            if !callees.contains(&index) {
+            if seen.insert(index) {
                 callees.push(index);
             }
         }
@@ -254,15 +307,22 @@ impl SharedLayout {
     }
 }
 
-/// Constant bank 2: the tables of all members one after the other; each table's offset by member.
-fn tables(members: &[Member]) -> (Vec<u8>, Vec<Vec<u32>>) {
+/// Constant bank 2: the tables of all members one after the other, but that of functions once; each table's offset by
+/// member.
+fn tables(members: &[Member], surroundings: &Surroundings) -> Result<(Vec<u8>, Vec<Vec<u32>>), ImageError> {
     let mut bytes = Vec::new();
     let mut offsets = Vec::new();
+    let mut functions = None;
     for member in members {
         let mut own = Vec::new();
         for table in &member.function.tables {
+            if let (Table::Functions, Some(known)) = (table, functions) {
+                own.push(known);
+                continue;
+            }
             bytes.resize(bytes.len().next_multiple_of(8), 0);
-            own.push(bytes.len() as u32);
+            let start = bytes.len() as u32;
+            own.push(start);
             match table {
                 Table::Targets(blocks) => {
                     for block in blocks {
@@ -274,11 +334,23 @@ fn tables(members: &[Member]) -> (Vec<u8>, Vec<Vec<u32>>) {
                 Table::Words(words) => {
                     words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()))
                 }
+                Table::Functions => {
+                    functions = Some(start);
+                    let bases: BTreeMap<&str, u32> =
+                        members.iter().map(|member| (member.name.as_str(), member.base)).collect();
+                    bytes.extend_from_slice(&[0; FUNCTION_ENTRY]);
+                    for name in &surroundings.functions {
+                        let base = bases
+                            .get(name.as_str())
+                            .ok_or_else(|| ImageError::MissingFunction(name.clone()))?;
+                        bytes.extend_from_slice(&u64::from(*base).to_le_bytes());
+                    }
+                }
             }
         }
         offsets.push(own);
     }
-    (bytes, offsets)
+    Ok((bytes, offsets))
 }
 
 struct Linker<'a> {
@@ -307,7 +379,7 @@ impl Linker<'_> {
         for (&branch, table) in encoded.indexed_branches.iter().zip(member.function.tables.iter().filter_map(
             |table| match table {
                 Table::Targets(blocks) => Some(blocks),
-                Table::Words(_) => None,
+                Table::Words(_) | Table::Functions => None,
             },
         )) {
             let targets = table.iter().filter_map(|block| encoded.block_starts.get(block.0 as usize));
@@ -364,7 +436,7 @@ impl Linker<'_> {
                 let symbol = symbol_ref(member.function, symbol)?;
                 let address = match symbol.kind {
                     SymbolKind::Shared => self.shared_offset(index, &symbol.name)?,
-                    SymbolKind::Function | SymbolKind::Helper => i64::from(self.code_base(&symbol.name)?),
+                    SymbolKind::Function => self.function_value(&symbol.name)?,
                     SymbolKind::Constant => self.constant_variable(&symbol.name)?,
                     SymbolKind::Global => {
                         let kind = match part {
@@ -379,7 +451,7 @@ impl Linker<'_> {
                         });
                         return Ok(None);
                     }
-                    SymbolKind::Local(_) | SymbolKind::Extern => {
+                    SymbolKind::Local(_) | SymbolKind::Helper | SymbolKind::Extern => {
                         return Err(ImageError::Internal(format!(
                             "the address of `{}` is no link-time number",
                             symbol.name
@@ -398,7 +470,14 @@ impl Linker<'_> {
             .map_err(|failure| ImageError::Internal(failure.to_string()))
     }
 
+    fn function_value(&self, name: &str) -> Result<i64, ImageError> {
+        let meant = self.surroundings.meant(name);
+        let index = self.surroundings.functions.iter().position(|function| function == meant);
+        index.map(|index| function_value(index) as i64).ok_or_else(|| ImageError::NoAddress(name.to_owned()))
+    }
+
     fn code_base(&self, name: &str) -> Result<u32, ImageError> {
+        let name = self.surroundings.meant(name);
         let member = self.members.iter().find(|member| member.name == name);
         member.map(|member| member.base).ok_or_else(|| ImageError::MissingFunction(name.to_owned()))
     }

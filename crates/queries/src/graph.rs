@@ -115,6 +115,13 @@ pub fn alias_target<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Option<Arc
     module::alias_target(declared(db, unit))
 }
 
+/// The functions that the initial values of a unit's variables name, sorted.
+#[salsa::tracked(returns(ref))]
+pub fn initial_functions<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Arc<str>> {
+    db.executes("initial_functions", Place::Unit(unit));
+    module::initial_functions(variables(db, unit))
+}
+
 // ---- a unit, resolved
 
 /// Everything that resolving gives at once. Only the five projections below read it.
@@ -312,6 +319,14 @@ pub fn encoded<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) ->
 pub fn call_graph(db: &dyn Db, file: SourceFile) -> CallGraph {
     db.executes("call_graph", Place::File(file));
     link::call_graph(db, file)
+}
+
+/// The functions with code whose address the module takes, by code or by an initial value, in file order. The place in
+/// the list makes the function's address as a value.
+#[salsa::tracked(returns(ref))]
+pub fn addressed_functions(db: &dyn Db, file: SourceFile) -> Vec<Arc<str>> {
+    db.executes("addressed_functions", Place::File(file));
+    link::addressed_functions(db, file)
 }
 
 /// The kernels that reach a function, in file order.

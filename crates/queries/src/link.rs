@@ -14,7 +14,9 @@ use oriole_diagnostics::Code;
 use oriole_hir::{Body, InitialValue, Linkage};
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
 use oriole_ori::SymbolKind;
-use oriole_pipeline::image::{ImageError, LinkedFunction, ModuleVariable, Surroundings, VariableSpace};
+use oriole_pipeline::image::{
+    ImageError, LinkedFunction, ModuleVariable, Surroundings, VariableSpace, function_value,
+};
 use oriole_ptx::Space;
 use oriole_syntax::UnitKind;
 
@@ -29,7 +31,7 @@ const DRIVER_FUNCTIONS: [&str; 6] =
 /// Who calls whom.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CallGraph {
-    /// For each function with code, by name: the functions that it names, by call or by address.
+    /// For each function with code, by name: the functions that it calls or, through a pointer, may call.
     pub callees: BTreeMap<Arc<str>, Vec<Arc<str>>>,
     /// Strongly connected components, callees before callers; names within one are sorted.
     pub components: Vec<Vec<Arc<str>>>,
@@ -53,12 +55,32 @@ pub(crate) fn call_graph(db: &dyn Db, file: SourceFile) -> CallGraph {
     let mut callees = BTreeMap::new();
     for &unit in graph::index(db, file).functions.iter().filter(|unit| unit.has_code(db)) {
         let uses = graph::uses(db, unit);
-        let named = uses.called.iter().chain(&uses.addressed);
-        let units = named.filter_map(|name| function_unit(db, file, name));
-        callees.insert(unit.name(db).clone(), units.map(|unit| unit.name(db).clone()).collect());
+        let called = uses.called.iter().filter_map(|name| function_unit(db, file, name));
+        let mut names: Vec<Arc<str>> = called.map(|unit| unit.name(db).clone()).collect();
+        if uses.calls_through_pointers {
+            names.extend_from_slice(graph::addressed_functions(db, file));
+        }
+        callees.insert(unit.name(db).clone(), names);
     }
     let components = components(&callees);
     CallGraph { callees, components }
+}
+
+pub(crate) fn addressed_functions(db: &dyn Db, file: SourceFile) -> Vec<Arc<str>> {
+    let index = graph::index(db, file);
+    let mut named = BTreeSet::new();
+    let mut add = |name: &str| {
+        // An alias is another name of the same address.
+        named.extend(function_unit(db, file, name).map(|unit| unit.name(db).clone()));
+    };
+    for &unit in index.functions.iter().filter(|unit| unit.has_code(db)) {
+        graph::uses(db, unit).addressed.iter().for_each(|name| add(name));
+    }
+    for &unit in &index.variables {
+        graph::initial_functions(db, unit).iter().for_each(|name| add(name));
+    }
+    let functions = index.functions.iter().filter(|unit| unit.kind(db) == UnitKind::Function);
+    functions.map(|unit| unit.name(db)).filter(|name| named.contains(*name)).cloned().collect()
 }
 
 /// Tarjan's algorithm with an explicit stack, so that a long chain of calls cannot exhaust ours.
@@ -199,32 +221,65 @@ pub(crate) fn placed(db: &dyn Db, file: SourceFile, name: &str) -> Option<Module
     graph::module_layout(db, file).variables.iter().find(|variable| variable.name == name).cloned()
 }
 
-/// What a kernel reaches, each function under the names by which it is reached, and where what they name lies. Only
-/// the entries of these names are read, so that a new variable lays out no kernel again.
+/// What a kernel reaches, and where what they name lies. Only the entries of these names are read, so that a new
+/// variable lays out no kernel again; which functions have an address is read only where one is taken or followed.
 struct Reached<'db> {
     functions: BTreeMap<String, &'db LinkedFunction>,
     surroundings: Surroundings,
 }
 
+impl Reached<'_> {
+    /// Notes what the name stands for; whether it is an alias.
+    fn alias(&mut self, name: String, meant: &str) -> bool {
+        let is_alias = name != meant;
+        if is_alias {
+            self.surroundings.aliases.insert(name, meant.to_owned());
+        }
+        is_alias
+    }
+}
+
 fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Result<Reached<'db>, Failed> {
     let file = entry.file(db);
     let mut reached = Reached { functions: BTreeMap::new(), surroundings: Surroundings::default() };
-    let mut open = vec![(entry.name(db).to_string(), entry)];
-    let mut seen: BTreeSet<String> = open.iter().map(|(name, _)| name.clone()).collect();
-    while let Some((name, unit)) = open.pop() {
+    let mut open = vec![entry];
+    let mut functions = BTreeSet::from([entry.name(db).to_string()]);
+    let mut symbols = BTreeSet::new();
+    while let Some(unit) = open.pop() {
         let linked = match graph::encoded(db, unit, config) {
             Ok(linked) => &**linked,
             Err(failed) if unit == entry => return Err(failed.clone()),
             // A callee's failure is reported where the callee stands.
             Err(_) => return Err(Failed::Diagnosed),
         };
-        reached.functions.insert(name, linked);
-        for symbol in linked.symbols.iter().filter(|symbol| seen.insert(symbol.name.clone())) {
+        reached.functions.insert(unit.name(db).to_string(), linked);
+        let through_pointers = linked.calls_through_pointers();
+        if reached.surroundings.functions.is_empty()
+            && (through_pointers || linked.addressed().next().is_some())
+        {
+            let addressed = graph::addressed_functions(db, file);
+            reached.surroundings.functions = addressed.iter().map(|name| name.to_string()).collect();
+        }
+        let pointed = if through_pointers { reached.surroundings.functions.clone() } else { Vec::new() };
+        for name in linked.called().map(str::to_owned).chain(pointed) {
+            if !functions.insert(name.clone()) {
+                continue;
+            }
+            let Some(unit) = function_unit(db, file, &name).filter(|unit| unit.has_code(db)) else {
+                continue;
+            };
+            if reached.alias(name, unit.name(db)) && !functions.insert(unit.name(db).to_string()) {
+                continue;
+            }
+            open.push(unit);
+        }
+        for name in linked.addressed() {
+            if let Some(unit) = function_unit(db, file, name) {
+                reached.alias(name.to_owned(), unit.name(db));
+            }
+        }
+        for symbol in linked.symbols.iter().filter(|symbol| symbols.insert(symbol.name.clone())) {
             match symbol.kind {
-                SymbolKind::Function | SymbolKind::Helper => {
-                    let unit = function_unit(db, file, &symbol.name).filter(|unit| unit.has_code(db));
-                    open.extend(unit.map(|unit| (symbol.name.clone(), unit)));
-                }
                 SymbolKind::Shared | SymbolKind::Global | SymbolKind::Constant => {
                     let placed = graph::placed(db, file, Arc::from(symbol.name.as_str()));
                     reached.surroundings.variables.extend(placed.clone());
@@ -234,7 +289,7 @@ fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Resu
                     reached.surroundings.externs.clone_from(&layout.externs);
                     reached.surroundings.globals = layout.globals;
                 }
-                SymbolKind::Extern | SymbolKind::Local(_) => {}
+                SymbolKind::Extern | SymbolKind::Function | SymbolKind::Helper | SymbolKind::Local(_) => {}
             }
         }
     }
@@ -266,6 +321,7 @@ pub(crate) fn kernel_image<'db>(
 fn image_failure(kernel: &str, error: &ImageError) -> Failed {
     let code = match error {
         ImageError::Chip => Code::NotSupportedTarget,
+        ImageError::NoAddress(_) => Code::NotSupported,
         ImageError::MissingFunction(_) | ImageError::MissingVariable(_) => Code::UnresolvedExternal,
         ImageError::SharedTooLarge(..) => Code::TooMuchSharedMemory,
         ImageError::Internal(_) => Code::InternalError,
@@ -333,8 +389,9 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec
     }
     let surroundings = graph::module_layout(db, file);
     let data = graph::module_data(db, file);
+    let functions = function_values(db, file, data);
     guarded("cubin", || {
-        place_variables(surroundings, data, &mut module)?;
+        place_variables(surroundings, data, &functions, &mut module)?;
         let globals = (0..module.globals.len()).map(SymbolRef::Global);
         let externs = (0..module.externs.len()).map(SymbolRef::Extern);
         module.slots = globals.chain(externs).map(|target| Slot { target, addend: 0 }).collect();
@@ -342,9 +399,28 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec
     })
 }
 
+/// The addresses of the functions that initial values name. Kernels and what has no code are not among them.
+fn function_values(
+    db: &dyn Db,
+    file: SourceFile,
+    data: &[oriole_hir::ModuleVariable],
+) -> BTreeMap<String, u64> {
+    let initial = data.iter().filter_map(|variable| variable.initial.as_ref());
+    let named = initial.flat_map(|initial| initial.relocations.iter().filter(|it| it.function));
+    let names: BTreeSet<&str> = named.map(|relocation| relocation.symbol.as_str()).collect();
+    if names.is_empty() {
+        return BTreeMap::new();
+    }
+    let addressed = graph::addressed_functions(db, file).iter().enumerate();
+    let values: BTreeMap<&str, u64> = addressed.map(|(at, name)| (&**name, function_value(at))).collect();
+    let value = |name: &str| values.get(&**function_unit(db, file, name)?.name(db)).copied();
+    names.into_iter().filter_map(|name| Some((name.to_owned(), value(name)?))).collect()
+}
+
 fn place_variables(
     surroundings: &Surroundings,
     data: &[oriole_hir::ModuleVariable],
+    functions: &BTreeMap<String, u64>,
     module: &mut Module,
 ) -> Result<(), Failed> {
     let values: BTreeMap<&str, &oriole_hir::ModuleVariable> =
@@ -352,9 +428,6 @@ fn place_variables(
     let mut symbols = BTreeMap::new();
     for (at, kernel) in module.kernels.iter().enumerate() {
         symbols.insert(kernel.name.clone(), SymbolRef::Kernel(at));
-    }
-    for (at, name) in module.externs.iter().enumerate() {
-        symbols.insert(name.clone(), SymbolRef::Extern(at));
     }
     for placed in &surroundings.variables {
         let Some(value) = values.get(placed.name.as_str()) else { continue };
@@ -385,15 +458,33 @@ fn place_variables(
     }
     for variable in module.globals.iter_mut().chain(&mut module.constants) {
         if let Some(initial) = values.get(variable.name.as_str()).and_then(|value| value.initial.as_ref()) {
-            variable.pointers = pointers(&variable.name, initial, &symbols)?;
+            if let Some(bytes) = &mut variable.bytes {
+                write_function_values(initial, functions, bytes);
+            }
+            variable.pointers = pointers(&variable.name, initial, functions, &symbols)?;
         }
     }
     Ok(())
 }
 
+/// Addresses of functions are known numbers: they are written into the value, and no loader completes them.
+fn write_function_values(initial: &InitialValue, functions: &BTreeMap<String, u64>, bytes: &mut [u8]) {
+    for relocation in &initial.relocations {
+        let Some(&value) = functions.get(&relocation.symbol) else { continue };
+        let value = value.wrapping_add_signed(relocation.addend);
+        let part = relocation
+            .mask
+            .map_or(value, |mask| (value & mask).checked_shr(mask.trailing_zeros()).unwrap_or_default());
+        let places = bytes.iter_mut().skip(relocation.offset as usize);
+        places.zip(part.to_le_bytes()).take(relocation.width.into()).for_each(|(place, byte)| *place = byte);
+    }
+}
+
+/// What the loader completes of an initial value.
 fn pointers(
     variable: &str,
     initial: &InitialValue,
+    functions: &BTreeMap<String, u64>,
     symbols: &BTreeMap<String, SymbolRef>,
 ) -> Result<Vec<Pointer>, Failed> {
     let pointer = |relocation: &oriole_hir::Relocation| {
@@ -416,7 +507,7 @@ fn pointers(
         let (offset, addend, generic) = (relocation.offset, relocation.addend, relocation.generic);
         Ok(Pointer { offset, target, addend, generic })
     };
-    initial.relocations.iter().map(pointer).collect()
+    initial.relocations.iter().filter(|it| !functions.contains_key(&it.symbol)).map(pointer).collect()
 }
 
 fn write_failure(error: &WriteError) -> Failed {

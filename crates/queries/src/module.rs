@@ -2,7 +2,7 @@
 //!
 //! The types are plain data; those that name units hold salsa's handles and stay in this crate.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use oriole_diagnostics::Diagnostic;
@@ -128,6 +128,13 @@ pub(crate) fn variables<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Variab
     let view = ModuleView { db, file: unit.file(db) };
     let (variables, found) = oriole_hir::module::unit_variables(&parse.unit(), &view);
     VariableUnit { variables, diagnostics: parse.errors.iter().cloned().chain(found).collect() }
+}
+
+pub(crate) fn initial_functions(unit: &VariableUnit) -> Vec<Arc<str>> {
+    let initial = unit.variables.iter().filter_map(|variable| variable.initial.as_ref());
+    let named = initial.flat_map(|initial| initial.relocations.iter().filter(|it| it.function));
+    let names: BTreeSet<Arc<str>> = named.map(|relocation| Arc::from(relocation.symbol.as_str())).collect();
+    names.into_iter().collect()
 }
 
 pub(crate) fn signature(declared: &[Declared]) -> Option<SignatureInfo> {

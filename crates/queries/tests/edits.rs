@@ -157,6 +157,8 @@ const EDITS: &[Edit] = &[
     }),
     ("a `.loc` in k7", |text| in_kernel(text, 7, "\tmov", "\t.loc 1 5 0\n\tmov")),
     ("the initial value of a global", |text| text.replace("{1, 2, 3, 4}", "{1, 2, 3, 5}")),
+    ("the order in a table of functions", |text| text.replace("{once, twice}", "{twice, once}")),
+    ("a function taken from its table", |text| text.replace("{once, twice}", "{twice, twice}")),
 ];
 
 /// A change of options of the table.

@@ -425,6 +425,7 @@ impl Machine<'_> {
         match &self.function.tables[table as usize] {
             Table::Words(words) => words[index as usize],
             Table::Targets(blocks) => blocks[index as usize].0,
+            Table::Functions => panic!("only the layout knows where functions are"),
         }
     }
 }

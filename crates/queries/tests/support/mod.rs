@@ -13,7 +13,7 @@ use oriole_queries::{Compiled, compile};
 pub const KERNELS: usize = 50;
 
 /// The module. `k1` calls `twice`, which calls `once`; `k2` reads the variable `table`; `k3` uses the shared variable
-/// `tile`; the others stand alone.
+/// `tile`; `k4` calls through the table `handlers`, which names both functions; the others stand alone.
 pub fn module() -> String {
     let mut text = "\
 .version 8.0
@@ -44,6 +44,8 @@ pub fn module() -> String {
 \tst.param.b32 [r], %r2;
 \tret;
 }
+
+.global .align 8 .u64 handlers[2] = {once, twice};
 "
     .to_owned();
     for kernel in 0..KERNELS {
@@ -59,6 +61,9 @@ pub fn kernel(number: usize) -> String {
             "\t{\n\t.param .b32 p;\n\t.param .b32 q;\n\tst.param.b32 [p], %r2;\n\tcall.uni (q), twice, (p);\n\tld.param.b32 %r2, [q];\n\t}\n"
         }
         2 => "\tld.global.u32 %r4, [table+4];\n\tadd.u32 %r2, %r2, %r4;\n",
+        4 => {
+            "\tld.global.u64 %rd1, [handlers+8];\n\t{\n\t.param .b32 p;\n\t.param .b32 q;\n\tst.param.b32 [p], %r2;\n\tshape: .callprototype (.param .b32 _) _ (.param .b32 _);\n\tcall (q), %rd1, (p), shape;\n\tld.param.b32 %r2, [q];\n\t}\n"
+        }
         3 => "\tst.shared.u32 [tile], %r2;\n\tbar.sync 0;\n\tld.shared.u32 %r2, [tile+4];\n",
         _ => "",
     };
