@@ -435,7 +435,7 @@ impl Reader<'_> {
         let width = ty.bytes() as usize;
         if let Some(reference) = self.reference(operand) {
             let Ok(reference) = reference else { return };
-            let masked = reference.mask.is_some() && !reference.function;
+            let masked = reference.mask.is_some();
             if !(ty.is_bits() || ty.is_integer()) || (width < 4 && !masked) {
                 self.report(operand.span(), format!("an address does not fit the type `{ty}`"));
                 return;
