@@ -111,8 +111,8 @@ pub fn counted_scoreboard(op: Op) -> Option<u8> {
 pub fn minimum_stall(op: Op) -> u8 {
     use Op::*;
     match op {
-        BRA | BRX | BRXU | BSYNC | BREAK | CALL | RET | EXIT | JMP | JMX | JMXU | KILL | BPT | WARPSYNC
-        | YIELD | NANOSLEEP => 5,
+        BRA | BRX | BRXU | BSYNC | BREAK | CALL | RET | EXIT | JMP | JMX | JMXU | KILL | WARPSYNC | YIELD
+        | NANOSLEEP => 5,
         BMOV => 5,
         BAR | MEMBAR | CGAERRBAR => 6,
         DEPBAR => 4,

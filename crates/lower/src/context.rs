@@ -172,10 +172,8 @@ impl<'a> Lower<'a> {
             self.open(block);
         }
         self.b.set_origin(Origin(self.ordinal));
-        self.guard = match instruction.guard {
-            Some((register, negated)) => Some(Guard { value: self.register(register)[0], negated }),
-            None => None,
-        };
+        self.guard =
+            instruction.guard.map(|(register, negated)| Guard { value: self.register(register)[0], negated });
         self.mark = (self.b.block(), self.length());
         dispatch::instruction(self, instruction)?;
         self.settle();

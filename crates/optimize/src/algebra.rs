@@ -527,7 +527,7 @@ impl View<'_> {
                 }
                 None => return false,
             };
-            combined |= (number as u32 * 4 + byte | sign) << (4 * place);
+            combined |= ((number as u32 * 4 + byte) | sign) << (4 * place);
         }
         if !through {
             return false;

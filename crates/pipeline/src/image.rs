@@ -564,13 +564,10 @@ fn deepest_stack(members: &[Member]) -> u32 {
     while let Some((member, child)) = path.pop() {
         if let Some(&callee) = members[member].callees.get(child) {
             path.push((member, child + 1));
-            match state[callee] {
-                0 => {
-                    state[callee] = 1;
-                    path.push((callee, 0));
-                }
-                // A call back into the path, or a function already measured.
-                _ => {}
+            // Otherwise it is a call back into the path, or of a function already measured.
+            if state[callee] == 0 {
+                state[callee] = 1;
+                path.push((callee, 0));
             }
         } else {
             let below = members[member].callees.iter().map(|&callee| depth[callee]).max().unwrap_or(0);
