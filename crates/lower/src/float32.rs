@@ -4,7 +4,7 @@ use crate::LowerError;
 use crate::context::{Lower, Lowered};
 use crate::operand::{is_register, magnitude, minus_float};
 use oriole_hir::Instruction;
-use oriole_ori::{File, Pseudo, Source, Value};
+use oriole_ori::{File, Guard, Pseudo, Source, Value};
 use oriole_ptx::{Opcode, Type};
 use oriole_sass::{Mod, Op};
 
@@ -116,11 +116,15 @@ impl Lower<'_> {
 
     /// A copy of `a` that is multiplied by `factor` where the predicate is `when`.
     fn scaled(&mut self, a: Value, factor: f32, p: Value, when: bool, ftz: bool) -> Value {
-        let [product, d] = [self.b.r(), self.b.r()];
-        let mods: &[Mod] = if ftz { &[Mod::FTZ] } else { &[] };
-        self.op(Op::FMUL, mods, product, [a.into(), Source::imm(factor.to_bits())]);
-        let p = Source::value(p);
-        self.b.sel(d, product, a, if when { p } else { p.inverted() });
+        self.adjusted(Op::FMUL, a, Source::imm(factor.to_bits()), p, when, ftz)
+    }
+
+    /// A copy of `a` to which the operation is done where the predicate is `when`.
+    fn adjusted(&mut self, op: Op, a: Value, by: Source, p: Value, when: bool, ftz: bool) -> Value {
+        let d = self.b.r();
+        self.b.mov(d, a);
+        let guard = Guard { value: p, negated: !when };
+        self.b.op(op).m_if(ftz, Mod::FTZ).to(d).from(d).from(by).guarded(guard).emit();
         d
     }
 
@@ -179,10 +183,11 @@ impl Lower<'_> {
             Opcode::Lg2 => {
                 let normal = self.compare_magnitude(Mod::GEU, a, NORMAL, false);
                 let scaled = self.scaled(a, 16_777_216.0, normal, false, false);
-                let [logarithm, less] = [self.b.r(), self.b.r()];
+                let logarithm = self.b.r();
                 self.mufu(logarithm, Mod::LG2, scaled);
-                self.op(Op::FADD, &[], less, [logarithm.into(), Source::imm((-24f32).to_bits())]);
-                self.b.sel(d, logarithm, less, normal);
+                let less = Source::imm((-24f32).to_bits());
+                let result = self.adjusted(Op::FADD, logarithm, less, normal, false, false);
+                self.b.mov(d, result);
             }
             Opcode::Ex2 => {
                 // Below -126 the result is subnormal: half the exponent, then the square.
@@ -197,10 +202,10 @@ impl Lower<'_> {
                     .from(Source::pt())
                     .emit();
                 let halved = self.scaled(a, 0.5, normal, false, false);
-                let [power, square] = [self.b.r(), self.b.r()];
+                let power = self.b.r();
                 self.mufu(power, Mod::EX2, halved);
-                self.op(Op::FMUL, &[], square, [power.into(), power.into()]);
-                self.b.sel(d, power, square, normal);
+                let result = self.adjusted(Op::FMUL, power, power.into(), normal, false, false);
+                self.b.mov(d, result);
             }
             _ => return Err(self.unsupported_form(i)),
         }

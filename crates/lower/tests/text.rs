@@ -358,12 +358,12 @@ fn floating_point() {
               value r0 = %1.0
               value r1 = %0.0
               value r2 = %2.0
-              value r9 = %4.0
-              value r10 = %4.1
-              value r11 = %5.0
-              value r12 = %5.1
-              value r13 = %3.0
-              value r14 = %3.1
+              value r8 = %4.0
+              value r9 = %4.1
+              value r10 = %5.0
+              value r11 = %5.1
+              value r12 = %3.0
+              value r13 = %3.1
             b0:
               r1 = FADD.FTZ.RZ r0, 0xbf800000 ; 0
               r1 = FFMA r0, 0x40000000, r2 ; 1
@@ -373,17 +373,18 @@ fn floating_point() {
               r1 = MUFU.RCP r0 ; 4
               r1 = FDivide.F32.RN r0, r2 ; 5
               p4, PT = FSETP.AND.GEU r0, 0xc2fc0000, PT ; 6
-              r5 = FMUL r0, 0x3f000000 ; 6
-              r6 = SEL r5, r0, !p4 ; 6
-              r7 = MUFU.EX2 r6 ; 6
-              r8 = FMUL r7, r7 ; 6
-              r1 = SEL r7, r8, p4 ; 6
-              {r13 r14} = DFMA {r9 r10}, {r11 r12}, 0x40000000 ; 7
-              p15, p16 = DSETP.AND.MIN {r9 r10}, {r11 r12}, PT ; 8
-              {r17 r18} = Select64 {r9 r10}, {r11 r12}, p15 ; 8
-              r19 = LOP3.LUT r12, 0x80000, RZ, #252, !PT ; 8
-              r13 = Copy r17 ; 8
-              r14 = SEL r19, r18, p16 ; 8
+              r5 = Copy r0 ; 6
+              @!p4 r5 = FMUL r5, 0x3f000000 ; 6
+              r6 = MUFU.EX2 r5 ; 6
+              r7 = Copy r6 ; 6
+              @!p4 r7 = FMUL r7, r6 ; 6
+              r1 = Copy r7 ; 6
+              {r12 r13} = DFMA {r8 r9}, {r10 r11}, 0x40000000 ; 7
+              p14, p15 = DSETP.AND.MIN {r8 r9}, {r10 r11}, PT ; 8
+              {r16 r17} = Select64 {r8 r9}, {r10 r11}, p14 ; 8
+              r18 = LOP3.LUT r11, 0x80000, RZ, #252, !PT ; 8
+              r12 = Copy r16 ; 8
+              r13 = SEL r18, r17, p15 ; 8
               EXIT ; 9
         "#]],
     );
