@@ -7,6 +7,15 @@ use support::cold;
 
 const HEADER: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
+/// Reads a word of a local array that is not known before the call.
+const FRAME: &str = ".local .align 16 .b8 kept[32];
+.reg .b64 %at, %of;
+st.local.u32 [kept], %r1;
+cvt.u64.u32 %of, %r1;
+mov.u64 %at, kept;
+add.u64 %at, %at, %of;
+ld.local.u32 %r2, [%at];";
+
 fn function(name: &str, added: u32) -> String {
     format!(
         ".func (.param .b32 r) {name}(.param .b32 a)\n{{\n.reg .b32 %r<3>;\nld.param.u32 %r1, [a];\n\
@@ -63,7 +72,8 @@ fn a_pointer_means_the_same_in_every_kernel() {
         function("direct", 0),
         function("f", 1),
         function("g", 2),
-        function("h", 3),
+        // With a frame, which counts for the kernels that may call it.
+        function("h", 3).replace("add.u32 %r2, %r1, 3;", FRAME),
         ".global .align 8 .u64 last[3] = {h, 5, g};\n.const .align 8 .u64 fixed[1] = {h};\n".to_owned(),
         ".global .align 8 .u8 bytes[8] = {0xff(h), 0xff00(h), 0, 0, 0, 0, 0, 7};\n".to_owned(),
         caller("one", "ld.global.u64 %rd2, [last];"),
@@ -85,7 +95,7 @@ fn a_pointer_means_the_same_in_every_kernel() {
     assert_eq!(table(&cubin, "two"), ["-", "$two$f", "$two$g", "$two$h"]);
     assert_eq!(table(&cubin, "none"), [""; 0]);
     let stack = |name: &str| cubin.kernels.iter().find(|it| it.name == name).unwrap().stack_size;
-    assert_eq!([stack("one"), stack("none")], [None, Some(0)]);
+    assert_eq!([stack("one"), stack("none")], [Some(32), Some(0)]);
 }
 
 #[test]
