@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Writes the launch records of test-data/kernels; run it after adding a case.
 
-The PTX beside them comes from the CUDA sources, but for what is written by hand: `generate.py ptx` makes it with
-the nvcc that is in PATH (arguments behind it go to nvcc, such as -I for headers)."""
+The PTX beside them comes from the CUDA sources, but for what is written by hand and for rows_*.ptx, which is written
+along with its records: `generate.py ptx` makes it with the nvcc that is in PATH (arguments behind it go to nvcc, such
+as -I for headers)."""
 import glob
 import os
 import re
@@ -25,7 +26,8 @@ def main(arguments):
     if arguments[:1] == ['ptx']:
         ptx(arguments[1:])
         return
-    import arrays, floats, flow, handwritten, words
+    import arrays, floats, flow, handwritten, rows, words
+    rows.write_ptx()
     record.write()
     print(len(record.CASES), 'records')
 

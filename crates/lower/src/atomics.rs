@@ -101,8 +101,12 @@ impl Lower<'_> {
             i.modifiers.has("acquire") || i.modifiers.has("acq_rel"),
         );
         let (scope, fence) = scope_mod(i).unwrap_or((Mod::GPU, Mod::GPU));
-        let place = self.place(self.operand(i, first)?, i.space.unwrap_or(Space::Generic))?;
+        let mut place = self.place(self.operand(i, first)?, i.space.unwrap_or(Space::Generic))?;
         let vector = u32::from(i.vector.max(1));
+        if vector > 1 && place.space == Space::Generic {
+            // Vectors can be in global memory only, where both addresses are the same.
+            place.space = Space::Global;
+        }
         let b = self.atomic_words(self.operand(i, first + 1)?, ty)?;
         let c = if operation == Mod::CAS {
             self.atomic_words(self.operand(i, first + 2)?, ty)?

@@ -210,7 +210,9 @@ impl Lower<'_> {
             return Ok(());
         }
         match (to, from) {
-            (Type::F16 | Type::BF16, Type::F32) if matches!(rounding, None | Some(Mod::RZ)) => {
+            (Type::F16 | Type::BF16, Type::F32)
+                if matches!(rounding, None | Some(Mod::RZ)) && !(ftz && to == Type::BF16) =>
+            {
                 let mut mods = vec![first(to), Mod::F32, Mod::PACK_AB];
                 mods.extend(rounding);
                 for (name, token) in [("relu", Mod::RELU), ("satfinite", Mod::SATFINITE)] {
@@ -244,6 +246,8 @@ impl Lower<'_> {
             _ => {
                 let mut mods = vec![first(to), second(from)];
                 mods.extend(rounding);
+                // Subnormal singles are far below the least half, but are numbers in bf16.
+                mods.extend((ftz && to == Type::BF16 && from == Type::F32).then_some(Mod::FTZ));
                 self.b.op(Op::F2F).mods(&mods).to_tuple(d.to_vec()).from(Source::values(a.to_vec())).emit();
             }
         }

@@ -94,7 +94,10 @@ impl Lower<'_> {
             s.acquire = has("acquire") && fence != Mod::CTA;
         }
         let store = i.opcode == Opcode::St;
-        let cache: &[Mod] = if has("ca") || has("wb") {
+        let cache: &[Mod] = if has("nc") && (has("ca") || has("cg")) {
+            // Loads of constant data are kept in the first cache anyway.
+            &[]
+        } else if has("ca") || has("wb") {
             &[Mod::STRONG, Mod::SM]
         } else if has("cg") {
             &[Mod::STRONG, Mod::GPU]

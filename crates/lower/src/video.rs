@@ -84,7 +84,15 @@ impl Lower<'_> {
                 self.op(Op::VIMNMX, &[Mod::U32], limited, [amount, imm(32), Source::pt()]);
             }
             let d = self.b.pair();
-            if action == Action::ShiftLeft {
+            if action == Action::ShiftLeft && i.modifiers.has("sat") {
+                // Of the shifted value 34 bits are seen, the highest as the sign.
+                let shifted = self.b.pair();
+                let raised = self.b.r();
+                self.pseudo(Pseudo::Shl64, &[], shifted, [a, limited.into()]);
+                self.b.mov(d[0], shifted[0]);
+                self.b.shl(raised, shifted[1], 30u32);
+                self.b.sar(d[1], raised, 30u32);
+            } else if action == Action::ShiftLeft {
                 self.pseudo(Pseudo::Shl64, &[], d, [a, limited.into()]);
             } else {
                 let sign = if ta.is_signed() { Mod::S64 } else { Mod::U64 };
@@ -95,7 +103,7 @@ impl Lower<'_> {
             let b = self.widened(self.operand(i, 2)?, tb)?;
             self.video_wide(i, action, a, b)?
         };
-        let mut low: Value = result[0];
+        let mut result: [Value; 2] = result;
         if i.modifiers.has("sat") && action != Action::Compare {
             let (least, greatest) = if to.is_signed() {
                 (i64::from(i32::MIN), i64::from(i32::MAX))
@@ -107,22 +115,26 @@ impl Lower<'_> {
             let [raised, capped] = [self.b.pair(), self.b.pair()];
             self.pseudo(Pseudo::Max64, &[Mod::S64], raised, [result.into(), least]);
             self.pseudo(Pseudo::Min64, &[Mod::S64], capped, [raised.into(), greatest]);
-            low = capped[0];
+            result = capped;
         }
-        let Some(second) = second else {
-            return self.write(self.operand(i, 0)?, Type::B32, &[low.into()]);
-        };
-        let c = self.word(self.operand(i, 3)?, to)?;
-        let d = self.result_word(self.operand(i, 0)?, Type::B32)?;
         match second {
-            "add" => self.add(d, low.into(), c),
-            _ => {
-                let mods: &[Mod] = if to.is_signed() { &[] } else { &[Mod::U32] };
-                let which = if second == "min" { Source::pt() } else { Source::not_pt() };
-                self.op(Op::VIMNMX, mods, d, [low.into(), c, which]);
+            None => self.write(self.operand(i, 0)?, Type::B32, &[result[0].into()]),
+            Some("add") => {
+                let c = self.word(self.operand(i, 3)?, to)?;
+                let d = self.result_word(self.operand(i, 0)?, Type::B32)?;
+                self.add(d, result[0].into(), c);
+                Ok(())
+            }
+            Some(which) => {
+                // Compared before the result is cut to 32 bits, as a number of the result's sign.
+                let c = self.widened(self.operand(i, 3)?, to)?;
+                let chosen = self.b.pair();
+                let pseudo = if which == "min" { Pseudo::Min64 } else { Pseudo::Max64 };
+                let sign = if to.is_signed() { Mod::S64 } else { Mod::U64 };
+                self.pseudo(pseudo, &[sign], chosen, [result.into(), c]);
+                self.write(self.operand(i, 0)?, Type::B32, &[chosen[0].into()])
             }
         }
-        Ok(())
     }
 
     fn video_wide(

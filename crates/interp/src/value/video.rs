@@ -57,17 +57,25 @@ impl VideoOperation {
         for lane in 0..self.lanes {
             let shift = lane * bits;
             let value = self.lane(first.extend(a >> shift), second.extend(b >> shift), c);
+            let value = match self.kind {
+                // Of a value shifted to the left 34 bits are seen, the highest as the sign.
+                VideoKind::ShiftLeft(_) if self.saturate => {
+                    Kind { bits: 34, signed: true }.extend(value as u64)
+                }
+                _ => value,
+            };
             let value = if self.saturate { result.clamp(value) } else { value };
-            sum += if self.saturate || self.lanes == 1 { value } else { result.extend(value as u64) };
+            // The second operation works on what is not cut to the width yet.
+            sum += value;
             packed |= (value as u64 & result.mask()) << shift;
         }
+        let long = Kind { bits: 64, signed: self.signed[0] }.extend(sum as u64);
         let whole = Kind { bits: 32, signed: self.signed[0] };
-        let value = if self.lanes == 1 { whole.extend(packed) } else { sum };
         match self.second {
             Second::None => packed,
-            Second::Add => (value + whole.extend(c)) as u64 & 0xffff_ffff,
-            Second::Minimum => value.min(whole.extend(c)) as u64 & 0xffff_ffff,
-            Second::Maximum => value.max(whole.extend(c)) as u64 & 0xffff_ffff,
+            Second::Add => (sum + whole.extend(c)) as u64 & 0xffff_ffff,
+            Second::Minimum => long.min(whole.extend(c)) as u64 & 0xffff_ffff,
+            Second::Maximum => long.max(whole.extend(c)) as u64 & 0xffff_ffff,
         }
     }
 

@@ -15,7 +15,7 @@ enum Kind {
         bytes: u32,
         signed: bool,
     },
-    /// One or two floating numbers in a word or pair.
+    /// Floating numbers, one or more that stand in a row.
     Float {
         format: Format,
         flush: bool,
@@ -25,12 +25,16 @@ enum Kind {
 
 fn kind(context: &Context) -> Result<Kind, Fault> {
     let flush = context.has(Mod::FTZ);
-    let unsupported = [Mod::F32x2, Mod::F32x4, Mod::F16x4, Mod::F16x8, Mod::BF16x4, Mod::BF16x8];
+    let unsupported = [Mod::F16x4, Mod::F16x8, Mod::BF16x4, Mod::BF16x8];
     if unsupported.into_iter().any(|name| context.has(name)) {
         return Err(context.refuse());
     }
     Ok(if context.has(Mod::F32) {
         Kind::Float { format: F32, flush, bytes: 4 }
+    } else if context.has(Mod::F32x2) {
+        Kind::Float { format: F32, flush, bytes: 8 }
+    } else if context.has(Mod::F32x4) {
+        Kind::Float { format: F32, flush, bytes: 16 }
     } else if context.has(Mod::F64) {
         Kind::Float { format: F64, flush, bytes: 8 }
     } else if context.has(Mod::F16x2) {

@@ -216,7 +216,8 @@ pub(super) fn execute(context: &mut Context) -> Result<Next, Fault> {
         }
         BMOV => move_barrier(context)?,
         BAR => synchronize(context)?,
-        BPT => return Err(Fault::Trap),
+        BPT if context.active != 0 => return Err(Fault::Trap),
+        BPT => context.fall_through(),
         _ => return Err(context.refuse()),
     }
     Ok(Next::Done)
@@ -322,11 +323,17 @@ fn synchronize(context: &mut Context) -> Result<(), Fault> {
         return Err(context.refuse());
     }
     let first = lanes.trailing_zeros() as usize;
-    let barrier = context.integer(0)?[first];
+    let operands = &context.instruction.operands;
+    // With number and count in registers it is one register: the number in the low half, the count in the upper one.
+    let packed = matches!(operands[0].kind, OperandKind::Reg(_))
+        && operands.get(1).is_some_and(|operand| operand.kind == operands[0].kind);
+    let (mut barrier, mut expected) = (context.integer(0)?[first], context.integer(1)?[first]);
+    if packed {
+        (barrier, expected) = (barrier & 0xffff, expected >> 16);
+    }
     if barrier > 15 {
         return Err(Fault::NotSimulated(format!("barrier {barrier}")));
     }
-    let expected = context.integer(1)?[first];
     let reduces = context.has(Mod::RED);
     let arrival = Arrival {
         barrier: barrier as usize,
