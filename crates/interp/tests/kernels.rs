@@ -23,7 +23,11 @@ fn verdict(record: &Record) -> Option<String> {
             return Some(format!("argument {index} has {} bytes", found.len()));
         }
         let tolerance = record.compare.iter().find(|compare| compare.0 == *index);
-        let width = tolerance.map_or(1, |(_, ty, _, _)| if ty == "f64" { 8 } else { 4 });
+        let width = tolerance.map_or(1, |(_, ty, _, _)| match ty.as_str() {
+            "f64" => 8,
+            "f32" => 4,
+            _ => 2,
+        });
         let near = |want: &[u8], found: &[u8]| match tolerance {
             None => want == found,
             Some((_, ty, kind, bound)) => is_near(ty, kind, *bound, want, found),
@@ -44,14 +48,31 @@ fn is_near(ty: &str, kind: &str, bound: f64, want: &[u8], found: &[u8]) -> bool 
     let number = |bytes: &[u8]| match ty {
         "f64" => f64::from_bits(word(bytes)),
         "f32" => f64::from(f32::from_bits(word(bytes) as u32)),
+        "f16" => half(word(bytes) as u16),
         other => panic!("no tolerance for `{other}`"),
     };
+    // What is equal passes, infinities too, and so do two not-a-numbers.
+    if want == found || number(want).is_nan() && number(found).is_nan() {
+        return true;
+    }
     let difference = (number(want) - number(found)).abs();
     match kind {
         "abs" => difference <= bound,
         "rel" => difference <= bound * number(want).abs(),
         // Neighbours of one sign are neighbours as integers.
-        _ => want == found || word(want).abs_diff(word(found)) as f64 <= bound,
+        _ => word(want).abs_diff(word(found)) as f64 <= bound,
+    }
+}
+
+/// The value of a half-precision number.
+fn half(bits: u16) -> f64 {
+    let sign = if bits >> 15 == 0 { 1.0 } else { -1.0 };
+    let (exponent, mantissa) = (i32::from(bits >> 10 & 31), f64::from(bits & 0x3ff));
+    sign * match exponent {
+        0 => mantissa * 2f64.powi(-24),
+        31 if mantissa == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (mantissa + 1024.0) * 2f64.powi(exponent - 25),
     }
 }
 
