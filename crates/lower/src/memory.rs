@@ -166,11 +166,12 @@ impl Lower<'_> {
             AddressBase::Absolute => (space, SmallVec::new(), None),
         };
         let mut offset = address.offset + extra;
-        if base.is_empty() && !OFFSET.contains(&offset) {
+        let wide = matches!(space, Space::Global | Space::Generic);
+        if base.is_empty() && (wide || !OFFSET.contains(&offset)) {
+            // An absolute address: in registers where the address has 64 bits.
             base = SmallVec::from_iter([imm(offset as u32), imm((offset >> 32) as u32)]);
             offset = 0;
         }
-        let wide = matches!(space, Space::Global | Space::Generic);
         if !OFFSET.contains(&offset) {
             if wide {
                 let words = base.clone();
