@@ -105,6 +105,8 @@ fn apply(phase: &'static Phase, function: &mut Function, context: &Context) -> R
             oriole_optimize::general_optimize::run(function, settings.chip, optimize, form);
         }
         31 => oriole_optimize::linear_replacement::run(function, settings.chip, optimize),
+        35 | 66 | 79 | 88 => oriole_optimize::hoist_invariants::run(function, optimize, form_after(phase)),
+        50 => oriole_optimize::reassociate::run(function, settings.chip, optimize),
         49 if optimize.gvn => {
             oriole_optimize::gvn_cse::run(function);
         }

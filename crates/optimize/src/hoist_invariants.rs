@@ -1,0 +1,214 @@
+//! Phases 35, 66, 79 and 88, OriHoistInvariants: what a loop computes anew in each round from values that do not change
+//! is computed once before it.
+//!
+//! Only pure operations move, and only those that the loop runs in every round, so that no work is added; each needs a
+//! register throughout the loop, so their number is bounded by what the loop leaves free. Inner loops come first: what
+//! leaves one may go on leaving the next.
+
+use crate::definitions::Definitions;
+use oriole_options::OptimizeOptions;
+use oriole_ori::{
+    Block, BlockId, Cfg, Divergence, Dominators, File, Form, Function, Instruction, Liveness, Loops, Opcode,
+    Phi, Pseudo, Source, SourceKind, canonical, edges, effects,
+};
+use oriole_sass::Op;
+
+/// General registers that a loop may fill before nothing more is moved out of it, where no limit is known.
+const REGISTERS: usize = 128;
+
+/// Registers that are kept free for what allocation needs between.
+const MARGIN: usize = 16;
+
+/// Moves invariant operations out of loops. In SSA, loops without a place before them get one.
+pub fn run(function: &mut Function, options: &OptimizeOptions, form: Form) {
+    if !options.licm || function.blocks.is_empty() {
+        return;
+    }
+    if form == Form::Ssa && make_preheaders(function) {
+        canonical::order_blocks(function);
+    }
+    let cfg = Cfg::new(function);
+    let dominators = Dominators::new(function, &cfg);
+    let loops = Loops::new(function, &cfg, &dominators);
+    if loops.loops.is_empty() || loops.irreducible {
+        return;
+    }
+    let definitions = Definitions::new(function);
+    let liveness = Liveness::new(function, &cfg);
+    let divergence = Divergence::new(function, &cfg);
+    let mut home: Vec<Option<BlockId>> = vec![None; function.values.len()];
+    for &id in cfg.order() {
+        let block = function.block(id);
+        block.phis.iter().for_each(|phi| home[phi.destination.0 as usize] = Some(id));
+        for instruction in &block.instructions {
+            instruction.for_each_definition(|value| home[value.0 as usize] = Some(id));
+        }
+    }
+    // The blocks of each loop, those of inner ones included, in RPO.
+    let mut members: Vec<Vec<BlockId>> = vec![Vec::new(); loops.loops.len()];
+    for &id in cfg.order() {
+        let mut at = loops.innermost(id);
+        while let Some(index) = at {
+            members[index].push(id);
+            at = loops.loops[index].parent;
+        }
+    }
+    let budget = usize::from(function.register_limit.unwrap_or(REGISTERS as u16)).min(REGISTERS);
+    for index in (0..loops.loops.len()).rev() {
+        let this = &loops.loops[index];
+        let Some(preheader) = preheader(function, &cfg, &loops, index) else { continue };
+        let busiest = members[index]
+            .iter()
+            .map(|&id| {
+                let count = |values: &[oriole_ori::Value]| {
+                    values.iter().filter(|&&value| function.file(value) == File::R).count()
+                };
+                count(liveness.live_in(id)).max(count(liveness.live_out(id)))
+            })
+            .max()
+            .unwrap_or(0);
+        let mut room = budget.saturating_sub(busiest + MARGIN);
+        let mut moved: Vec<Instruction> = Vec::new();
+        for &id in &members[index] {
+            if !this.latches.iter().all(|&latch| dominators.dominates(id, latch)) {
+                continue;
+            }
+            let mut block = std::mem::take(function.block_mut(id));
+            block.instructions.retain(|instruction| {
+                let results: usize = instruction.destinations.iter().map(|d| d.values.len()).sum();
+                let invariant = room >= results
+                    && may_move(instruction, &definitions)
+                    && !(writes_uniform(instruction) && !divergence.is_uniform_block(preheader))
+                    && reads_only_outside(instruction, &definitions, &home, &loops, index);
+                if invariant {
+                    room -= results;
+                    instruction.for_each_definition(|value| home[value.0 as usize] = Some(preheader));
+                    moved.push(instruction.clone());
+                }
+                !invariant
+            });
+            *function.block_mut(id) = block;
+        }
+        let block = function.block_mut(preheader);
+        let end = place_before_copies(block);
+        block.instructions.splice(end..end, moved);
+    }
+}
+
+/// The end of a block before its transfer and the parallel copy that belongs to it.
+fn place_before_copies(block: &Block) -> usize {
+    let mut end = edges::end_of_code(block);
+    while end > 0
+        && (block.instructions[end - 1].opcode == Opcode::Pseudo(Pseudo::ParallelCopy)
+            || block.instructions[end - 1].opcode == Opcode::Sass(Op::BSSY))
+    {
+        end -= 1;
+    }
+    end
+}
+
+/// The only block outside the loop that leads to its header, and leads nowhere else.
+fn preheader(function: &Function, cfg: &Cfg, loops: &Loops, index: usize) -> Option<BlockId> {
+    let header = loops.loops[index].header;
+    let mut found = None;
+    for &predecessor in cfg.predecessors(header) {
+        if !loops.contains(index, predecessor) && found.replace(predecessor).is_some() {
+            return None;
+        }
+    }
+    found.filter(|&id| function.block(id).successors == [header])
+}
+
+/// Gives every loop that is entered from several blocks, or by one way of a branch, a block before its header.
+fn make_preheaders(function: &mut Function) -> bool {
+    let cfg = Cfg::new(function);
+    let dominators = Dominators::new(function, &cfg);
+    let loops = Loops::new(function, &cfg, &dominators);
+    if loops.irreducible {
+        return false;
+    }
+    let mut changed = false;
+    for index in 0..loops.loops.len() {
+        let header = loops.loops[index].header;
+        if preheader(function, &cfg, &loops, index).is_some() {
+            continue;
+        }
+        let entering: Vec<BlockId> = cfg
+            .predecessors(header)
+            .iter()
+            .copied()
+            .filter(|&predecessor| !loops.contains(index, predecessor))
+            .collect();
+        let new = BlockId(function.blocks.len() as u32);
+        function.blocks.push(Block { successors: vec![header], ..Block::default() });
+        for &predecessor in &entering {
+            edges::redirect(function, predecessor, header, new);
+        }
+        let mut phis = std::mem::take(&mut function.block_mut(header).phis);
+        for phi in &mut phis {
+            let (outer, mut kept): (Vec<_>, Vec<_>) =
+                phi.sources.drain(..).partition(|(block, _)| entering.contains(block));
+            let source = match <[_; 1]>::try_from(outer) {
+                Ok([(_, only)]) => only,
+                Err(outer) => {
+                    let data = function.values[phi.destination.0 as usize];
+                    let merged = function.new_value(data.file, data.source);
+                    function.block_mut(new).phis.push(Phi { destination: merged, sources: outer });
+                    Source::value(merged)
+                }
+            };
+            kept.push((new, source));
+            phi.sources = kept;
+        }
+        function.block_mut(header).phis = phis;
+        changed = true;
+    }
+    changed
+}
+
+fn writes_uniform(instruction: &Instruction) -> bool {
+    instruction.destinations.iter().any(|destination| matches!(destination.file, File::UR | File::UP))
+}
+
+/// Pure, unguarded, and no fault or cost comes of running it before the loop.
+fn may_move(instruction: &Instruction, definitions: &Definitions) -> bool {
+    let mut stable = true;
+    instruction.for_each_definition(|value| stable &= definitions.is_stable(value));
+    let fixed = instruction.destinations.iter().any(|destination| destination.fixed.is_some())
+        || instruction.sources.iter().any(|source| source.fixed.is_some());
+    // A word of a constant bank that an index names may lie beyond its end.
+    let indexed =
+        instruction.sources.iter().any(|source| matches!(source.kind, SourceKind::ConstIndexed { .. }));
+    // Copies and immediates are made where they are used; a register would be no better.
+    let trivial = matches!(
+        (&instruction.opcode, instruction.sources.as_slice()),
+        (Opcode::Pseudo(Pseudo::Copy) | Opcode::Sass(Op::MOV), [_])
+    ) && instruction.sources.iter().all(|source| {
+        matches!(source.kind, SourceKind::Zero(_) | SourceKind::True(_))
+    });
+    let barrier = instruction.destinations.iter().any(|destination| destination.file == File::B);
+    effects::is_pure(instruction)
+        && instruction.guard.is_none()
+        && instruction.tied.is_empty()
+        && !instruction.destinations.is_empty()
+        && stable
+        && !fixed
+        && !indexed
+        && !trivial
+        && !barrier
+}
+
+fn reads_only_outside(
+    instruction: &Instruction,
+    definitions: &Definitions,
+    home: &[Option<BlockId>],
+    loops: &Loops,
+    index: usize,
+) -> bool {
+    let mut outside = true;
+    instruction.for_each_use(|value| {
+        outside &= definitions.is_stable(value)
+            && home[value.0 as usize].is_some_and(|block| !loops.contains(index, block));
+    });
+    outside
+}
