@@ -87,7 +87,7 @@ fn wide(
     }
     let [a, b] = add.sources.as_slice() else { return None };
     for (x, constant) in [(a, b), (b, a)] {
-        let Some(bits) = facts.source_word(constant) else { continue };
+        let Some(bits) = facts.source_long(constant) else { continue };
         let SourceKind::Values(values) = &x.kind else { continue };
         let plain = |source: &Source| !source.invert && !source.absolute && source.suffixes.is_empty();
         if values.len() != 2 || x.negate || !plain(x) || !plain(constant) {

@@ -57,7 +57,7 @@ pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
 }
 
 /// The only result that is not dropped, if there is just one.
-fn sole_destination(i: &Instruction) -> Option<usize> {
+pub fn sole_destination(i: &Instruction) -> Option<usize> {
     let mut found = None;
     for (index, destination) in i.destinations.iter().enumerate() {
         if !destination.values.is_empty() && found.replace(index).is_some() {

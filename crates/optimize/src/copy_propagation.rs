@@ -43,13 +43,6 @@ pub fn run_phi(function: &Function, definitions: &Definitions, facts: &Facts, ph
             Fact::Same { value, invert: false } if value != phi.destination => Source::value(value),
             Fact::Word(0) if file == File::R => Source::rz(),
             Fact::Word(bits) if file == File::R => Source::imm(bits),
-            Fact::Word(bit) if file == File::P => {
-                if bit & 1 == 1 {
-                    Source::pt()
-                } else {
-                    Source::not_pt()
-                }
-            }
             _ => continue,
         };
         if definitions.is_stable(value) {

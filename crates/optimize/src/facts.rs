@@ -148,6 +148,15 @@ impl Facts {
         }
     }
 
+    /// The bits of a 64-bit integer operand. An immediate there has no width that all agree on and tells nothing.
+    pub fn source_long(&self, source: &Source) -> Option<u64> {
+        match source.kind {
+            SourceKind::Imm(0) => Some(0),
+            SourceKind::Imm(_) => None,
+            _ => self.source_word(source),
+        }
+    }
+
     /// Notes a fact; true if it is new.
     fn note(&mut self, definitions: &Definitions, value: Value, fact: Fact) -> bool {
         if !definitions.is_stable(value) || fact == Fact::Unknown || self.of(value) == fact {
@@ -307,7 +316,7 @@ impl Facts {
                 [word(0), word(1)]
             }
             Opcode::Pseudo(Pseudo::Add64) if values.len() == 2 => {
-                let is_zero = |index: usize| self.source_word(&instruction.sources[index]) == Some(0);
+                let is_zero = |index: usize| self.source_long(&instruction.sources[index]) == Some(0);
                 if is_zero(0) {
                     pair(1)
                 } else if is_zero(1) {

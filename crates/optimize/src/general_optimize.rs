@@ -143,9 +143,10 @@ fn known_result(definitions: &Definitions, facts: &Facts, i: &mut Instruction) -
     if i.guard.is_some() || !oriole_ori::effects::is_pure(i) {
         return false;
     }
-    let [destination] = i.destinations.as_slice() else { return false };
+    let Some(index) = algebra::sole_destination(i) else { return false };
+    let destination = i.destinations[index].clone();
     let [value] = destination.values.as_slice() else { return false };
-    if destination.fixed.is_some() || destination.file != File::R || !definitions.is_stable(*value) {
+    if !matches!(destination.file, File::R | File::P) || !definitions.is_stable(*value) {
         return false;
     }
     let is_move = matches!(i.opcode, Opcode::Sass(Op::MOV) | Opcode::Pseudo(Pseudo::Copy));
@@ -153,8 +154,17 @@ fn known_result(definitions: &Definitions, facts: &Facts, i: &mut Instruction) -
         return false;
     }
     let known = crate::fold::evaluate(i, &|source| facts.source_word(source))
-        .and_then(|results| results.first().copied());
+        .and_then(|results| results.get(index).copied());
     let Some(word) = known else { return false };
+    if destination.file == File::P {
+        i.opcode = Pseudo::Copy.into();
+        i.mods = Default::default();
+        i.destinations = [destination].into_iter().collect();
+        i.sources.clear();
+        i.sources.push(if word & 1 == 1 { Source::pt() } else { Source::not_pt() });
+        return true;
+    }
+    i.destinations = [destination].into_iter().collect();
     i.opcode = if word == 0 { Pseudo::Copy.into() } else { Op::MOV.into() };
     i.mods = Default::default();
     i.memory = None;

@@ -78,7 +78,7 @@ pub fn run(function: &mut Function, options: &OptimizeOptions, form: Form) {
                 let results: usize = instruction.destinations.iter().map(|d| d.values.len()).sum();
                 let invariant = room >= results
                     && may_move(instruction, &definitions)
-                    && !(writes_uniform(instruction) && !divergence.is_uniform_block(preheader))
+                    && (!writes_uniform(instruction) || divergence.is_uniform_block(preheader))
                     && reads_only_outside(instruction, &definitions, &home, &loops, index);
                 if invariant {
                     room -= results;
@@ -183,9 +183,10 @@ fn may_move(instruction: &Instruction, definitions: &Definitions) -> bool {
     let trivial = matches!(
         (&instruction.opcode, instruction.sources.as_slice()),
         (Opcode::Pseudo(Pseudo::Copy) | Opcode::Sass(Op::MOV), [_])
-    ) && instruction.sources.iter().all(|source| {
-        matches!(source.kind, SourceKind::Zero(_) | SourceKind::True(_))
-    });
+    ) && instruction
+        .sources
+        .iter()
+        .all(|source| matches!(source.kind, SourceKind::Zero(_) | SourceKind::True(_)));
     let barrier = instruction.destinations.iter().any(|destination| destination.file == File::B);
     effects::is_pure(instruction)
         && instruction.guard.is_none()

@@ -65,8 +65,7 @@ fn terms_of_sum(i: &Instruction) -> Option<Terms> {
         && i.guard.is_none()
         && i.destinations[0].values.len() == 1
         && i.destinations[1..].iter().all(|destination| destination.values.is_empty());
-    let simple =
-        |s: &Source| !s.invert && !s.absolute && s.suffixes.is_empty() && s.fixed.is_none();
+    let simple = |s: &Source| !s.invert && !s.absolute && s.suffixes.is_empty() && s.fixed.is_none();
     (plain && i.sources.iter().all(simple))
         .then(|| i.sources.iter().filter(|s| !matches!(s.kind, SourceKind::Zero(_))).cloned().collect())
 }
@@ -144,8 +143,7 @@ impl Trader<'_> {
                 return Some(Trade { inner_place, inner: new_inner, outer: new_outer });
             }
             if is_wide_product(inner) && self.is_invariant(&inner.sources[2]) {
-                let factors_vary =
-                    inner.sources[..2].iter().any(|factor| !self.is_invariant(factor));
+                let factors_vary = inner.sources[..2].iter().any(|factor| !self.is_invariant(factor));
                 if !factors_vary {
                     continue;
                 }

@@ -620,8 +620,15 @@ fn compute(instruction: &Instruction, raw: &dyn Fn(usize, usize) -> u32, mufu_er
                 }
             }
             Op::LEA => {
+                // `LEA.HI` adds to the upper word of the shifted pair, with `X` also a carry.
+                let high = has(Mod::HI);
                 let (a, b) = (int(0), int(1));
-                vec![(0, 0, (a << raw(2, 0)).wrapping_add(b))]
+                let (top, amount) = if high { (raw(2, 0), raw(3, 0)) } else { (0, raw(2, 0)) };
+                let shifted = (u64::from(top) << 32 | u64::from(a)) << amount;
+                let part = if high { (shifted >> 32) as u32 } else { shifted as u32 };
+                let carry = has(Mod::X) && pred(if high { 4 } else { 3 });
+                let total = u64::from(part) + u64::from(b) + u64::from(carry);
+                vec![(0, 0, total as u32), (1, 0, (total >> 32) as u32)]
             }
             Op::VIADD => vec![(0, 0, int(0).wrapping_add(int(1)))],
             Op::IABS => vec![(0, 0, (int(0) as i32).unsigned_abs())],

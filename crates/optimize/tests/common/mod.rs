@@ -114,7 +114,7 @@ pub fn random_function(seed: u64) -> Function {
     function
 }
 
-fn store(b: &mut Builder<'_>, offset: i32, value: Value) {
+pub fn store(b: &mut Builder<'_>, offset: i32, value: Value) {
     let address = SourceKind::Address {
         descriptor: None,
         base: Default::default(),

@@ -1,0 +1,983 @@
+//! The passes that rewrite instructions: small functions before and after, and random ones that keep their meaning.
+
+mod common;
+
+use common::*;
+use expect_test::{Expect, expect};
+use oriole_chip::Chip;
+use oriole_optimize::{
+    convert_mov_phi, general_optimize, generate_mov_phi, gvn_cse, hoist_invariants, linear_replacement,
+    live_dead, reassociate,
+};
+use oriole_options::{OptimizeOptions, Options};
+use oriole_ori::{
+    BlockId, Builder, File, Form, Function, Guard, Origin, Pseudo, Source, SourceKind, Value, parse,
+};
+use oriole_sass::{Mod, Op, Symbol};
+
+fn options() -> OptimizeOptions {
+    Options::default().optimize()
+}
+
+/// A pass on a function in SSA, as text.
+fn check(pass: impl Fn(&mut Function), before: &str, after: Expect) {
+    let mut function = parse(before).unwrap_or_else(|error| panic!("{error:?}\n{before}"));
+    assert_verified(&function, Form::Ssa, "before");
+    pass(&mut function);
+    assert_verified(&function, Form::Ssa, "after");
+    after.assert_eq(&body(&function));
+}
+
+/// The text without the declarations of values.
+fn body(function: &Function) -> String {
+    function.to_string().lines().filter(|line| !line.starts_with("  value")).collect::<Vec<_>>().join("\n")
+        + "\n"
+}
+
+fn general(function: &mut Function) {
+    general_optimize::run(function, Chip::SM_90, &options(), Form::Ssa);
+}
+
+fn linear(function: &mut Function) {
+    linear_replacement::run(function, Chip::SM_90, &options());
+}
+
+fn hoist(function: &mut Function) {
+    hoist_invariants::run(function, &options(), Form::Ssa);
+}
+
+// Small functions.
+
+#[test]
+fn copies_and_constants_become_operands() {
+    check(
+        general,
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = LDC c[0][0x210] ; 1
+  r2 = Copy r1 ; 2
+  r3 = MOV 0x10 ; 3
+  r4 = IMAD r2, r0, r3 ; 4
+  r5 = IADD3 r0, -r3, RZ ; 5
+  r6 = MOV 0x3f800000 ; 6
+  r7 = FADD r4, -r6 ; 7
+  p8, PT = ISETP.AND.LT r3, r5, PT ; 8
+  {r10 r11} = LDC.64 c[0][0x218] ; 9
+  {r12 r13} = DADD {r10 r11}, {r10 r11} ; 10
+  @p8 STG.E [{r10 r11}], r7 mem(global w) ; 11
+  STG.E.64 [{r10 r11}], {r12 r13} mem(global w) ; 12
+  EXIT ; 13
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              r3 = MOV 0x10 ; 3
+              r4 = IMAD r0, c[0][0x210], r3 ; 4
+              r5 = IADD3 r0, 0xfffffff0, RZ ; 5
+              r7 = FADD r4, 0xbf800000 ; 7
+              p8, PT = ISETP.AND.GT r5, 0x10, PT ; 8
+              {r10 r11} = LDC.64 c[0][0x218] ; 9
+              {r12 r13} = DADD {r10 r11}, c[0][0x218] ; 10
+              @p8 STG.E [{r10 r11}], r7 mem(global w) ; 11
+              STG.64.E [{r10 r11}], {r12 r13} mem(global w) ; 12
+              EXIT ; 13
+        "#]],
+    );
+}
+
+#[test]
+fn constants_move_into_addresses() {
+    check(
+        general,
+        "
+kernel
+  symbol s0 shared \"tile\"
+b0:
+  {r0 r1} = LDC.64 c[0][0x210] ; 0
+  r2 = MOV 0x20 ; 1
+  r3 = Copy RZ ; 1
+  {r4 r5} = Add64 {r0 r1}, {r2 r3} ; 2
+  {r6 r7} = Add64 {r4 r5}, -{r2 r3} ; 3
+  r8 = LDG.E [{r4 r5}+0x4] mem(global r) ; 4
+  r9 = LDG.E [{r6 r7}+0x4] mem(global r) ; 5
+  r10 = S2R %(SR_TID.X) ; 6
+  r11 = MOV low(s0+0x8) ; 7
+  r12 = IADD3 r10, r11, RZ ; 8
+  r13 = IADD3 r12, 0xfffffffc, RZ ; 9
+  STS [r13], r8 mem(shared w) ; 10
+  STS [r13+0x7fffff], r9 mem(shared w) ; 11
+  EXIT ; 12
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+              symbol s0 shared "tile"
+            b0:
+              {r0 r1} = LDC.64 c[0][0x210] ; 0
+              r8 = LDG.E [{r0 r1}+0x24] mem(global r) ; 4
+              r9 = LDG.E [{r0 r1}+0x4] mem(global r) ; 5
+              r10 = S2R %(SR_TID.X) ; 6
+              r12 = IADD3 r10, low(s0+0x8), RZ ; 8
+              STS [r10+s0+0x4], r8 mem(shared w) ; 10
+              STS [r12+0x7ffffb], r9 mem(shared w) ; 11
+              EXIT ; 12
+        "#]],
+    );
+}
+
+#[test]
+fn chains_of_masks_extensions_and_permutations_shorten() {
+    check(
+        general,
+        "
+kernel
+b0:
+  {r0 r1} = LDC.64 c[0][0x210] ; 0
+  r2 = LDG.E.U8 [{r0 r1}] mem(global r) ; 1
+  r3 = PRMT r2, 0x7710, RZ ; 2
+  r4 = LOP3.LUT r3, 0xff, RZ, #192, !PT ; 3
+  r5 = LDG.E [{r0 r1}+0x4] mem(global r) ; 4
+  r6 = PRMT r5, 0x7732, RZ ; 5
+  r7 = PRMT r6, 0x5410, r5 ; 6
+  r8 = LOP3.LUT r5, 0xff, RZ, #192, !PT ; 7
+  r9 = LOP3.LUT r8, 0xf0, RZ, #192, !PT ; 8
+  r10 = SHF.HI.R.S32 RZ, 0x1f, r8 ; 9
+  r11 = IADD3 r5, 0x5, RZ ; 10
+  r12 = IADD3 r11, 0xfffffffb, RZ ; 11
+  r13 = IADD3 r11, 0x5, r4 ; 12
+  STG.E.128 [{r0 r1}], {r4 r7 r9 r10} mem(global w) ; 13
+  STG.E.64 [{r0 r1}+0x10], {r12 r13} mem(global w) ; 14
+  EXIT ; 15
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              {r0 r1} = LDC.64 c[0][0x210] ; 0
+              r2 = LDG.E.U8 [{r0 r1}] mem(global r) ; 1
+              r5 = LDG.E [{r0 r1}+0x4] mem(global r) ; 4
+              r7 = PRMT r5, 0x1032, RZ ; 6
+              r8 = LOP3.LUT r5, 0xff, RZ, #192, !PT ; 7
+              r9 = LOP3.LUT r5, 0xf0, RZ, #192, !PT ; 8
+              r10 = SHF.HI.R.S32 RZ, 0x1f, r8 ; 9
+              r13 = IADD3 r2, 0xa, r5 ; 12
+              STG.128.E [{r0 r1}], {r2 r7 r9 r10} mem(global w) ; 13
+              STG.64.E [{r0 r1}+0x10], {r5 r13} mem(global w) ; 14
+              EXIT ; 15
+        "#]],
+    );
+}
+
+#[test]
+fn predicates_are_joined_and_denied_in_place() {
+    check(
+        general,
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = S2R %(SR_CTAID.X) ; 0
+  p2, PT = ISETP.AND.LT.U32 r0, 0x5, PT ; 1
+  p3, PT = PLOP3.LUT p2, PT, PT, #15, #0 ; 2
+  p4, PT = ISETP.AND.EQ.U32 r1, 0x7, PT ; 3
+  p5, PT = PLOP3.LUT p3, p4, PT, #192, #0 ; 4
+  r6 = SEL RZ, 0x1, !p5 ; 5
+  p7, PT = ISETP.AND.NE.U32 r6, RZ, PT ; 6
+  r8 = SEL r0, r1, p7 ; 7
+  @!p3 STG [0x0], r8 mem(global w) ; 8
+  EXIT ; 9
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              r1 = S2R %(SR_CTAID.X) ; 0
+              p2, PT = ISETP.AND.LT.U32 r0, 0x5, PT ; 1
+              p4, PT = ISETP.AND.EQ.U32 r1, 0x7, PT ; 3
+              p5, PT = ISETP.AND.GE.U32 r0, 0x5, p4 ; 4
+              r8 = SEL r0, r1, p5 ; 7
+              @p2 STG [0x0], r8 mem(global w) ; 8
+              EXIT ; 9
+        "#]],
+    );
+}
+
+#[test]
+fn a_branch_that_is_decided_goes_one_way() {
+    check(
+        general,
+        "
+kernel
+b0: -> b2 b1
+  r0 = MOV 0x4 ; 0
+  p1, PT = ISETP.AND.GT r0, 0x3, PT ; 1
+  @p1 BRA b2 ; 2
+b1: -> b2
+  r2 = MOV 0x1 ; 3
+b2:
+  r3 = phi b0: r0, b1: r2
+  STG [0x0], r3 mem(global w) ; 4
+  EXIT ; 5
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0: -> b1
+              BRA b1 ; 2
+            b1:
+              r3 = phi b0: 0x4
+              STG [0x0], r3 mem(global w) ; 4
+              EXIT ; 5
+        "#]],
+    );
+}
+
+#[test]
+fn wide_operations_on_extended_words_become_narrow() {
+    check(
+        general,
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = Copy RZ ; 1
+  r2 = LDC c[0][0x210] ; 2
+  r3 = SHF.HI.R.S32 RZ, 0x1f, r2 ; 3
+  {r4 r5} = Shl64 {r0 r1}, 0x3 ; 4
+  {r6 r7} = Mul64 {r2 r3}, {r0 r1} ; 5
+  p8 = SetPredicate64.LT.S64 {r2 r3}, {r0 r1} ; 6
+  {r10 r11} = Shr64.U64 {r6 r7}, 0x20 ; 7
+  {r12 r13} = Select64 {r4 r5}, {r10 r11}, p8 ; 8
+  STG.E.64 [{r2 r3}], {r12 r13} mem(global w) ; 9
+  EXIT ; 10
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              r2 = LDC c[0][0x210] ; 2
+              r3 = SHF.HI.R.S32 RZ, 0x1f, r2 ; 3
+              {r4 r5} = IMAD.WIDE r0, 0x8, RZ ; 4
+              {r6 r7} = IMAD.WIDE r0, c[0][0x210], RZ ; 5
+              p8, PT = ISETP.AND.GT r0, c[0][0x210], PT ; 6
+              {r10 r11} = Shr64.U64 {r6 r7}, 0x20 ; 7
+              {r12 r13} = Select64 {r4 r5}, {r7 r11}, p8 ; 8
+              STG.64.E [{r2 r3}], {r12 r13} mem(global w) ; 9
+              EXIT ; 10
+        "#]],
+    );
+}
+
+#[test]
+fn signs_of_floats_are_operands() {
+    check(
+        general,
+        "
+kernel
+b0:
+  {r0 r1} = LDC.64 c[0][0x210] ; 0
+  r2 = LDG.E [{r0 r1}] mem(global r) ; 1
+  r3 = FADD -r2, -RZ ; 2
+  r4 = FADD.FTZ |r2|, -RZ ; 3
+  r5 = FFMA r3, r4, r2 ; 4
+  r6 = FMUL.FTZ r4, -r3 ; 5
+  {r8 r9} = LDG.E.64 [{r0 r1}+0x8] mem(global r) ; 6
+  r10 = LOP3.LUT r9, 0x80000000, RZ, #60, !PT ; 7
+  {r12 r13} = DADD {r8 r10}, {r8 r9} ; 8
+  STG.E.64 [{r0 r1}], {r12 r13} mem(global w) ; 9
+  STG.E.64 [{r0 r1}+0x8], {r5 r6} mem(global w) ; 9
+  EXIT ; 10
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              {r0 r1} = LDC.64 c[0][0x210] ; 0
+              r2 = LDG.E [{r0 r1}] mem(global r) ; 1
+              r4 = FADD.FTZ |r2|, -RZ ; 3
+              r5 = FFMA -r2, r4, r2 ; 4
+              r6 = FMUL.FTZ |r2|, r2 ; 5
+              {r8 r9} = LDG.64.E [{r0 r1}+0x8] mem(global r) ; 6
+              {r12 r13} = DADD -{r8 r9}, {r8 r9} ; 8
+              STG.64.E [{r0 r1}], {r12 r13} mem(global w) ; 9
+              STG.64.E [{r0 r1}+0x8], {r5 r6} mem(global w) ; 9
+              EXIT ; 10
+        "#]],
+    );
+}
+
+#[test]
+fn outside_ssa_only_what_is_defined_once_is_replaced() {
+    let mut function = parse(
+        "
+kernel
+b0: -> b1
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = MOV 0x5 ; 1
+  r2 = Copy r0 ; 2
+b1: -> b1 b2
+  r3 = Copy r2 ; 3
+  r2 = IADD3 r2, r1, RZ ; 4
+  r4 = IADD3 r3, r0, RZ ; 5
+  STG [0x0], r4 mem(global w) ; 6
+  p5, PT = ISETP.AND.LT r2, 0x64, PT ; 7
+  @p5 BRA b1 ; 8
+b2:
+  STG [0x0], r2 mem(global w) ; 9
+  EXIT ; 10
+",
+    )
+    .expect("the text is Ori");
+    general_optimize::run(&mut function, Chip::SM_90, &options(), Form::Plain);
+    assert_verified(&function, Form::Plain, "after");
+    expect![[r#"
+        kernel params=0 barriers=0
+        b0: -> b1
+          r0 = S2R %(SR_TID.X) ; 0
+          r2 = Copy r0 ; 2
+        b1: -> b1 b2
+          r3 = Copy r2 ; 3
+          r2 = IADD3 r2, 0x5, RZ ; 4
+          r4 = IADD3 r3, r0, RZ ; 5
+          STG [0x0], r4 mem(global w) ; 6
+          p5, PT = ISETP.AND.LT r2, 0x64, PT ; 7
+          @p5 BRA b1 ; 8
+        b2:
+          STG [0x0], r2 mem(global w) ; 9
+          EXIT ; 10
+    "#]].assert_eq(&body(&function));
+}
+
+#[test]
+fn equal_computations_are_shared_where_one_dominates() {
+    check(
+        |function| {
+            gvn_cse::run(function);
+        },
+        "
+kernel
+b0: -> b2 b1
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = S2R %(SR_CTAID.X) ; 0
+  r2 = IADD3 r0, r1, RZ ; 1
+  r3 = LDS [r0] mem(shared r) ; 2
+  r4 = LDS [r0] mem(shared r) ; 3
+  STS [r1], r4 mem(shared w) ; 4
+  r5 = LDS [r0] mem(shared r) ; 5
+  p6, PT = ISETP.AND.LT r2, 0x64, PT ; 7
+  @p6 BRA b2 ; 8
+b1: -> b3
+  r7 = IADD3 r1, r0, RZ ; 9
+  r8 = FMUL r7, r3 ; 9
+  r9 = FMUL r3, r2 contract ; 9
+  r10 = FADD r8, r9 ; 9
+b2: -> b3
+  r11 = FMUL r2, r3 ; 10
+b3:
+  r12 = phi b1: r10, b2: r11
+  r13 = phi b1: r10, b2: r11
+  r14 = IADD3 r12, r13, r5 ; 11
+  STS [r2], r14 mem(shared w) ; 12
+  EXIT ; 13
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0: -> b2 b1
+              r0 = S2R %(SR_TID.X) ; 0
+              r1 = S2R %(SR_CTAID.X) ; 0
+              r2 = IADD3 r0, r1, RZ ; 1
+              r3 = LDS [r0] mem(shared r) ; 2
+              STS [r1], r3 mem(shared w) ; 4
+              r5 = LDS [r0] mem(shared r) ; 5
+              p6, PT = ISETP.AND.LT r2, 0x64, PT ; 7
+              @p6 BRA b2 ; 8
+            b1: -> b3
+              r8 = FMUL r2, r3 ; 9
+              r9 = FMUL r3, r2 contract ; 9
+              r10 = FADD r8, r9 ; 9
+            b2: -> b3
+              r11 = FMUL r2, r3 ; 10
+            b3:
+              r12 = phi b1: r10, b2: r11
+              r14 = IADD3 r12, r12, r5 ; 11
+              STS [r2], r14 mem(shared w) ; 12
+              EXIT ; 13
+        "#]],
+    );
+}
+
+#[test]
+fn sums_products_and_tables_fuse() {
+    check(
+        linear,
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = S2R %(SR_CTAID.X) ; 0
+  r2 = LDC c[0][0x0] ; 1
+  r3 = IMAD r1, r2, RZ ; 2
+  r4 = IADD3 r3, r0, RZ ; 3
+  r5 = SHF.L.U32 r4, 0x2, RZ ; 4
+  r6 = IADD3 r5, r2, RZ ; 5
+  r7 = IADD3 r6, r1, RZ ; 6
+  r8 = LOP3.LUT r7, 0xff, RZ, #192, !PT ; 7
+  r9 = LOP3.LUT r8, r0, RZ, #252, !PT ; 8
+  {r10 r11} = LDC.64 c[0][0x210] ; 9
+  {r12 r13} = IMAD.WIDE r9, 0x4, RZ ; 10
+  {r14 r15} = Add64 {r10 r11}, {r12 r13} ; 11
+  {r16 r17} = LDG.E.64 [{r14 r15}] mem(global r) ; 12
+  {r18 r19} = Shl64 {r16 r17}, 0x3 ; 13
+  {r20 r21} = Add64 {r18 r19}, {r10 r11} ; 14
+  r22 = SHF.HI.R.S32 RZ, 0x1f, r4 ; 15
+  {r24 r25} = Add64 {r20 r21}, {r4 r22} ; 16
+  STG.E [{r24 r25}], r9 mem(global w) ; 17
+  EXIT ; 18
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              r1 = S2R %(SR_CTAID.X) ; 0
+              r2 = LDC c[0][0x0] ; 1
+              r4 = IMAD r1, r2, r0 ; 3
+              r6 = LEA r4, r2, #2 ; 5
+              r7 = IADD3 r6, r1, RZ ; 6
+              r9 = LOP3.LUT r0, 0xff, r7, #248, !PT ; 8
+              {r10 r11} = LDC.64 c[0][0x210] ; 9
+              {r14 r15} = IMAD.WIDE r9, 0x4, {r10 r11} ; 11
+              {r16 r17} = LDG.64.E [{r14 r15}] mem(global r) ; 12
+              r20, p26 = LEA r16, r10, #3 ; 14
+              r21 = LEA.HI.X r16, r11, r17, #3, p26 ; 14
+              {r24 r25} = IMAD.WIDE r4, 0x1, {r20 r21} ; 16
+              STG.E [{r24 r25}], r9 mem(global w) ; 17
+              EXIT ; 18
+        "#]],
+    );
+}
+
+#[test]
+fn contraction_needs_leave_of_both() {
+    check(
+        linear,
+        "
+kernel
+b0:
+  {r0 r1} = LDC.64 c[0][0x210] ; 0
+  {r2 r3} = LDG.E.64 [{r0 r1}] mem(global r) ; 1
+  r4 = FMUL r2, r3 contract ; 2
+  r5 = FADD r4, -r2 contract ; 3
+  r6 = FMUL r2, r3 ; 4
+  r7 = FADD r6, r2 contract ; 5
+  r8 = FMUL r2, r5 contract ; 6
+  r9 = FADD.FTZ r8, r2 contract ; 7
+  r10 = FMUL r3, 0x40000000 contract ; 8
+  r11 = FADD r9, -r10 contract ; 9
+  r12 = FMUL.SAT r3, r11 contract ; 10
+  r13 = FADD r12, r7 contract ; 11
+  STG.E [{r0 r1}], r13 mem(global w) ; 12
+  EXIT ; 13
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              {r0 r1} = LDC.64 c[0][0x210] ; 0
+              {r2 r3} = LDG.64.E [{r0 r1}] mem(global r) ; 1
+              r5 = FFMA r2, r3, -r2 ; 3
+              r6 = FMUL r2, r3 ; 4
+              r7 = FADD r6, r2 contract ; 5
+              r8 = FMUL r2, r5 contract ; 6
+              r9 = FADD.FTZ r8, r2 contract ; 7
+              r11 = FFMA r3, 0xc0000000, r9 ; 9
+              r12 = FMUL.SAT r3, r11 contract ; 10
+              r13 = FADD r12, r7 contract ; 11
+              STG.E [{r0 r1}], r13 mem(global w) ; 12
+              EXIT ; 13
+        "#]],
+    );
+}
+
+#[test]
+fn without_fmad_nothing_is_contracted() {
+    let text = "
+kernel
+b0:
+  {r0 r1} = LDC.64 c[0][0x210] ; 0
+  {r2 r3} = LDG.E.64 [{r0 r1}] mem(global r) ; 1
+  r4 = FMUL r2, r3 contract ; 2
+  r5 = FADD r4, -r2 contract ; 3
+  STG.E [{r0 r1}], r5 mem(global w) ; 12
+  EXIT ; 13
+";
+    let mut function = parse(text).expect("the text is Ori");
+    let options = OptimizeOptions { fmad: false, ..options() };
+    linear_replacement::run(&mut function, Chip::SM_90, &options);
+    assert_eq!(count(&function, |i| i.opcode == Op::FFMA.into()), 0);
+    assert_eq!(count(&function, |i| i.opcode == Op::FMUL.into()), 1);
+}
+
+#[test]
+fn invariants_leave_loops_that_run_them_each_round() {
+    check(
+        hoist,
+        "
+kernel
+b0: -> b1
+  r0 = S2R %(SR_TID.X) ; 0
+b1: -> b3 b2
+  r1 = phi b0: RZ, b4: r9
+  r2 = LDC c[0][0x210] ; 1
+  r3 = IADD3 r2, r0, RZ ; 2
+  r4 = IADD3 r3, r1, RZ ; 3
+  p5, PT = ISETP.AND.LT r4, 0x64, PT ; 4
+  @p5 BRA b3 ; 5
+b2: -> b4
+  r6 = IMAD r0, r0, RZ ; 6
+  STG [0x0], r6 mem(global w) ; 7
+b3: -> b4
+b4: -> b1 b5
+  r9 = IADD3 r1, 0x1, RZ ; 8
+  r10 = IMAD r3, r3, RZ ; 8
+  p11, PT = ISETP.AND.LT r9, r10, PT ; 9
+  @p11 BRA b1 ; 10
+b5:
+  EXIT ; 11
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0: -> b1
+              r0 = S2R %(SR_TID.X) ; 0
+              r2 = LDC c[0][0x210] ; 1
+              r3 = IADD3 r2, r0, RZ ; 2
+              r10 = IMAD r3, r3, RZ ; 8
+            b1: -> b3 b2
+              r1 = phi b0: RZ, b4: r9
+              r4 = IADD3 r3, r1, RZ ; 3
+              p5, PT = ISETP.AND.LT r4, 0x64, PT ; 4
+              @p5 BRA b3 ; 5
+            b2: -> b4
+              r6 = IMAD r0, r0, RZ ; 6
+              STG [0x0], r6 mem(global w) ; 7
+            b3: -> b4
+            b4: -> b1 b5
+              r9 = IADD3 r1, 0x1, RZ ; 8
+              p11, PT = ISETP.AND.LT r9, r10, PT ; 9
+              @p11 BRA b1 ; 10
+            b5:
+              EXIT ; 11
+        "#]],
+    );
+}
+
+#[test]
+fn a_loop_entered_from_two_blocks_gets_a_place_before_it() {
+    check(
+        hoist,
+        "
+kernel
+b0: -> b2 b1
+  r0 = S2R %(SR_TID.X) ; 0
+  p1, PT = ISETP.AND.LT r0, 0x64, PT ; 1
+  @p1 BRA b2 ; 2
+b1: -> b3
+  r2 = MOV 0x7 ; 3
+b2: -> b3
+b3: -> b3 b4
+  r3 = phi b1: r2, b2: r0, b3: r5
+  r4 = LDC c[0][0x210] ; 4
+  r5 = IADD3 r3, r4, RZ ; 5
+  p6, PT = ISETP.AND.LT r5, 0x64, PT ; 6
+  @p6 BRA b3 ; 7
+b4:
+  EXIT ; 8
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0: -> b2 b1
+              r0 = S2R %(SR_TID.X) ; 0
+              p1, PT = ISETP.AND.LT r0, 0x64, PT ; 1
+              @p1 BRA b2 ; 2
+            b1: -> b3
+              r2 = MOV 0x7 ; 3
+            b2: -> b3
+            b3: -> b4
+              r7 = phi b1: r2, b2: r0
+              r4 = LDC c[0][0x210] ; 4
+            b4: -> b4 b5
+              r3 = phi b3: r7, b4: r5
+              r5 = IADD3 r3, r4, RZ ; 5
+              p6, PT = ISETP.AND.LT r5, 0x64, PT ; 6
+              @p6 BRA b4 ; 7
+            b5:
+              EXIT ; 8
+        "#]],
+    );
+}
+
+#[test]
+fn invariant_terms_come_together() {
+    check(
+        |function| {
+            reassociate::run(function, Chip::SM_90, &options());
+            hoist(function);
+        },
+        "
+kernel
+b0: -> b1
+  r0 = S2R %(SR_TID.X) ; 0
+  {r2 r3} = LDC.64 c[0][0x210] ; 0
+  {r4 r5} = LDC.64 c[0][0x218] ; 0
+b1: -> b1 b2
+  r1 = phi b0: RZ, b1: r12
+  {r6 r7} = IMAD.WIDE r1, 0x4, {r2 r3} ; 1
+  {r8 r9} = Add64 {r6 r7}, {r4 r5} ; 2
+  STG.E [{r8 r9}], r1 mem(global w) ; 3
+  r12 = IADD3 r1, 0x1, RZ ; 4
+  p13, PT = ISETP.AND.LT r12, r0, PT ; 5
+  @p13 BRA b1 ; 6
+b2:
+  EXIT ; 7
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0: -> b1
+              r0 = S2R %(SR_TID.X) ; 0
+              {r2 r3} = LDC.64 c[0][0x210] ; 0
+              {r4 r5} = LDC.64 c[0][0x218] ; 0
+              {r6 r7} = Add64 {r2 r3}, {r4 r5} ; 1
+            b1: -> b1 b2
+              r1 = phi b0: RZ, b1: r12
+              {r8 r9} = IMAD.WIDE r1, 0x4, {r6 r7} ; 2
+              STG.E [{r8 r9}], r1 mem(global w) ; 3
+              r12 = IADD3 r1, 0x1, RZ ; 4
+              p13, PT = ISETP.AND.LT r12, r0, PT ; 5
+              @p13 BRA b1 ; 6
+            b2:
+              EXIT ; 7
+        "#]],
+    );
+}
+
+// Random functions.
+
+/// Seeds of random functions; `OPTIMIZE_SEEDS` asks for more of them.
+fn seeds(count: u64) -> std::ops::Range<u64> {
+    let asked = std::env::var("OPTIMIZE_SEEDS").ok().and_then(|text| text.parse().ok());
+    0..asked.unwrap_or(count)
+}
+
+/// What a random function works on.
+struct Pool {
+    words: Vec<Value>,
+    predicates: Vec<Value>,
+    pairs: Vec<[Value; 2]>,
+}
+
+/// A raw function with all kinds of integer operations, constants among the operands more often than not.
+fn random_arithmetic(seed: u64) -> Function {
+    let mut dice = Dice::new(seed);
+    let mut function = Function { is_entry: true, ..Function::default() };
+    let pool = Pool {
+        words: (0..8).map(|i| function.new_value(File::R, Some((i, 0)))).collect(),
+        predicates: (0..4).map(|i| function.new_value(File::P, Some((8 + i, 0)))).collect(),
+        pairs: (0..4).map(|i| [0, 1].map(|part| function.new_value(File::R, Some((20 + i, part))))).collect(),
+    };
+    let count = 1 + dice.roll(7);
+    function.blocks = vec![Default::default(); count];
+    for id in function.block_ids() {
+        let mut b = Builder::new(&mut function, id, Origin(id.0));
+        if id.0 == 0 {
+            b.s2r(pool.words[0], Symbol::SR_TID_X);
+            b.s2r(pool.words[1], Symbol::SR_CTAID_X);
+            for (index, &word) in pool.words.iter().enumerate().skip(2) {
+                b.ldc(
+                    [word],
+                    SourceKind::Const {
+                        bank: 0,
+                        base: oriole_ori::ConstBase::Bank,
+                        offset: 0x210 + 4 * index as i32,
+                    },
+                );
+            }
+            for (index, &predicate) in pool.predicates.iter().enumerate() {
+                b.isetp(predicate, Mod::LT, true, pool.words[index], 2u32);
+            }
+            for (index, &pair) in pool.pairs.iter().enumerate() {
+                b.ldc(
+                    pair,
+                    SourceKind::Const {
+                        bank: 0,
+                        base: oriole_ori::ConstBase::Bank,
+                        offset: 0x240 + 8 * index as i32,
+                    },
+                );
+            }
+        }
+        for _ in 0..dice.roll(14) {
+            let guard = (dice.roll(6) == 0)
+                .then(|| Guard { value: dice.pick(&pool.predicates), negated: dice.roll(2) == 0 });
+            b.set_guard(guard);
+            random_operation(&mut b, &mut dice, &pool);
+        }
+        b.set_guard(None);
+        let here = id.0 as usize;
+        if here + 1 == count {
+            for (index, &word) in pool.words.iter().enumerate() {
+                store(&mut b, 0x100 + 4 * index as i32, word);
+            }
+            for (index, &predicate) in pool.predicates.iter().enumerate() {
+                let d = b.r();
+                b.sel(d, Source::rz(), 1u32, Source::value(predicate).inverted());
+                store(&mut b, 0x180 + 4 * index as i32, d);
+            }
+            for (index, pair) in pool.pairs.iter().enumerate() {
+                store(&mut b, 0x200 + 8 * index as i32, pair[0]);
+                store(&mut b, 0x204 + 8 * index as i32, pair[1]);
+            }
+            b.exit();
+        } else {
+            let near = |dice: &mut Dice| {
+                let back = dice.roll(4) == 0;
+                BlockId(if back {
+                    1 + dice.roll(here.max(1))
+                } else {
+                    here + 1 + dice.roll((count - here - 1).min(3))
+                } as u32)
+            };
+            let guard = Guard { value: dice.pick(&pool.predicates), negated: dice.roll(2) == 0 };
+            let (to, other) = (near(&mut dice), BlockId(here as u32 + 1));
+            b.branch(guard, to, other);
+        }
+    }
+    function
+}
+
+fn random_word(dice: &mut Dice, pool: &Pool) -> Source {
+    const NUMBERS: [u32; 12] =
+        [0, 1, 2, 3, 4, 31, 0xff, 0xffff, 0xffff_ffff, 0x8000_0000, 0x7fff_ffff, 0x1234_5678];
+    match dice.roll(10) {
+        0 => Source::imm(dice.pick(&NUMBERS)),
+        1 => Source::rz(),
+        _ => dice.pick(&pool.words).into(),
+    }
+}
+
+fn random_pair(dice: &mut Dice, pool: &Pool) -> Source {
+    match dice.roll(8) {
+        0 => Source::rz(),
+        1 => {
+            let pair = dice.pick(&pool.pairs);
+            Source::values([dice.pick(&pool.words), pair[1]])
+        }
+        _ => dice.pick(&pool.pairs).into(),
+    }
+}
+
+fn random_operation(b: &mut Builder<'_>, dice: &mut Dice, pool: &Pool) {
+    let d = dice.pick(&pool.words);
+    let p = dice.pick(&pool.predicates);
+    let pair = dice.pick(&pool.pairs);
+    let register = |dice: &mut Dice| Source::value(dice.pick(&pool.words));
+    let choice = |dice: &mut Dice| {
+        let q = Source::value(dice.pick(&pool.predicates));
+        match dice.roll(6) {
+            0 => Source::pt(),
+            1 => Source::not_pt(),
+            2 => q.inverted(),
+            _ => q,
+        }
+    };
+    let sign = |dice: &mut Dice, source: Source| if dice.roll(4) == 0 { source.negated() } else { source };
+    let small = |dice: &mut Dice| Source::imm(dice.roll(40) as u32);
+    let compares = [Mod::LT, Mod::LE, Mod::GT, Mod::GE, Mod::EQ, Mod::NE];
+    let signed = dice.pick(&[Mod::S64, Mod::U64]);
+    match dice.roll(24) {
+        0 | 1 => {
+            let (x, y) = (register(dice), register(dice));
+            let (x, y) = (sign(dice, x), sign(dice, y));
+            b.iadd3(d, x, y, Source::rz());
+        }
+        2 => {
+            let (x, y) = (register(dice), random_word(dice, pool));
+            b.iadd3(d, x, y, Source::rz());
+        }
+        3 => {
+            let (x, y, z) = (register(dice), random_word(dice, pool), register(dice));
+            b.imad(d, x, y, z);
+        }
+        4 => {
+            let (x, y) = (register(dice), random_word(dice, pool));
+            b.imad(d, x, y, Source::rz());
+        }
+        5 | 6 => {
+            let (x, y, z) = (register(dice), random_word(dice, pool), register(dice));
+            let table = dice.roll(256) as u8;
+            b.lop3(d, x, y, if dice.roll(2) == 0 { z } else { Source::rz() }, table);
+        }
+        7 => {
+            let (x, n) = (register(dice), small(dice));
+            b.shl(d, x, n);
+        }
+        8 => {
+            let (x, n) = (register(dice), small(dice));
+            if dice.roll(2) == 0 { b.shr(d, x, n) } else { b.sar(d, x, n) }
+        }
+        9 | 10 => {
+            let selector = dice
+                .pick(&[0x7710u32, 0x9910, 0x7770, 0x8880, 0x5410, 0x7632, 0x3210, 0x0123, 0x7654, 0x4441]);
+            let (x, z) = (register(dice), if dice.roll(2) == 0 { register(dice) } else { Source::rz() });
+            b.prmt(d, x, selector, z);
+        }
+        11 => {
+            let (x, y, q) = (register(dice), random_word(dice, pool), choice(dice));
+            b.sel(d, x, y, q);
+        }
+        12 => {
+            let q = choice(dice);
+            b.sel(d, Source::rz(), 1u32, q);
+        }
+        13 | 14 => {
+            let (x, y, q) = (register(dice), random_word(dice, pool), choice(dice));
+            let unsigned = dice.roll(2) == 0;
+            b.isetp_and(p, dice.pick(&compares), unsigned, x, y, q);
+        }
+        15 => {
+            let (x, y, z) = (choice(dice), choice(dice), choice(dice));
+            b.plop3(p, x, y, z, dice.roll(256) as u8);
+        }
+        16 => {
+            let (x, y) = (random_pair(dice, pool), random_pair(dice, pool));
+            let y = sign(dice, y);
+            b.op(Pseudo::Add64).to_tuple(pair).from(x).from(y).emit();
+        }
+        17 => {
+            let (x, y) = (random_pair(dice, pool), random_pair(dice, pool));
+            b.op(Pseudo::Mul64).to_tuple(pair).from(x).from(y).emit();
+        }
+        18 => {
+            let (x, n) = (random_pair(dice, pool), Source::imm(dice.roll(70) as u32));
+            if dice.roll(2) == 0 {
+                b.op(Pseudo::Shl64).to_tuple(pair).from(x).from(n).emit();
+            } else {
+                b.op(Pseudo::Shr64).m(signed).to_tuple(pair).from(x).from(n).emit();
+            }
+        }
+        19 => {
+            let (x, y) = (random_pair(dice, pool), random_pair(dice, pool));
+            b.op(Pseudo::SetPredicate64).mods(&[dice.pick(&compares), signed]).to(p).from(x).from(y).emit();
+        }
+        20 => {
+            let (x, y, q) = (random_pair(dice, pool), random_pair(dice, pool), choice(dice));
+            match dice.roll(2) {
+                0 => b.op(Pseudo::Select64).to_tuple(pair).from(x).from(y).from(q).emit(),
+                _ => {
+                    let table = Source::literal(dice.roll(256) as i64);
+                    b.op(Pseudo::Logic64).to_tuple(pair).from(x).from(y).from(Source::rz()).from(table).emit()
+                }
+            }
+        }
+        21 => {
+            // A word extended, with sign or without.
+            let x = dice.pick(&pool.words);
+            b.mov(pair[0], x);
+            if dice.roll(2) == 0 {
+                b.mov(pair[1], Source::rz());
+            } else {
+                b.sar(pair[1], pair[0], 31u32);
+            }
+        }
+        22 => {
+            let (x, y) = (register(dice), random_word(dice, pool));
+            let unsigned = dice.roll(2) == 0;
+            let addend = if dice.roll(2) == 0 { Source::rz() } else { Source::from(dice.pick(&pool.pairs)) };
+            b.imad_wide(pair, unsigned, x, y, addend);
+        }
+        _ => {
+            let x = random_word(dice, pool);
+            b.mov(d, x);
+        }
+    }
+}
+
+fn arithmetic_world(seed: u64) -> evaluator::World {
+    let mut dice = Dice::new(seed ^ 0x55);
+    let mut world = world(seed + 1);
+    for word in 0..32 {
+        let value = match dice.roll(4) {
+            0 => dice.roll(5) as u32,
+            1 => !(dice.roll(5) as u32),
+            _ => (dice.roll(1 << 31) as u32) << 1 ^ dice.roll(2) as u32,
+        };
+        world.constants.insert(0x200 + 4 * word, value);
+    }
+    world
+}
+
+#[test]
+fn random_arithmetic_keeps_its_meaning() {
+    let options = options();
+    let mut sizes = [0usize; 2];
+    for seed in seeds(150) {
+        let original = random_arithmetic(seed);
+        let world = arithmetic_world(seed);
+        let before = evaluator::run(&original, &world);
+        let mut function = original.clone();
+        let step = |function: &Function, form: Form, name: &str| {
+            let what = format!("seed {seed} after {name}");
+            assert_verified(function, form, &what);
+            assert_same(&before, &evaluator::run(function, &world), &what);
+        };
+        general_optimize::run(&mut function, Chip::SM_90, &options, Form::Plain);
+        step(&function, Form::Plain, "folding outside SSA");
+        generate_mov_phi::run(&mut function);
+        live_dead::run(&mut function);
+        sizes[0] += function.blocks.iter().map(|block| block.instructions.len()).sum::<usize>();
+        general_optimize::run(&mut function, Chip::SM_90, &options, Form::Ssa);
+        step(&function, Form::Ssa, "folding");
+        let folded = function.clone();
+        linear_replacement::run(&mut function, Chip::SM_90, &options);
+        step(&function, Form::Ssa, "linear replacement");
+        hoist_invariants::run(&mut function, &options, Form::Ssa);
+        step(&function, Form::Ssa, "hoisting");
+        gvn_cse::run(&mut function);
+        step(&function, Form::Ssa, "value numbering");
+        reassociate::run(&mut function, Chip::SM_90, &options);
+        step(&function, Form::Ssa, "reassociation");
+        general_optimize::run(&mut function, Chip::SM_90, &options, Form::Ssa);
+        step(&function, Form::Ssa, "folding again");
+        sizes[1] += function.blocks.iter().map(|block| block.instructions.len()).sum::<usize>();
+        convert_mov_phi::run(&mut function);
+        general_optimize::run(&mut function, Chip::SM_90, &options, Form::Plain);
+        step(&function, Form::Plain, "folding after SSA");
+        hoist_invariants::run(&mut function, &options, Form::Plain);
+        step(&function, Form::Plain, "hoisting after SSA");
+        // The order of passes plays no part.
+        let mut other = folded;
+        gvn_cse::run(&mut other);
+        reassociate::run(&mut other, Chip::SM_90, &options);
+        step(&other, Form::Ssa, "numbering and reassociation first");
+        linear_replacement::run(&mut other, Chip::SM_90, &options);
+        step(&other, Form::Ssa, "linear replacement last");
+    }
+    assert!(sizes[1] < sizes[0], "{} instructions became {}", sizes[0], sizes[1]);
+}
+
+#[test]
+fn random_control_flow_keeps_its_meaning() {
+    let options = options();
+    for seed in seeds(80) {
+        let original = random_function(seed);
+        let before = evaluator::run(&original, &world(seed));
+        let mut function = original.clone();
+        generate_mov_phi::run(&mut function);
+        for round in 0..2 {
+            general_optimize::run(&mut function, Chip::SM_90, &options, Form::Ssa);
+            linear_replacement::run(&mut function, Chip::SM_90, &options);
+            hoist_invariants::run(&mut function, &options, Form::Ssa);
+            gvn_cse::run(&mut function);
+            reassociate::run(&mut function, Chip::SM_90, &options);
+            let what = format!("seed {seed} round {round}");
+            assert_verified(&function, Form::Ssa, &what);
+            assert_same(&before, &evaluator::run(&function, &world(seed)), &what);
+        }
+    }
+}
