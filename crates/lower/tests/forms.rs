@@ -25,23 +25,33 @@ fn ptx_files(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The same instruction alone, every operand in registers of its own.
+/// The same instruction alone, every operand in registers of its own; a single value that stands twice has one register,
+/// which some forms ask for.
 fn alone(function: &Function, instruction: &Instruction) -> (Function, Assignment) {
     let mut single = Function { is_entry: true, symbols: function.symbols.clone(), ..Function::default() };
     single.tables = function.tables.clone();
     let mut assignment = Assignment::default();
     let mut next = [0u8; 5];
     let mut instruction = instruction.clone();
+    let mut seen: BTreeMap<Value, Value> = BTreeMap::new();
     let mut fresh = |values: &mut [Value], single: &mut Function, assignment: &mut Assignment| {
         let Some(&first) = values.first() else { return };
+        if let ([value], Some(&known)) = (&mut *values, seen.get(&first)) {
+            *value = known;
+            return;
+        }
+        let single_value = values.len() == 1;
         let file = function.file(first);
         let counter = &mut next[file as usize];
         let step = if values.len() > 2 { 4 } else { values.len() as u8 };
         *counter = counter.next_multiple_of(step);
-        for value in values {
+        for value in &mut *values {
             *value = single.new_value(file, None);
             assignment.registers.push(Some(*counter));
             *counter += 1;
+        }
+        if single_value {
+            seen.insert(first, values[0]);
         }
     };
     for destination in &mut instruction.destinations {
