@@ -344,7 +344,8 @@ b2:
         b2:
           STG [0x0], r2 mem(global w) ; 9
           EXIT ; 10
-    "#]].assert_eq(&body(&function));
+    "#]]
+    .assert_eq(&body(&function));
 }
 
 #[test]
