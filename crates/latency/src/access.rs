@@ -254,7 +254,8 @@ fn source(op: Op, mods: &Mods, index: usize, uniform: bool) -> (u8, Slot) {
         F2F if mods.has(Mod::F64_2) => (2, operand),
         F2I | FRND if mods.has(Mod::F64) => (2, operand),
         I2F if mods.has(Mod::S64) || mods.has(Mod::U64) => (2, operand),
-        MATCH if mods.has(Mod::U64) => (2, Slot::Data),
+        // Not an address: it is read as the operands of the special unit are.
+        MATCH => (if mods.has(Mod::U64) { 2 } else { 1 }, Slot::ConstantIndex),
         ISETP | UISETP if mods.has(Mod::U64) || mods.has(Mod::S64) => (2, operand),
         UMOV | UIADD3 | ULOP3 | USHF | USEL if mods.has(Mod::_64) => (2, operand),
         BMOV if mods.has(Mod::_64) => (2, operand),

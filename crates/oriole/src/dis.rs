@@ -60,7 +60,7 @@ fn summary(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String) -
         .map(|&word| oriole_sass::decode(chip, word).map_err(|error| format!("{}: {error}", kernel.name)))
         .collect::<Result<_, _>>()?;
     let (mut cycles, mut weighted, mut local) = (0u64, 0u64, 0u64);
-    for (instruction, depth) in code.iter().zip(loop_depths(&code)) {
+    for (instruction, depth) in code.iter().zip(crate::loops::depths(&code)) {
         let stall = u64::from(instruction.control.stall.max(1));
         cycles += stall;
         weighted = weighted.saturating_add(stall.saturating_mul(10u64.saturating_pow(depth)));
@@ -72,34 +72,6 @@ fn summary(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String) -
         kernel.name, kernel.registers, kernel.frame_size
     );
     Ok(())
-}
-
-/// How many loops each instruction stands in. A loop is what lies between a backward branch and where it goes; branches
-/// to the same place are one loop.
-fn loop_depths(code: &[oriole_sass::Instruction]) -> Vec<u32> {
-    let mut ends = std::collections::BTreeMap::new();
-    for (index, instruction) in code.iter().enumerate() {
-        for operand in &instruction.operands {
-            if let oriole_sass::OperandKind::Target(distance) = operand.kind
-                && instruction.op == oriole_sass::Op::BRA
-                && let Ok(target) = usize::try_from((16 * (index as i64 + 1) + distance) / 16)
-                && target <= index
-            {
-                ends.insert(target, index);
-            }
-        }
-    }
-    let mut changes = vec![0i32; code.len() + 1];
-    for (start, end) in ends {
-        changes[start] += 1;
-        changes[end + 1] -= 1;
-    }
-    let mut depth = 0;
-    let depths = changes.iter().map(|change| {
-        depth += change;
-        depth.unsigned_abs()
-    });
-    depths.take(code.len()).collect()
 }
 
 fn listing(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String) -> Result<(), String> {

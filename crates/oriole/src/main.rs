@@ -5,6 +5,7 @@ mod compile;
 mod dis;
 mod inspect;
 mod launch;
+mod loops;
 mod outcome;
 mod render;
 mod run;
