@@ -260,6 +260,8 @@ impl Consumer {
                 Class::MatrixDouble => C::MatrixDouble,
                 Class::Group => C::Group,
                 Class::Special | Class::ToUniform => C::Special,
+                // Number and count of a barrier in registers: the reference keeps the distance of an address.
+                Class::Fence => C::Address,
                 Class::SpecialRegister => C::Special,
                 Class::Control => C::Control,
                 Class::Memory | Class::Texture | Class::Sync => C::Data,
