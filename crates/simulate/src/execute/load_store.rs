@@ -346,8 +346,7 @@ fn copy(context: &mut Context) -> Result<(), Fault> {
 
 fn query_space(context: &mut Context) -> Result<(), Fault> {
     let addresses = addresses(context, 2, Space::Generic)?;
-    // `D` asks for the shared memory of the cluster; with clusters of one block that is the block's own (inferred).
-    let asked = if context.has(Mod::S) || context.has(Mod::D) {
+    let asked = if context.has(Mod::S) {
         Space::Shared
     } else if context.has(Mod::L) {
         Space::Local
