@@ -10,9 +10,11 @@ pub mod types;
 pub use space::Space;
 pub use types::Type;
 
+mod nearest;
 pub mod opcode;
 pub mod special;
 pub mod table;
 
+pub use nearest::nearest;
 pub use opcode::{Modifier, Modifiers, Opcode};
 pub use special::SpecialRegister;

@@ -1,5 +1,7 @@
 //! Special registers of PTX.
 
+use crate::table::Chips;
+
 /// A special register, its component included.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[allow(missing_docs)]
@@ -56,6 +58,10 @@ pub enum SpecialRegister {
     EnvReg(u8),
     /// `%pm0` to `%pm7`.
     Pm(u8),
+    /// `%pm0_64` to `%pm7_64`.
+    Pm64(u8),
+    /// The fourth component of the registers that have three, which is zero: index into a list of their names.
+    Fourth(u8),
     /// `%reserved_smem_offset_begin`, `_end`, `_cap`, `_0`, `_1` as 0 to 4.
     ReservedSmemOffset(u8),
 }
@@ -111,12 +117,55 @@ const NAMES: [(&str, SpecialRegister); 48] = [
     ("%warpid", SpecialRegister::Warpid),
 ];
 
+/// Fourth components, in the order of their numbers; of the first four also 16 bits can be read.
+const FOURTH: [&str; 8] = [
+    "%tid.w",
+    "%ntid.w",
+    "%ctaid.w",
+    "%nctaid.w",
+    "%clusterid.w",
+    "%nclusterid.w",
+    "%cluster_ctaid.w",
+    "%cluster_nctaid.w",
+];
+
 impl SpecialRegister {
+    /// First PTX version that has it, and the chips.
+    pub fn since(self) -> ((u8, u8), Chips) {
+        use SpecialRegister::*;
+        let (version, chip) = match self {
+            Laneid | Warpid | Smid => ((1, 3), 10),
+            Pm(0..=3) => ((1, 3), 10),
+            Nwarpid | Nsmid | LanemaskEq | LanemaskLe | LanemaskLt | LanemaskGe | LanemaskGt | Clock64 => {
+                ((2, 0), 20)
+            }
+            Pm(_) => ((3, 0), 20),
+            Globaltimer | GlobaltimerLo | GlobaltimerHi => ((3, 1), 30),
+            Pm64(_) => ((4, 0), 50),
+            TotalSmemSize | DynamicSmemSize => ((4, 1), 20),
+            ClockHi => ((5, 0), 20),
+            ReservedSmemOffset(_) => ((7, 6), 80),
+            ClusterIdX | ClusterIdY | ClusterIdZ | NclusterIdX | NclusterIdY | NclusterIdZ
+            | ClusterCtaidX | ClusterCtaidY | ClusterCtaidZ | ClusterNctaidX | ClusterNctaidY
+            | ClusterNctaidZ | ClusterCtarank | ClusterNctarank | IsExplicitCluster | Fourth(4..) => {
+                ((7, 8), 90)
+            }
+            CurrentGraphExec => ((8, 0), 50),
+            AggrSmemSize => ((8, 1), 90),
+            _ => ((1, 0), 10),
+        };
+        (version, Chips::From(chip))
+    }
+
     /// Its spelling, with percent sign and component.
     pub fn name(self) -> String {
         match self {
             SpecialRegister::EnvReg(number) => format!("%envreg{number}"),
             SpecialRegister::Pm(number) => format!("%pm{number}"),
+            SpecialRegister::Pm64(number) => format!("%pm{number}_64"),
+            SpecialRegister::Fourth(index) => {
+                FOURTH.get(usize::from(index)).copied().unwrap_or("?").to_string()
+            }
             SpecialRegister::ReservedSmemOffset(index) => {
                 let tail = ["begin", "end", "cap", "0", "1"].get(usize::from(index)).copied().unwrap_or("?");
                 format!("%reserved_smem_offset_{tail}")
@@ -130,6 +179,16 @@ impl SpecialRegister {
     pub fn from_name(name: &str) -> Option<SpecialRegister> {
         if let Ok(index) = NAMES.binary_search_by_key(&name, |row| row.0) {
             return Some(NAMES[index].1);
+        }
+        if let Some(index) = FOURTH.iter().position(|&own| own == name) {
+            return Some(SpecialRegister::Fourth(index as u8));
+        }
+        let wide = name.strip_suffix("_64").and_then(|name| match SpecialRegister::from_name(name) {
+            Some(SpecialRegister::Pm(number)) => Some(SpecialRegister::Pm64(number)),
+            _ => None,
+        });
+        if wide.is_some() {
+            return wide;
         }
         let number = |prefix: &str, limit: u8| {
             let digits = name.strip_prefix(prefix)?;

@@ -47,10 +47,20 @@ pub enum Type {
     E3M2x2,
     UE8M0,
     UE8M0x2,
+    UE4M3,
+    E4M3x4,
+    E5M2x4,
+    E2M1x4,
+    E2M3x4,
+    E3M2x4,
+    B1024,
+    Texref,
+    Samplerref,
+    Surfref,
 }
 
 /// Every type with its spelling, without the dot.
-const NAMES: [(Type, &str); 43] = [
+const NAMES: [(Type, &str); 53] = [
     (Type::Pred, "pred"),
     (Type::B8, "b8"),
     (Type::B16, "b16"),
@@ -94,6 +104,16 @@ const NAMES: [(Type, &str); 43] = [
     (Type::E3M2x2, "e3m2x2"),
     (Type::UE8M0, "ue8m0"),
     (Type::UE8M0x2, "ue8m0x2"),
+    (Type::UE4M3, "ue4m3"),
+    (Type::E4M3x4, "e4m3x4"),
+    (Type::E5M2x4, "e5m2x4"),
+    (Type::E2M1x4, "e2m1x4"),
+    (Type::E2M3x4, "e2m3x4"),
+    (Type::E3M2x4, "e3m2x4"),
+    (Type::B1024, "b1024"),
+    (Type::Texref, "texref"),
+    (Type::Samplerref, "samplerref"),
+    (Type::Surfref, "surfref"),
 ];
 
 impl Type {
@@ -105,11 +125,13 @@ impl Type {
             U2 | S2 => 2,
             U4 | S4 | E2M1 => 4,
             E2M3 | E3M2 => 6,
-            B8 | U8 | S8 | E4M3 | E5M2 | E2M1x2 | UE8M0 => 8,
-            B16 | U16 | S16 | F16 | BF16 | E4M3x2 | E5M2x2 | E2M3x2 | E3M2x2 | UE8M0x2 => 16,
-            B32 | U32 | S32 | F32 | TF32 | F16x2 | BF16x2 | U16x2 | S16x2 | U8x4 | S8x4 => 32,
-            B64 | U64 | S64 | F64 | F32x2 => 64,
+            B8 | U8 | S8 | E4M3 | E5M2 | E2M1x2 | UE8M0 | UE4M3 => 8,
+            B16 | U16 | S16 | F16 | BF16 | E4M3x2 | E5M2x2 | E2M3x2 | E3M2x2 | UE8M0x2 | E2M1x4 => 16,
+            B32 | U32 | S32 | F32 | TF32 | F16x2 | BF16x2 | U16x2 | S16x2 | U8x4 | S8x4 | E4M3x4 | E5M2x4
+            | E2M3x4 | E3M2x4 => 32,
+            B64 | U64 | S64 | F64 | F32x2 | Texref | Samplerref | Surfref => 64,
             B128 => 128,
+            B1024 => 1024,
         }
     }
 
@@ -127,19 +149,24 @@ impl Type {
     /// True for the floating types, packed ones included.
     pub fn is_float(self) -> bool {
         use Type::*;
-        !(self == Pred || self.is_bits() || self.is_integer())
+        !(self == Pred || self.is_bits() || self.is_integer() || self.is_opaque())
     }
 
-    /// True for the untyped bit strings, `.b1` to `.b128`.
+    /// True for the untyped bit strings, `.b1` to `.b1024`.
     pub fn is_bits(self) -> bool {
         use Type::*;
-        matches!(self, B1 | B8 | B16 | B32 | B64 | B128)
+        matches!(self, B1 | B8 | B16 | B32 | B64 | B128 | B1024)
     }
 
     /// True for the signed and unsigned integers, packed ones included.
     pub fn is_integer(self) -> bool {
         use Type::*;
         self.is_signed() || matches!(self, U2 | U4 | U8 | U16 | U32 | U64 | U16x2 | U8x4)
+    }
+
+    /// True for the types of variables that only their own instructions look into; a handle has 64 bits.
+    pub fn is_opaque(self) -> bool {
+        matches!(self, Type::Texref | Type::Samplerref | Type::Surfref)
     }
 
     /// True for the types that a register or a variable can be declared with.

@@ -5,26 +5,14 @@
 //! since which PTX version and on which chips the form exists, and whether the back end makes code for it. No
 //! matching of syntax trees, no evaluation and no machine opcode may enter.
 
-mod atomics;
-mod barrier;
-mod compare;
-mod control;
-mod conversion;
-mod float;
-mod half;
-mod integer;
-mod logic;
 mod matching;
-mod matrix;
-mod memory;
-mod pieces;
-mod special;
-mod texture;
-mod transfer;
-mod video;
-mod warp;
+mod query;
+mod rows;
 
-pub use matching::{Form, FormError, FormProblem, Token, classify, match_form};
+pub use matching::{
+    Form, FormError, FormProblem, Shape, Token, classify, match_form, match_form_with_shapes, match_forms,
+};
+pub use query::{Next, description, families, family_of, next_modifiers, rows_of, synopsis};
 
 use crate::{Opcode, Space, Type};
 
@@ -45,8 +33,21 @@ pub struct Row {
     pub needs: &'static [Need],
     /// One line on what it does.
     pub doc: &'static str,
+    /// The family that the row is in: the name of its file, and of its page in the reference.
+    pub family: &'static str,
     /// Whether the back end makes code for it.
     pub supported: bool,
+}
+
+/// A family of instructions: one file of rows, one page of the reference.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Family {
+    /// Name of the page, without its ending.
+    pub page: &'static str,
+    /// Title of the page.
+    pub title: &'static str,
+    /// What the family is about.
+    pub intro: &'static str,
 }
 
 /// Which chips have a form.
@@ -60,24 +61,30 @@ pub enum Chips {
     Family(&'static [u8]),
     /// Up to and without this number.
     Before(u8),
+    /// Those of any of these.
+    AnyOf(&'static [Chips]),
 }
 
 /// What one modifier asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Need {
-    /// The modifier.
+    /// The modifier; `generic` for a space that is not written, `+name` and `-name` for an optional operand that is
+    /// there or not.
     pub token: &'static str,
     /// First PTX version that has it.
     pub ptx: (u8, u8),
-    /// First chip that has it.
-    pub chip: u8,
+    /// First PTX version that has it no more.
+    pub until: Option<(u8, u8)>,
+    /// Chips that have it; an empty list where this spelling is never possible.
+    pub chips: Chips,
 }
 
 /// A position behind the opcode. Except for [`Slot::Head`], and for several of one kind among themselves, the order
 /// is free when an instruction is read, as other PTX compilers have it; the order of a row is the one to print.
 #[derive(Clone, Copy, Debug)]
 pub enum Slot {
-    /// Exactly one of these, directly behind the opcode: it belongs to the instruction's name.
+    /// Exactly one of these, at this very place behind the opcode: it belongs to the instruction's name. Heads stand
+    /// before all other slots.
     Head(&'static [&'static str]),
     /// Exactly one of these.
     Must(&'static [&'static str]),
@@ -85,8 +92,6 @@ pub enum Slot {
     May(&'static [&'static str]),
     /// All of these, in this order.
     Sequence(&'static [&'static str]),
-    /// Any number of modifiers of any spelling: a family that the table only knows by name.
-    Anything,
     /// A type.
     Type(&'static [Type]),
     /// A type that may be left out.
@@ -102,7 +107,7 @@ pub enum Slot {
 }
 
 /// One operand position.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OperandRow {
     /// Name in the reference manual, for messages and completion.
     pub name: &'static str,
@@ -127,8 +132,18 @@ pub enum Kind {
     PairDestination,
     /// `d|p`: both are there.
     BothDestinations,
+    /// `d|p`: both are there; the first may be `_`.
+    Elected,
+    /// `_` alone: the instruction writes no result here.
+    Sink,
+    /// As a vector destination, or `_` for the whole.
+    VectorDestinationOrSink,
+    /// What a texture read writes: a vector, and behind `|` a predicate that may be left out.
+    Texels,
     /// A register or a constant that is read.
     Source,
+    /// The same, or a predicate register.
+    SourceOrPredicate,
     /// A register that is read.
     RegisterSource,
     /// A register or a constant, or with `.v2` and wider a vector of them, that is read.
@@ -143,12 +158,40 @@ pub enum Kind {
     SourceMultipleOf(i64),
     /// A predicate register, also negated, or a constant.
     Predicate,
+    /// A predicate register that is read, not negated.
+    PredicateRegister,
     /// An address in brackets.
     Address,
+    /// An address of tensor memory in brackets: 32 bits.
+    TensorAddress,
+    /// Several things in brackets, each as its row says.
+    Parts(&'static [OperandRow]),
+    /// A variable of an opaque type, or a register that holds its handle.
+    Opaque(Opaque),
+    /// A word, or a byte or half of it: the operand of a video instruction.
+    Selected,
+    /// The same, and a minus sign may stand before it.
+    SelectedSigned,
+    /// A register, or a byte or half of it that is written.
+    SelectedDestination,
+    /// A word whose halves (2) or bytes (4) are picked by a selector.
+    Lanes(u8),
+    /// A word of which some halves (2) or bytes (4) are written.
+    LanesDestination(u8),
     /// A vector of this many registers that are written.
     Destinations(u8),
     /// A vector of this many registers that are read.
     Sources(u8),
+    /// A vector of registers that are written; how many, a modifier says.
+    DestinationsBy(&'static [(&'static str, u8)]),
+    /// A vector of registers that are read; how many, a modifier says.
+    SourcesBy(&'static [(&'static str, u8)]),
+    /// Coordinates of a texture or surface: a vector of at least as many elements as the geometry has, or one operand.
+    Coordinates(&'static [(&'static str, u8)]),
+    /// Offsets of coordinates: as many as the geometry has, or one word.
+    Offsets(&'static [(&'static str, u8)]),
+    /// Coordinates behind the number of a layer.
+    LayerCoordinates(&'static [(&'static str, u8)]),
     /// The destination of `mov`: a register, or a vector that the value is unpacked to.
     MoveDestination,
     /// The source of `mov`: everything that has a value.
@@ -165,6 +208,19 @@ pub enum Kind {
     Anything,
 }
 
+/// What an opaque variable stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Opaque {
+    /// `.texref`
+    Texture,
+    /// `.samplerref`
+    Sampler,
+    /// `.surfref`
+    Surface,
+    /// `.texref` or `.samplerref`
+    TextureOrSampler,
+}
+
 /// The type of an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OperandType {
@@ -176,8 +232,16 @@ pub enum OperandType {
     Double(u8),
     /// This type.
     Fixed(Type),
+    /// The same as the first, but registers of integers hold floating-point values too (textures).
+    Loose(u8),
+    /// A single-precision number; registers of integers hold it too (textures).
+    LooseFloat,
+    /// As wide as the type at this position, whatever the kind.
+    Bits(u8),
     /// Anything 32 bits wide that is an integer or bits.
     Word,
+    /// An integer or bits of 32 bits or more.
+    WideWord,
     /// Any integer register: an address or a size.
     AnyInteger,
     /// No type, or one that is not checked.
@@ -195,61 +259,12 @@ pub enum Presence {
     With(&'static str),
 }
 
-/// What single words ask for wherever they stand.
-pub const COMMON_NEEDS: &[Need] = &[
-    Need { token: "shared::cluster", ptx: (7, 8), chip: 90 },
-    Need { token: "shared::cta", ptx: (7, 8), chip: 30 },
-    Need { token: "cluster", ptx: (7, 8), chip: 90 },
-    Need { token: "b128", ptx: (8, 3), chip: 70 },
-];
-
-/// All families. An opcode may have rows in several.
-const FAMILIES: [&[(Opcode, &[Row])]; 16] = [
-    integer::ROWS,
-    float::ROWS,
-    half::ROWS,
-    compare::ROWS,
-    logic::ROWS,
-    memory::ROWS,
-    transfer::ROWS,
-    atomics::ROWS,
-    control::ROWS,
-    conversion::ROWS,
-    video::ROWS,
-    warp::ROWS,
-    barrier::ROWS,
-    special::ROWS,
-    matrix::ROWS,
-    texture::ROWS,
-];
-
-/// The most families that one opcode has rows in.
-const SHARES: usize = 4;
-
-const fn index() -> [[&'static [Row]; SHARES]; Opcode::COUNT] {
-    let mut index: [[&'static [Row]; SHARES]; Opcode::COUNT] = [[&[]; SHARES]; Opcode::COUNT];
-    let mut family = 0;
-    while family < FAMILIES.len() {
-        let mut entry = 0;
-        while entry < FAMILIES[family].len() {
-            let (opcode, rows) = FAMILIES[family][entry];
-            let mut share = 0;
-            while !index[opcode as usize][share].is_empty() {
-                share += 1;
-            }
-            index[opcode as usize][share] = rows;
-            entry += 1;
-        }
-        family += 1;
-    }
-    index
-}
-
-static INDEX: [[&[Row]; SHARES]; Opcode::COUNT] = index();
+/// What single words ask for wherever they stand: nothing today, since each row says it for its words.
+pub const COMMON_NEEDS: &[Need] = &[];
 
 /// The forms of an opcode, in table order.
 pub fn rows(opcode: Opcode) -> impl Iterator<Item = &'static Row> + Clone {
-    INDEX[opcode as usize].iter().flat_map(|rows| rows.iter())
+    rows::INDEX[opcode as usize].iter()
 }
 
 impl Row {
@@ -269,7 +284,7 @@ impl Row {
                 text.push('[');
             }
             match operand.kind {
-                Kind::Address => {
+                Kind::Address | Kind::TensorAddress => {
                     text.push('[');
                     text.push_str(operand.name);
                     text.push(']');
@@ -278,9 +293,28 @@ impl Row {
                     text.push_str(operand.name);
                     text.push_str("[|q]");
                 }
-                Kind::BothDestinations => {
+                Kind::BothDestinations | Kind::Elected => {
                     text.push_str(operand.name);
                     text.push_str("|q");
+                }
+                Kind::Texels => {
+                    text.push_str(operand.name);
+                    text.push_str("[|p]");
+                }
+                Kind::Sink => text.push('_'),
+                Kind::Parts(parts) => {
+                    let names: Vec<&str> = parts.iter().map(|part| part.name).collect();
+                    text.push('[');
+                    text.push_str(&names.join(", "));
+                    text.push(']');
+                }
+                Kind::Destinations(count) | Kind::Sources(count) => {
+                    text.push_str(operand.name);
+                    text.push_str(&format!("{{{count}}}"));
+                }
+                Kind::DestinationsBy(_) | Kind::SourcesBy(_) => {
+                    text.push_str(operand.name);
+                    text.push_str("{n}");
                 }
                 _ => text.push_str(operand.name),
             }
@@ -317,7 +351,6 @@ impl Slot {
                     list(&mut std::iter::once(name.to_string()), false);
                 }
             }
-            Slot::Anything => text.push_str("..."),
             Slot::Type(types) => list(&mut types.iter().map(|ty| ty.name().to_string()), false),
             Slot::MayType(types) => list(&mut types.iter().map(|ty| ty.name().to_string()), true),
             Slot::Space(spaces) => list(&mut spaces.iter().map(|space| space.name().to_string()), false),

@@ -1,0 +1,34 @@
+//! Opcodes that a misspelled word may have meant.
+//!
+//! It is here so that a finding and the fix that goes with it offer the same. Nothing but spelling is looked at.
+
+use crate::Opcode;
+
+/// Longer words are taken for no opcode: the longest has half as many bytes.
+const LONGEST: usize = 48;
+
+/// The opcodes that are spelled most like a word, the nearest first; none if none is close.
+pub fn nearest(word: &str) -> Vec<Opcode> {
+    if word.len() > LONGEST {
+        return Vec::new();
+    }
+    let mut near: Vec<(usize, &str, Opcode)> = Opcode::all()
+        .map(|opcode| (strsim::levenshtein(word, opcode.name()), opcode.name(), opcode))
+        .filter(|&(distance, name, _)| distance * 3 <= name.len().max(3))
+        .collect();
+    near.sort_unstable_by_key(|&(distance, name, _)| (distance, name));
+    near.into_iter().map(|(.., opcode)| opcode).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_finds_its_opcode() {
+        let names = |word: &str| nearest(word).into_iter().map(Opcode::name).collect::<Vec<_>>();
+        assert_eq!(names("ad"), ["add", "and", "ld", "mad", "sad"]);
+        assert_eq!(names("setmaxnregs"), ["setmaxnreg"]);
+        assert!(names("frobnicate").is_empty() && nearest(&"a".repeat(1 << 20)).is_empty());
+    }
+}

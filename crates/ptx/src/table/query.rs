@@ -1,0 +1,251 @@
+//! Questions that editors and pages ask of the table: the forms of an opcode, what may be written next, how a form is
+//! spelled, what it does, and what an operand is for.
+//!
+//! It is here so that nobody else walks slots and guesses. It reads the table and changes nothing; no syntax tree and
+//! no place in a text may enter.
+
+use oriole_chip::{Target, Variant};
+
+use super::matching::{Token, classify, try_row};
+use super::rows::FAMILIES;
+use super::{Chips, Family, Kind, Opaque, OperandRow, OperandType, Row, Slot, rows};
+use crate::Opcode;
+
+/// The forms of an opcode, in table order.
+pub fn rows_of(opcode: Opcode) -> impl Iterator<Item = &'static Row> + Clone {
+    rows(opcode)
+}
+
+/// How a form is written: alternatives in `{a,b}`, what may be left out in brackets.
+pub fn synopsis(row: &Row) -> String {
+    row.spelling()
+}
+
+/// All families, in the order of their file names.
+pub fn families() -> &'static [Family] {
+    &FAMILIES
+}
+
+/// The family of a form: its page in the reference, title and introduction.
+pub fn family_of(row: &Row) -> Option<&'static Family> {
+    FAMILIES.iter().find(|family| family.page == row.family)
+}
+
+/// What an opcode does: the lines of its forms, each once, in table order.
+pub fn description(opcode: Opcode) -> Vec<&'static str> {
+    let mut lines = Vec::new();
+    for row in rows(opcode) {
+        if !lines.contains(&row.doc) {
+            lines.push(row.doc);
+        }
+    }
+    lines
+}
+
+/// A word that may stand next behind an opcode.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Next {
+    /// The word without its dot.
+    pub word: &'static str,
+    /// True if some form needs this word or one of its alternatives before it is complete.
+    pub required: bool,
+    /// The first form that takes it: for its line, version and chips.
+    pub row: &'static Row,
+}
+
+/// The words that may stand behind what is written so far, in the order in which the reference prints them: first
+/// those that the forms nearest to completion ask for. `prefix` is an opcode with the words behind it that are
+/// complete, such as `ld.global`. Empty where no form begins so.
+pub fn next_modifiers(prefix: &str) -> Vec<Next> {
+    let mut words = prefix.trim_end_matches('.').split('.');
+    let Some(opcode) = words.next().and_then(Opcode::from_name) else { return Vec::new() };
+    let tokens: Vec<Token<'_>> = words.map(classify).collect();
+    let mut found: Vec<(usize, Next)> = Vec::new();
+    for row in rows(opcode) {
+        let trial = try_row(row, &tokens);
+        if !trial.unfit.is_empty() {
+            continue;
+        }
+        let mut type_offered = false;
+        for (place, slot) in row.slots.iter().enumerate() {
+            if trial.filled[place].is_some() {
+                continue;
+            }
+            let required = trial.missing.contains(&place);
+            let names: Vec<&'static str> = match slot {
+                Slot::Head(list) if place == tokens.len() => list.to_vec(),
+                Slot::Head(_) => break,
+                Slot::Must(list) | Slot::May(list) => list.to_vec(),
+                Slot::Sequence(list) => {
+                    let done = list.iter().filter(|&&word| trial.form.modifiers.has(word)).count();
+                    list.get(done).copied().into_iter().collect()
+                }
+                Slot::Type(list) | Slot::MayType(list) if !type_offered => {
+                    type_offered = true;
+                    list.iter().map(|ty| ty.name()).collect()
+                }
+                Slot::Type(_) | Slot::MayType(_) => Vec::new(),
+                Slot::Space(list) | Slot::MaySpace(list) => list.iter().map(|space| space.name()).collect(),
+                Slot::Vector(list) | Slot::MayVector(list) => {
+                    list.iter().map(|&width| super::matching::vector_name(width)).collect()
+                }
+            };
+            for word in names {
+                match found.iter_mut().find(|(_, next)| next.word == word) {
+                    Some((rank, next)) => {
+                        *rank = place.min(*rank);
+                        next.required |= required;
+                    }
+                    None => found.push((place, Next { word, required, row })),
+                }
+            }
+            if matches!(slot, Slot::Head(_)) {
+                break;
+            }
+        }
+    }
+    found.sort_by_key(|(place, _)| *place);
+    found.into_iter().map(|(_, next)| next).collect()
+}
+
+impl Chips {
+    /// Whether a target has what these chips have.
+    pub fn has(self, target: Target) -> bool {
+        match self {
+            Chips::From(number) => target.number() >= number,
+            Chips::Before(number) => target.number() < number,
+            Chips::Accelerated(numbers) => {
+                target.variant() == Variant::Accelerated && numbers.contains(&target.number())
+            }
+            Chips::Family(numbers) => {
+                target.variant() != Variant::Base
+                    && numbers.iter().any(|&number| {
+                        number == target.number()
+                            || (number / 10 == target.number() / 10 && number <= target.number())
+                    })
+            }
+            Chips::AnyOf(list) => list.iter().any(|chips| chips.has(target)),
+        }
+    }
+
+    /// In words, for messages: "`sm_90` or later".
+    pub fn describe(self) -> String {
+        let list = |numbers: &[u8], suffix: &str| {
+            let names: Vec<String> = numbers.iter().map(|number| format!("`sm_{number}{suffix}`")).collect();
+            names.join(" or ")
+        };
+        match self {
+            Chips::From(number) => format!("`sm_{number}` or later"),
+            Chips::Before(number) => format!("a target before `sm_{number}`"),
+            Chips::Accelerated(numbers) => list(numbers, "a"),
+            Chips::Family(numbers) => list(numbers, "f"),
+            Chips::AnyOf(all) => all.iter().map(|chips| chips.describe()).collect::<Vec<_>>().join(" or "),
+        }
+    }
+}
+
+impl OperandRow {
+    /// What the operand is for, in words: "destination, `.u32`".
+    pub fn role(&self) -> String {
+        let role = match self.kind {
+            Kind::Destination | Kind::MoveDestination | Kind::SelectedDestination => "destination".to_owned(),
+            Kind::DestinationOrSink => "destination, or `_`".to_owned(),
+            Kind::Sink => "`_`".to_owned(),
+            Kind::VectorDestination | Kind::VectorDestinationOrSink => {
+                "destination, a vector with `.v2` and wider".to_owned()
+            }
+            Kind::PairDestination => "destination, and a predicate behind `|` if wanted".to_owned(),
+            Kind::BothDestinations => "destination, and a predicate behind `|`".to_owned(),
+            Kind::Texels => "vector of destinations, and a predicate behind `|` if wanted".to_owned(),
+            Kind::Source | Kind::MoveSource => "source: register or constant".to_owned(),
+            Kind::SourceOrPredicate => "source: register, constant or predicate".to_owned(),
+            Kind::RegisterSource => "source register".to_owned(),
+            Kind::VectorSource => "source, a vector with `.v2` and wider".to_owned(),
+            Kind::Constant(i64::MIN, i64::MAX) => "constant".to_owned(),
+            Kind::Constant(least, most) => format!("constant from {least} to {most}"),
+            Kind::ConstantOf(list) => {
+                let list: Vec<String> = list.iter().map(ToString::to_string).collect();
+                format!("constant: {}", list.join(", "))
+            }
+            Kind::SourceInRange(least, most) => format!("register, or a constant from {least} to {most}"),
+            Kind::SourceMultipleOf(step) => format!("register, or a constant multiple of {step}"),
+            Kind::Predicate => "predicate, also negated".to_owned(),
+            Kind::PredicateRegister => "predicate register".to_owned(),
+            Kind::Address => "address".to_owned(),
+            Kind::TensorAddress => "address of tensor memory".to_owned(),
+            Kind::Parts(parts) => {
+                let parts: Vec<&str> = parts.iter().map(|part| part.name).collect();
+                format!("in brackets: {}", parts.join(", "))
+            }
+            Kind::Opaque(Opaque::Texture) => "texture".to_owned(),
+            Kind::Opaque(Opaque::Sampler) => "sampler".to_owned(),
+            Kind::Opaque(Opaque::Surface) => "surface".to_owned(),
+            Kind::Opaque(Opaque::TextureOrSampler) => "texture or sampler".to_owned(),
+            Kind::Selected => "source, or a byte or half of it".to_owned(),
+            Kind::SelectedSigned => "source, or a byte or half of it, also negated".to_owned(),
+            Kind::Lanes(_) => "source, with a selector of its parts".to_owned(),
+            Kind::LanesDestination(_) => "destination, with a mask of its parts".to_owned(),
+            Kind::Destinations(count) => format!("vector of {count} destinations"),
+            Kind::Sources(count) => format!("vector of {count} sources"),
+            Kind::DestinationsBy(_) => "vector of destinations".to_owned(),
+            Kind::SourcesBy(_) => "vector of sources".to_owned(),
+            Kind::AddressSource => "register, or the address of a variable".to_owned(),
+            Kind::Elected => "destination or `_`, and a predicate behind `|`".to_owned(),
+            Kind::Coordinates(_) => "vector of coordinates".to_owned(),
+            Kind::Offsets(_) => "vector of offsets".to_owned(),
+            Kind::LayerCoordinates(_) => "vector: layer and coordinates".to_owned(),
+            Kind::Label => "label".to_owned(),
+            Kind::BranchTargets => "list of labels".to_owned(),
+            Kind::Call => "function, with results and arguments".to_owned(),
+            Kind::Anything => "operand".to_owned(),
+        };
+        match self.ty {
+            OperandType::Fixed(ty) => format!("{role}, `{ty}`"),
+            OperandType::Word => format!("{role}, 32 bits"),
+            _ => role,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(prefix: &str) -> String {
+        next_modifiers(prefix)
+            .iter()
+            .map(|next| format!("{}{}", next.word, if next.required { "!" } else { "" }))
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    #[test]
+    fn what_may_stand_next() {
+        expect_test::expect!["rn rz rm rp lo! hi! wide! ftz f64! bf16! bf16x2! sat f32x2! f32! f16! f16x2!"]
+            .assert_eq(&words("mul"));
+        expect_test::expect!["u16! u32! u64! s16! s32! s64!"].assert_eq(&words("mul.lo"));
+        expect_test::expect![""].assert_eq(&words("mul.lo.u32"));
+        expect_test::expect![""].assert_eq(&words("nothing.lo"));
+    }
+
+    #[test]
+    fn families_of_features() {
+        let has = |chips: Chips, name: &str| chips.has(name.parse().unwrap());
+        assert!(has(Chips::From(90), "sm_100"));
+        assert!(!has(Chips::Accelerated(&[90]), "sm_90"));
+        assert!(has(Chips::Family(&[100]), "sm_103f"));
+        assert!(!has(Chips::Family(&[100]), "sm_120f"));
+        assert!(has(Chips::AnyOf(&[Chips::Accelerated(&[90]), Chips::From(100)]), "sm_90a"));
+    }
+
+    #[test]
+    fn every_row_is_on_a_page_and_every_operand_has_a_role() {
+        for opcode in Opcode::all() {
+            assert!(!description(opcode).is_empty());
+            for row in rows_of(opcode) {
+                assert!(family_of(row).is_some(), "{}", synopsis(row));
+                assert!(row.operands.iter().all(|operand| !operand.role().is_empty()));
+            }
+        }
+    }
+}
