@@ -237,6 +237,15 @@ pub enum Operand {
     Variable(VariableId),
     /// A special register.
     Special(oriole_ptx::SpecialRegister),
+    /// Parts of a register, or its negation, as video instructions take them.
+    Selection {
+        /// The register.
+        register: RegisterId,
+        /// The parts as written, without the dot (`b0`, `h1`, `b3210`); empty for the whole.
+        selector: String,
+        /// A minus sign stands before it.
+        negated: bool,
+    },
 }
 
 /// An immediate value.

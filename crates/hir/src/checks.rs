@@ -43,8 +43,9 @@ pub fn check_header(
         let mut found = Vec::new();
         read_header(&parse.unit(), header, &mut found);
         findings.extend(found.into_iter().map(|found| (at, found)));
-        for item in parse.unit().items() {
-            let (span, wanted) = match &item {
+        let items: Vec<Item> = parse.unit().items().collect();
+        for (number, item) in items.iter().enumerate() {
+            let (span, wanted) = match item {
                 Item::VersionDirective(directive) => (directive.span(), 0),
                 Item::TargetDirective(directive) => (directive.span(), 1),
                 Item::AddressSizeDirective(directive) => (directive.span(), 2),
@@ -60,7 +61,9 @@ pub fn check_header(
                     ),
                 ));
             } else if position == 0 && wanted != 0 {
-                findings.push((at, missing_version(span)));
+                // Other PTX compilers see it at the item behind.
+                let next = items.get(number + 1).map_or(span, item_start);
+                findings.push((at, missing_version(next)));
             }
             if wanted == 2 && !seen[1] && !items_seen {
                 findings.push((at, Diagnostic::new(Code::MissingTarget, span, MISSING_TARGET)));
@@ -83,6 +86,16 @@ pub fn check_header(
 
 fn first_token(parse: &oriole_syntax::Parse) -> Span {
     let token = parse
+        .syntax()
+        .descendants_with_tokens()
+        .filter_map(oriole_syntax::NodeOrToken::into_token)
+        .find(|token| !token.kind().is_trivia());
+    token.map_or(Span::point(0), |token| token_span(&token))
+}
+
+/// The first token of an item.
+fn item_start(item: &Item) -> Span {
+    let token = item
         .syntax()
         .descendants_with_tokens()
         .filter_map(oriole_syntax::NodeOrToken::into_token)

@@ -32,6 +32,10 @@ pub(crate) fn register_fits(register: Type, wanted: Type, width: Width) -> bool 
         Width::Same => register.bits() == wanted.bits(),
         Width::AtLeast | Width::AtLeastInVector => register.bits() >= wanted.bits(),
     };
+    if matches!(wanted, Type::U16x2 | Type::S16x2) {
+        // Pairs of integers live in untyped words.
+        return sized && (register.is_bits() || register == Type::F16x2);
+    }
     if wanted.is_bits() {
         sized
     } else if wanted.is_integer() {

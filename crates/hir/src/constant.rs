@@ -59,6 +59,9 @@ pub fn evaluate(expression: &Operand) -> Result<Constant, Diagnostic> {
     let malformed = || wrong(expression, "this expression is incomplete");
     match expression {
         Operand::Literal(literal) => match literal.number() {
+            Ok(NumberValue::Integer { overflow: true, .. }) => {
+                Err(wrong(expression, "the number does not fit into 64 bits"))
+            }
             Ok(NumberValue::Integer { bits, unsigned, .. }) => Ok(Constant::Integer { bits, unsigned }),
             Ok(NumberValue::F32 { bits }) => Ok(Constant::F32(bits)),
             Ok(NumberValue::F64 { bits }) => Ok(Constant::F64(bits)),

@@ -27,15 +27,24 @@ pub struct Header {
 /// Newest PTX version that is understood.
 pub const NEWEST_VERSION: (u8, u8) = (9, 0);
 
+/// Whether there is such a PTX version, up to the newest.
+fn exists((major, minor): (u8, u8)) -> bool {
+    // The last minor version of each major one.
+    const LAST: [u8; 9] = [5, 3, 2, 3, 1, 5, 8, 8, 0];
+    usize::from(major).checked_sub(1).and_then(|index| LAST.get(index)).is_some_and(|&last| minor <= last)
+}
+
 /// First PTX version that may name a target.
 fn first_version(target: Target) -> (u8, u8) {
     match (target.number(), target.variant()) {
         (0..=11, _) => (1, 0),
         (12 | 13, _) => (1, 2),
         (20, _) => (2, 0),
-        (21 | 30 | 35, _) => (3, 1),
+        (21 | 30, _) => (3, 0),
+        (35, _) => (3, 1),
         (32, _) => (4, 0),
-        (37 | 50, _) => (4, 1),
+        (50, _) => (4, 0),
+        (37, _) => (4, 1),
         (52, _) => (4, 1),
         (53, _) => (4, 2),
         (60..=62, _) => (5, 0),
@@ -45,7 +54,7 @@ fn first_version(target: Target) -> (u8, u8) {
         (80, _) => (7, 0),
         (86, _) => (7, 1),
         (87, _) => (7, 4),
-        (88, _) => (9, 0),
+        (88, _) => (7, 3),
         (89, _) => (7, 8),
         (90, Variant::Base) => (7, 8),
         (90, _) => (8, 0),
@@ -71,21 +80,7 @@ impl Header {
 
     /// Whether some target of the module has the feature.
     pub fn has_chips(&self, chips: Chips) -> bool {
-        self.targets.is_empty()
-            || self.targets.iter().any(|target| match chips {
-                Chips::From(number) => target.number() >= number,
-                Chips::Before(number) => target.number() < number,
-                Chips::Accelerated(numbers) => {
-                    target.variant() == Variant::Accelerated && numbers.contains(&target.number())
-                }
-                Chips::Family(numbers) => {
-                    target.variant() != Variant::Base
-                        && numbers.iter().any(|&number| {
-                            number == target.number()
-                                || (number / 10 == target.number() / 10 && number <= target.number())
-                        })
-                }
-            })
+        self.targets.is_empty() || self.targets.iter().any(|&target| chips.has(target))
     }
 
     /// The targets as written, for messages.
@@ -108,7 +103,7 @@ pub fn read_header(unit: &Unit, header: &mut Header, diagnostics: &mut Vec<Diagn
                     continue;
                 };
                 let version = (major.min(255) as u8, minor.min(255) as u8);
-                if version > NEWEST_VERSION || major == 0 {
+                if version > NEWEST_VERSION || !exists(version) {
                     diagnostics.push(Diagnostic::new(
                         Code::UnsupportedVersion,
                         directive.span(),
@@ -126,6 +121,22 @@ pub fn read_header(unit: &Unit, header: &mut Header, diagnostics: &mut Vec<Diagn
                     match name.text() {
                         "debug" => header.debug = true,
                         "texmode_unified" | "texmode_independent" | "map_f64_to_f32" => {
+                            let other = if name.text() == "texmode_unified" {
+                                "texmode_independent"
+                            } else {
+                                "texmode_unified"
+                            };
+                            let texture = name.text() != "map_f64_to_f32";
+                            if texture && header.options.iter().any(|option| option == other) {
+                                diagnostics.push(Diagnostic::new(
+                                    Code::InvalidHeader,
+                                    span,
+                                    format!("`{}` and `{other}` exclude each other", name.text()),
+                                ));
+                            }
+                            if !texture && header.targets.iter().any(|target| target.number() >= 13) {
+                                diagnostics.push(no_mapping(span));
+                            }
                             header.options.push(name.text().to_string());
                         }
                         text => match text.parse::<Target>() {
@@ -140,6 +151,11 @@ pub fn read_header(unit: &Unit, header: &mut Header, diagnostics: &mut Vec<Diagn
                                             first.0, first.1, header.version.0, header.version.1
                                         ),
                                     ));
+                                }
+                                if target.number() >= 13
+                                    && header.options.iter().any(|option| option == "map_f64_to_f32")
+                                {
+                                    diagnostics.push(no_mapping(span));
                                 }
                                 header.targets.push(target);
                             }
@@ -173,6 +189,11 @@ pub fn read_header(unit: &Unit, header: &mut Header, diagnostics: &mut Vec<Diagn
             _ => {}
         }
     }
+}
+
+fn no_mapping(span: Span) -> Diagnostic {
+    let message = "`map_f64_to_f32` is for targets before `sm_13` only";
+    Diagnostic::new(Code::InvalidHeader, span, message)
 }
 
 fn invalid_address_size(span: Span) -> Diagnostic {

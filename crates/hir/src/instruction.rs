@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
-use oriole_ptx::table::{COMMON_NEEDS, Chips, Form, FormProblem, Kind, OperandRow, Presence, match_form};
+use oriole_ptx::table::{Chips, Form, FormProblem, Kind, OperandRow, Shape, match_forms};
 use oriole_ptx::{Opcode, Space};
 use oriole_syntax::ast::{self, AstNode};
 use oriole_syntax::{SyntaxToken, token_span};
@@ -39,33 +39,6 @@ fn code_of(problem: &FormProblem) -> Code {
     }
 }
 
-/// The opcode that is spelled most like a word, if one is close.
-fn nearest_opcode(word: &str) -> Option<&'static str> {
-    Opcode::all()
-        .map(|opcode| (distance(word, opcode.name()), opcode.name()))
-        .min()
-        .filter(|&(distance, name)| distance * 3 <= name.len().max(3))
-        .map(|(_, name)| name)
-}
-
-/// Edit distance of two short words.
-fn distance(left: &str, right: &str) -> usize {
-    if left.len() > 24 {
-        return usize::MAX / 4;
-    }
-    let right = right.as_bytes();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &b) in right.iter().enumerate() {
-            let next = (diagonal + usize::from(a != b)).min(row[j] + 1).min(row[j + 1] + 1);
-            diagonal = std::mem::replace(&mut row[j + 1], next);
-        }
-    }
-    row[right.len()]
-}
-
 impl Resolver<'_> {
     /// Resolves an instruction and adds it to the body. One that has errors is left out: the body is not compiled.
     pub fn instruction(&mut self, node: &ast::Instruction) {
@@ -79,7 +52,8 @@ impl Resolver<'_> {
         let Some(opcode_node) = node.opcode() else { return };
         let Some(mnemonic) = opcode_node.mnemonic() else { return };
         let operands: SmallVec<[ast::Operand; 6]> = node.operands().collect();
-        let Some(known) = self.form(&opcode_node, &mnemonic, operands.len()) else { return };
+        let shapes: SmallVec<[Shape; 6]> = operands.iter().map(shape).collect();
+        let Some(known) = self.form(&opcode_node, &mnemonic, &shapes) else { return };
         let word_span = |word: Option<usize>| {
             word.and_then(|word| opcode_node.modifiers().nth(word))
                 .map_or_else(|| opcode_node.span(), |token| token_span(&token))
@@ -130,20 +104,34 @@ impl Resolver<'_> {
     }
 
     /// The form of an opcode as spelled.
-    fn form(&mut self, node: &ast::Opcode, mnemonic: &SyntaxToken, count: usize) -> Option<Rc<KnownForm>> {
+    fn form(
+        &mut self,
+        node: &ast::Opcode,
+        mnemonic: &SyntaxToken,
+        shapes: &[Shape],
+    ) -> Option<Rc<KnownForm>> {
         let mut spelling = std::mem::take(&mut self.spelling);
         spelling.clear();
         spelling.push_str(mnemonic.text());
         for token in node.modifiers() {
             spelling.push_str(token.text());
         }
-        // The number of operands picks among forms of one spelling.
+        // The number and the shapes of the operands pick among forms of one spelling.
         let words_end = spelling.len();
-        spelling.push(char::from_u32(0x100 + count.min(64) as u32)?);
+        for shape in shapes {
+            let code = match *shape {
+                Shape::Value => 0,
+                Shape::Sink => 1,
+                Shape::Pair => 2,
+                Shape::Vector(count) => 0x100 + u32::from(count),
+                Shape::Address(count) => 0x200 + u32::from(count),
+            };
+            spelling.push(char::from_u32(0x100 + code)?);
+        }
         let known = match self.forms.get(spelling.as_str()) {
             Some(known) => Rc::clone(known),
             None => {
-                let known = Rc::new(self.find_form(&spelling[..words_end], count));
+                let known = Rc::new(self.find_form(&spelling[..words_end], shapes));
                 self.forms.insert(spelling.as_str().into(), Rc::clone(&known));
                 known
             }
@@ -152,49 +140,53 @@ impl Resolver<'_> {
         Some(known)
     }
 
-    fn find_form(&self, spelling: &str, count: usize) -> KnownForm {
+    fn find_form(&self, spelling: &str, shapes: &[Shape]) -> KnownForm {
         let mut words = spelling.split('.');
         let name = words.next().unwrap_or_default();
         let words: SmallVec<[&str; 8]> = words.collect();
         let Some(opcode) = Opcode::from_name(name) else {
             let mut message = format!("no instruction is called `{}`", shorten(name));
-            if let Some(near) = nearest_opcode(name) {
+            if let Some(near) = oriole_ptx::nearest(name).first().map(|near| near.name()) {
                 message.push_str(&format!("; did you mean `{near}`?"));
             }
             return KnownForm::Wrong(None, Code::UnknownInstruction, message);
         };
-        match match_form(opcode, &words, count) {
-            Ok(form) => {
-                let gate = self.gate(&form, &words);
-                let operands = form
-                    .row
-                    .operands
-                    .iter()
-                    .filter(|operand| match operand.presence {
-                        Presence::With(token) => form.modifiers.has(token),
-                        _ => true,
-                    })
-                    .copied()
-                    .collect();
-                KnownForm::Found { form, opcode, operands, gate }
+        match match_forms(opcode, &words, shapes) {
+            Ok(forms) => {
+                // The first form that the module may use, else the first, with the reason why not.
+                let mut found = None;
+                for form in forms {
+                    let operands = form.operands(shapes.len());
+                    let gate = self.gate(&form, &words, &operands);
+                    let usable = gate.is_none();
+                    if usable || found.is_none() {
+                        found = Some(KnownForm::Found { form, opcode, operands, gate });
+                    }
+                    if usable {
+                        break;
+                    }
+                }
+                found.unwrap_or_else(|| {
+                    KnownForm::Wrong(None, Code::InvalidCombination, "no such form".into())
+                })
             }
             Err(error) => KnownForm::Wrong(error.word, code_of(&error.problem), error.problem.to_string()),
         }
     }
 
     /// Why the module's version or targets do not have a form.
-    fn gate(&self, form: &Form, words: &[&str]) -> Option<(Option<usize>, Code, String)> {
+    fn gate(
+        &self,
+        form: &Form,
+        words: &[&str],
+        operands: &[OperandRow],
+    ) -> Option<(Option<usize>, Code, String)> {
         let row = form.row;
         let name =
             std::iter::once(row.opcode.name()).chain(words.iter().copied()).collect::<Vec<_>>().join(".");
         let name = shorten(&name);
         if !self.header.has_chips(row.chips) {
-            let wanted = match row.chips {
-                Chips::From(number) => format!("`sm_{number}` or later"),
-                Chips::Before(number) => format!("a target before `sm_{number}`"),
-                Chips::Accelerated(numbers) => list_chips(numbers, "a"),
-                Chips::Family(numbers) => list_chips(numbers, "a"),
-            };
+            let wanted = row.chips.describe();
             let message =
                 format!("`{name}` needs {wanted}; the module's target is `{}`", self.header.target_names());
             return Some((None, Code::NeedsChip, message));
@@ -208,23 +200,46 @@ impl Resolver<'_> {
         if !self.header.has_version(row.ptx) {
             return Some((None, Code::NeedsVersion, format!("`{name}` {}", version(row.ptx))));
         }
-        for need in row.needs.iter().chain(COMMON_NEEDS) {
-            let Some(at) = words.iter().position(|word| *word == need.token) else { continue };
-            if !self.header.has_chips(Chips::From(need.chip)) {
+        for need in row.needs {
+            let named = |name: &str| operands.iter().any(|operand| operand.name == name);
+            let at = match (need.token.strip_prefix('+'), need.token.strip_prefix('-')) {
+                (Some(name), _) if named(name) => None,
+                (_, Some(name)) if !named(name) => None,
+                (Some(_), _) | (_, Some(_)) => continue,
+                _ if need.token == "generic" && form.space == Some(Space::Generic) => None,
+                _ => match words.iter().position(|word| *word == need.token) {
+                    Some(at) => Some(at),
+                    None => continue,
+                },
+            };
+            let what = match need.token {
+                "generic" => "a generic address here".to_string(),
+                token => match (token.strip_prefix('+'), token.strip_prefix('-')) {
+                    (Some(name), _) => format!("the operand `{name}`"),
+                    (_, Some(name)) => format!("this instruction without `{name}`"),
+                    _ => format!("`.{token}`"),
+                },
+            };
+            if need.chips == Chips::AnyOf(&[]) {
+                return Some((at, Code::InvalidCombination, format!("{what} is not possible here as such")));
+            }
+            if need.until.is_some_and(|until| self.header.has_version(until)) {
+                return Some((
+                    at,
+                    Code::InvalidCombination,
+                    format!("{what} does not exist any more in this version"),
+                ));
+            }
+            if !self.header.has_chips(need.chips) {
                 let message = format!(
-                    "`.{}` needs `sm_{}` or later; the module's target is `{}`",
-                    need.token,
-                    need.chip,
+                    "{what} needs {}; the module's target is `{}`",
+                    need.chips.describe(),
                     self.header.target_names()
                 );
-                return Some((Some(at), Code::NeedsChip, message));
+                return Some((at, Code::NeedsChip, message));
             }
             if !self.header.has_version(need.ptx) {
-                return Some((
-                    Some(at),
-                    Code::NeedsVersion,
-                    format!("`.{}` {}", need.token, version(need.ptx)),
-                ));
+                return Some((at, Code::NeedsVersion, format!("{what} {}", version(need.ptx))));
             }
         }
         None
@@ -240,14 +255,7 @@ impl Resolver<'_> {
     ) -> bool {
         let mut complete = true;
         for (index, operand) in operands.iter().enumerate() {
-            let row = match rows.get(index) {
-                Some(row) => row,
-                // The last row of a family known only by name takes all that is left.
-                None => match rows.last() {
-                    Some(row) => row,
-                    None => return false,
-                },
-            };
+            let Some(row) = rows.get(index) else { return false };
             match self.operand(operand, row, form) {
                 Some(operand) => resolved.push(operand),
                 None => complete = false,
@@ -277,11 +285,17 @@ impl Resolver<'_> {
         });
         let Some(base) = address else { return true };
         let mnemonic = instruction.opcode.name();
-        // Only accesses have one space for one address; other instructions say where from and where to.
-        let access = matches!(
-            instruction.opcode,
-            Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::Red | Opcode::Prefetch
-        );
+        // Accesses have one space for one address; other instructions say where from and where to.
+        let access = instruction.second_space.is_none()
+            && !matches!(
+                instruction.opcode,
+                Opcode::Cvta
+                    | Opcode::Isspacep
+                    | Opcode::Mapa
+                    | Opcode::Getctarank
+                    | Opcode::Cp
+                    | Opcode::Fence
+            );
         match base {
             AddressBase::Variable(id) => {
                 let variable = &self.body.variables[id.0 as usize];
@@ -303,6 +317,16 @@ impl Resolver<'_> {
                     );
                     return false;
                 }
+                if instruction.opcode == Opcode::Ld && matches!(variable.home, crate::VariableHome::Result(_))
+                {
+                    let name = variable.name.clone();
+                    self.report(
+                        Code::InvalidOperand,
+                        span,
+                        format!("`{name}` is a result of this function and cannot be read"),
+                    );
+                    return false;
+                }
                 if parameter(space) {
                     instruction.space = Some(found);
                     let writes = instruction.opcode == Opcode::St;
@@ -321,7 +345,11 @@ impl Resolver<'_> {
             AddressBase::Register(id) => {
                 let narrow =
                     self.body.registers[id.0 as usize].ty.bits() < u32::from(self.header.address_bits());
-                if access && narrow && matches!(space, Space::Generic | Space::Global) {
+                let checked = matches!(
+                    instruction.opcode,
+                    Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::Red | Opcode::Prefetch
+                );
+                if access && checked && narrow && matches!(space, Space::Generic | Space::Global) {
                     self.report(
                         Code::InvalidAddress,
                         span,
@@ -338,8 +366,6 @@ impl Resolver<'_> {
                 }
             }
             AddressBase::Absolute => {
-                let access =
-                    matches!(instruction.opcode, Opcode::Ld | Opcode::St | Opcode::Atom | Opcode::Red);
                 if access && space != Space::Local {
                     self.report(
                         Code::InvalidAddress,
@@ -357,8 +383,24 @@ impl Resolver<'_> {
     fn check_vector(&mut self, instruction: &Instruction, span: Span) -> bool {
         let bits = instruction.types.first().map_or(0, |ty| ty.bits()) * u32::from(instruction.vector);
         let access = matches!(instruction.opcode, Opcode::Ld | Opcode::Ldu | Opcode::St);
+        let surface = matches!(instruction.opcode, Opcode::Suld | Opcode::Sust | Opcode::Mov);
+        if surface && bits > 128 && instruction.vector > 1 {
+            self.report(Code::InvalidVector, span, format!("no vector has {bits} bits here"));
+            return false;
+        }
         if access && bits > 128 && instruction.vector > 1 {
-            let wide = bits <= 256 && self.header.has_chips(Chips::From(100));
+            let asynchronous = instruction.modifiers.has("async");
+            let global = matches!(instruction.space, Some(Space::Global | Space::Generic) | None);
+            let sized = instruction.types.first().is_some_and(|ty| matches!(ty.bits(), 32 | 64));
+            if !global || !sized || asynchronous || instruction.opcode == Opcode::Ldu {
+                let message = format!(
+                    "an access of {bits} bits is possible in `.global` memory only, with elements of 32 or 64 bits"
+                );
+                self.report(Code::InvalidVector, span, message);
+                return false;
+            }
+            let wide =
+                bits <= 256 && self.header.has_chips(Chips::From(100)) && self.header.has_version((8, 8));
             if !wide {
                 let (code, message) = if bits <= 256 {
                     (Code::NeedsChip, format!("an access of {bits} bits needs `sm_100` or later"))
@@ -382,7 +424,14 @@ fn shorten(name: &str) -> String {
     format!("{}...", &name[..end])
 }
 
-fn list_chips(numbers: &[u8], suffix: &str) -> String {
-    let names: Vec<String> = numbers.iter().map(|number| format!("`sm_{number}{suffix}`")).collect();
-    names.join(" or ")
+/// What an operand looks like.
+fn shape(operand: &ast::Operand) -> Shape {
+    let count = |count: usize| count.min(255) as u8;
+    match operand {
+        ast::Operand::Vector(vector) => Shape::Vector(count(vector.elements().count())),
+        ast::Operand::Address(address) => Shape::Address(count(address.parts().count())),
+        ast::Operand::Pair(_) => Shape::Pair,
+        ast::Operand::Sink(_) => Shape::Sink,
+        _ => Shape::Value,
+    }
 }

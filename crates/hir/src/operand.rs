@@ -2,88 +2,25 @@
 //!
 //! It is here as the one place that turns an expression of the syntax tree into an operand of the body.
 
+mod address;
+mod selector;
+mod vector;
+mod want;
+
 use oriole_diagnostics::{Code, Span};
-use oriole_ptx::table::{Form, Kind, OperandRow, OperandType};
+use oriole_ptx::table::{Form, Kind, Opaque, OperandRow};
 use oriole_ptx::{Opcode, Space, SpecialRegister, Type};
-use oriole_syntax::ast::{self, AstNode, BinaryOperator, PrefixOperator};
+use oriole_syntax::ast::{self, AstNode, PrefixOperator};
 use oriole_syntax::token_span;
 
-use crate::compatible::{Width, immediate_fits, is_address, is_word, register_fits, wanted_registers};
+use crate::compatible::Width;
 use crate::function::Resolver;
 use crate::names::Meaning;
 use crate::{Address, AddressBase, Constant, Immediate, Operand, RegisterId, Table, VariableId, evaluate};
 
-/// The type asked of an operand.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Want {
-    /// This type.
-    Typed(Type, Width),
-    /// A 32-bit integer or bits.
-    Word,
-    /// A register that can hold an address, or an integer.
-    Address,
-    /// Anything.
-    Any,
-}
-
-impl Want {
-    fn accepts(self, register: Type) -> bool {
-        match self {
-            Want::Typed(ty, width) => register_fits(register, ty, width),
-            Want::Word => is_word(register),
-            Want::Address => is_address(register),
-            Want::Any => true,
-        }
-    }
-
-    fn immediate(self, constant: Constant) -> Option<Immediate> {
-        match (self, constant) {
-            (Want::Typed(ty, _), _) => immediate_fits(constant, ty),
-            (Want::Word | Want::Address, Constant::Integer { bits, .. }) => {
-                Some(Immediate::Integer(bits as i64))
-            }
-            (Want::Word | Want::Address, _) => None,
-            (Want::Any, Constant::Integer { bits, .. }) => Some(Immediate::Integer(bits as i64)),
-            (Want::Any, Constant::F32(bits)) => Some(Immediate::F32(bits)),
-            (Want::Any, Constant::F64(bits)) => Some(Immediate::F64(bits)),
-        }
-    }
-
-    fn describe(self) -> String {
-        match self {
-            Want::Typed(ty, width) => wanted_registers(ty, width),
-            Want::Word => "an integer or bits register of 32 bits".to_string(),
-            Want::Address => "an integer or bits register of 32 or 64 bits".to_string(),
-            Want::Any => "a register".to_string(),
-        }
-    }
-}
-
-fn double(ty: Type) -> Type {
-    match ty {
-        Type::U8 => Type::U16,
-        Type::U16 => Type::U32,
-        Type::U32 => Type::U64,
-        Type::S8 => Type::S16,
-        Type::S16 => Type::S32,
-        Type::S32 => Type::S64,
-        other => other,
-    }
-}
-
-/// What an instruction asks of an operand, given the types it is written with.
-fn want(ty: OperandType, form: &Form) -> Want {
-    let at = |index: u8| form.types.get(usize::from(index)).copied();
-    match ty {
-        OperandType::Of(index) => at(index).map_or(Want::Any, |ty| Want::Typed(ty, Width::Same)),
-        OperandType::Widening(index) => at(index).map_or(Want::Any, |ty| Want::Typed(ty, Width::AtLeast)),
-        OperandType::Double(index) => at(index).map_or(Want::Any, |ty| Want::Typed(double(ty), Width::Same)),
-        OperandType::Fixed(ty) => Want::Typed(ty, Width::Same),
-        OperandType::Word => Want::Word,
-        OperandType::AnyInteger => Want::Address,
-        OperandType::None => Want::Any,
-    }
-}
+use selector::{is_selector, lane_mask, lane_selector, scalar_selector};
+pub(crate) use want::Want;
+use want::{narrow, want};
 
 /// A name in an operand.
 pub(crate) enum Named {
@@ -184,7 +121,7 @@ impl Resolver<'_> {
                 Some(Named::Register(id, ty))
             }
             Some(Meaning::Register(_)) if is_selector(component.text()) => {
-                self.report(Code::NotSupported, span, "selectors of bytes and halves cannot be compiled yet");
+                self.report(Code::InvalidOperand, span, "only video instructions select bytes and halves");
                 None
             }
             Some(_) => {
@@ -247,10 +184,17 @@ impl Resolver<'_> {
             }
             Kind::PairDestination | Kind::BothDestinations => match node {
                 ast::Operand::Pair(pair) => {
-                    let first = self.destination(&pair.first()?, want, true);
+                    // Of `setp` and `match` either may be dropped, of other instructions the second.
+                    let either = matches!(form.row.opcode, Opcode::Setp | Opcode::Match);
+                    let first = self.destination(&pair.first()?, want, either);
                     let second =
                         self.destination(&pair.second()?, Want::Typed(Type::Pred, Width::Same), true);
-                    Some(Operand::Pair(Box::new(first?), Box::new(second?)))
+                    let (first, second) = (first?, second?);
+                    if first == Operand::Sink && second == Operand::Sink {
+                        self.report(Code::InvalidOperand, span, "one of the two results must be kept");
+                        return None;
+                    }
+                    Some(Operand::Pair(Box::new(first), Box::new(second)))
                 }
                 _ if row.kind == Kind::BothDestinations => {
                     self.report(Code::InvalidOperand, span, "two destinations are needed here, as in `d|p`");
@@ -272,11 +216,13 @@ impl Resolver<'_> {
             }
             Kind::Constant(least, most) => self.constant(
                 node,
+                want,
                 |value| (least..=most).contains(&value),
                 || format!("a constant from {least} to {most} is needed here"),
             ),
             Kind::ConstantOf(list) => self.constant(
                 node,
+                want,
                 |value| list.contains(&value),
                 || {
                     let list: Vec<String> = list.iter().map(ToString::to_string).collect();
@@ -286,7 +232,7 @@ impl Resolver<'_> {
             Kind::SourceInRange(least, most) => {
                 let operand = self.source(node, want, false)?;
                 if let Operand::Immediate(Immediate::Integer(value)) = operand
-                    && !(least..=most).contains(&value)
+                    && !(least..=most).contains(&narrow(value, want))
                 {
                     self.report(
                         Code::InvalidOperand,
@@ -300,21 +246,138 @@ impl Resolver<'_> {
             Kind::SourceMultipleOf(step) => {
                 let operand = self.source(node, want, false)?;
                 if let Operand::Immediate(Immediate::Integer(value)) = operand
-                    && (value <= 0 || value % step != 0)
+                    && (narrow(value, want) % step != 0
+                        || (narrow(value, want) == 0 && form.modifiers.has("arrive")))
                 {
                     self.report(
                         Code::InvalidOperand,
                         span,
-                        format!("{value} is no positive multiple of {step}"),
+                        format!("{value} is no multiple of {step} that can stand here"),
                     );
                     return None;
                 }
                 Some(operand)
             }
             Kind::Predicate => self.source(node, Want::Typed(Type::Pred, Width::Same), false),
+            Kind::PredicateRegister => {
+                let operand = self.source(node, Want::Typed(Type::Pred, Width::Same), false)?;
+                if matches!(operand, Operand::Register(_)) {
+                    return Some(operand);
+                }
+                self.report(Code::InvalidOperand, span, "a predicate register is needed here");
+                None
+            }
+            Kind::SourceOrPredicate => {
+                let predicate = match node {
+                    ast::Operand::Prefix(prefix) => prefix.operator() == Some(PrefixOperator::Not),
+                    _ => matches!(self.as_name(node), Some(Ok(Named::Register(_, Type::Pred)))),
+                };
+                let want = if predicate { Want::Typed(Type::Pred, Width::Same) } else { want };
+                self.source(node, want, false)
+            }
+            Kind::Sink => {
+                if matches!(node, ast::Operand::Sink(_)) {
+                    return Some(Operand::Sink);
+                }
+                self.report(Code::InvalidOperand, span, "`_` is needed here: there is no result");
+                None
+            }
+            Kind::VectorDestinationOrSink => match node {
+                ast::Operand::Sink(_) => Some(Operand::Sink),
+                _ => self.vector(node, want, form.vector, true),
+            },
+            Kind::Texels => match node {
+                ast::Operand::Pair(pair) => {
+                    let first = self.exact_vector(&pair.first()?, want, form.vector, true);
+                    let second =
+                        self.destination(&pair.second()?, Want::Typed(Type::Pred, Width::Same), false);
+                    Some(Operand::Pair(Box::new(first?), Box::new(second?)))
+                }
+                _ => self.exact_vector(node, want, form.vector, true),
+            },
+            Kind::Parts(rows) => {
+                let sampler = rows.iter().any(|row| row.kind == Kind::Opaque(Opaque::Sampler));
+                let texture =
+                    rows.iter().any(|row| row.kind == Kind::Opaque(Opaque::Texture)) && rows.len() > 1;
+                if texture && sampler != self.independent_samplers() {
+                    let message = if sampler {
+                        "a sampler can stand here with `texmode_independent` only"
+                    } else {
+                        "a sampler is needed here with `texmode_independent`"
+                    };
+                    self.report(Code::InvalidOperand, span, message);
+                    return None;
+                }
+                let ast::Operand::Address(address) = node else {
+                    self.report(Code::InvalidOperand, span, "operands in brackets are needed here");
+                    return None;
+                };
+                let parts: Vec<_> = address.parts().collect();
+                if parts.len() != rows.len() {
+                    self.report(
+                        Code::InvalidOperand,
+                        span,
+                        format!("{} operands in the brackets are needed here", rows.len()),
+                    );
+                    return None;
+                }
+                let parts: Vec<Option<Operand>> =
+                    parts.iter().zip(rows).map(|(part, row)| self.operand(part, row, form)).collect();
+                parts.into_iter().collect::<Option<Vec<_>>>().map(Operand::List)
+            }
+            Kind::Opaque(opaque) => self.opaque(node, opaque),
+            Kind::Elected => match node {
+                ast::Operand::Pair(pair) => {
+                    let first = self.destination(&pair.first()?, want, true);
+                    let second =
+                        self.destination(&pair.second()?, Want::Typed(Type::Pred, Width::Same), false);
+                    Some(Operand::Pair(Box::new(first?), Box::new(second?)))
+                }
+                _ => {
+                    self.report(Code::InvalidOperand, span, "two destinations are needed here, as in `d|p`");
+                    None
+                }
+            },
+            Kind::Coordinates(counts) | Kind::LayerCoordinates(counts) | Kind::Offsets(counts) => {
+                let count = counts.iter().find(|row| form.modifiers.has(row.0)).map_or(1, |row| row.1);
+                self.coordinates(node, want, count, matches!(row.kind, Kind::LayerCoordinates(_)))
+            }
+            Kind::Selected => self.selected(node, want, scalar_selector, false, false),
+            Kind::SelectedSigned => self.selected(node, want, scalar_selector, false, true),
+            Kind::SelectedDestination => self.selected(node, want, scalar_selector, true, false),
+            Kind::Lanes(count) => {
+                let operand = self.selected(node, want, |text| lane_selector(text, count), false, false)?;
+                if matches!(operand, Operand::Immediate(_)) {
+                    self.report(Code::InvalidOperand, span, "a register is needed here");
+                    return None;
+                }
+                Some(operand)
+            }
+            Kind::LanesDestination(count) => {
+                self.selected(node, want, |text| lane_mask(text, count), true, false)
+            }
             Kind::Address => self.address(node),
+            Kind::TensorAddress => {
+                let operand = self.address(node)?;
+                if let Operand::Address(address) = &operand
+                    && let AddressBase::Register(id) = address.base
+                    && self.body.registers[id.0 as usize].ty.bits() != 32
+                {
+                    self.report(Code::InvalidAddress, span, "addresses of tensor memory have 32 bits");
+                    return None;
+                }
+                if let Operand::Address(Address { base: AddressBase::Variable(_), .. }) = &operand {
+                    self.report(Code::InvalidAddress, span, "no variable lies in tensor memory");
+                    return None;
+                }
+                Some(operand)
+            }
             Kind::Destinations(count) => self.exact_vector(node, want, count, true),
             Kind::Sources(count) => self.exact_vector(node, want, count, false),
+            Kind::DestinationsBy(counts) | Kind::SourcesBy(counts) => {
+                let count = counts.iter().find(|row| form.modifiers.has(row.0)).map_or(1, |row| row.1);
+                self.exact_vector(node, want, count, matches!(row.kind, Kind::DestinationsBy(_)))
+            }
             Kind::MoveDestination => match node {
                 ast::Operand::Vector(_) => self.packed(node, want, true),
                 _ => self.destination(node, want, false),
@@ -481,11 +544,12 @@ impl Resolver<'_> {
     fn constant(
         &mut self,
         node: &ast::Operand,
+        want: Want,
         fits: impl Fn(i64) -> bool,
         wanted: impl Fn() -> String,
     ) -> Option<Operand> {
         let span = node.span();
-        match evaluate(node).map(Constant::integer) {
+        match evaluate(node).map(|constant| constant.integer().map(|value| narrow(value, want))) {
             Ok(Some(value)) if fits(value) => Some(Operand::Immediate(Immediate::Integer(value))),
             _ => {
                 self.report(Code::InvalidOperand, span, wanted());
@@ -494,126 +558,69 @@ impl Resolver<'_> {
         }
     }
 
-    /// An operand that is a vector with `.v2` and wider. A vector of one stands for its element.
-    fn vector(&mut self, node: &ast::Operand, want: Want, width: u8, destination: bool) -> Option<Operand> {
+    /// A variable of an opaque type, or a register with its handle.
+    fn opaque(&mut self, node: &ast::Operand, opaque: Opaque) -> Option<Operand> {
         let span = node.span();
-        if width == 1 {
-            if let ast::Operand::Vector(vector) = node {
-                let elements: Vec<_> = vector.elements().collect();
-                if let [single] = &elements[..] {
-                    return self.element(single, want, destination, false);
-                }
-                self.report(
-                    Code::InvalidVector,
-                    span,
-                    format!("a vector of {} needs `.v{}`", elements.len(), elements.len()),
-                );
-                return None;
-            }
-            return self.element(node, want, destination, false);
-        }
-        let want = match want {
-            Want::Typed(ty, Width::AtLeast) => Want::Typed(ty, Width::AtLeastInVector),
-            other => other,
+        let wanted = match opaque {
+            Opaque::Texture => [Type::Texref; 2],
+            Opaque::Sampler => [Type::Samplerref; 2],
+            Opaque::Surface => [Type::Surfref; 2],
+            // In the unified mode a texture holds its sampler.
+            Opaque::TextureOrSampler if self.independent_samplers() => [Type::Samplerref; 2],
+            Opaque::TextureOrSampler => [Type::Texref; 2],
         };
-        self.exact_vector(node, want, width, destination)
-    }
-
-    fn element(&mut self, node: &ast::Operand, want: Want, destination: bool, sink: bool) -> Option<Operand> {
-        if destination { self.destination(node, want, sink) } else { self.source(node, want, false) }
-    }
-
-    fn exact_vector(
-        &mut self,
-        node: &ast::Operand,
-        want: Want,
-        width: u8,
-        destination: bool,
-    ) -> Option<Operand> {
-        let span = node.span();
-        match node {
-            ast::Operand::Vector(vector) => {
-                let elements: Vec<_> = vector.elements().collect();
-                if elements.len() != usize::from(width) {
-                    self.report(
-                        Code::InvalidVector,
-                        span,
-                        format!("a vector of {width} is needed here, this one has {}", elements.len()),
-                    );
-                    return None;
-                }
-                let resolved: Vec<Option<Operand>> =
-                    elements.iter().map(|element| self.element(element, want, destination, true)).collect();
-                let resolved: Vec<Operand> = resolved.into_iter().collect::<Option<_>>()?;
-                if resolved.iter().all(|operand| *operand == Operand::Sink) {
-                    self.report(Code::InvalidVector, span, "at least one element must be a register");
-                    return None;
-                }
-                Some(Operand::Vector(resolved))
+        match self.as_name(node) {
+            Some(Ok(Named::Variable(id))) if wanted.contains(&self.body.variables[id.0 as usize].ty) => {
+                Some(Operand::VariableAddress(id, 0))
             }
-            _ => match self.as_name(node) {
-                Some(Ok(Named::Registers(registers))) if registers.len() == usize::from(width) => {
-                    let mut operands = Vec::new();
-                    for (id, ty) in registers {
-                        if !want.accepts(ty) {
-                            self.mismatch(span, ty, want);
-                            return None;
-                        }
-                        operands.push(Operand::Register(id));
-                    }
-                    Some(Operand::Vector(operands))
-                }
-                Some(Err(())) => None,
-                _ => {
-                    self.report(Code::InvalidVector, span, format!("a vector of {width} is needed here"));
-                    None
-                }
-            },
-        }
-    }
-
-    /// `{a, b}` as source or destination of a `mov` that packs or unpacks.
-    fn packed(&mut self, node: &ast::Operand, want: Want, destination: bool) -> Option<Operand> {
-        let span = node.span();
-        let ast::Operand::Vector(vector) = node else { return None };
-        let Want::Typed(ty, _) = want else { return None };
-        let elements: Vec<_> = vector.elements().collect();
-        let count = elements.len() as u32;
-        if !matches!(count, 2 | 4) || !ty.is_bits() || !ty.bits().is_multiple_of(count) {
-            let message = if ty.is_bits() {
-                format!("`{ty}` is packed from two or four parts, not {count}")
-            } else {
-                format!("only untyped values can be packed and unpacked; `{ty}` is not")
-            };
-            self.report(Code::InvalidVector, span, message);
-            return None;
-        }
-        let part = match ty.bits() / count {
-            8 => Type::B8,
-            16 => Type::B16,
-            32 => Type::B32,
-            64 => Type::B64,
+            Some(Ok(Named::Register(id, ty))) if ty.bits() == 64 && !ty.is_float() => {
+                Some(Operand::Register(id))
+            }
+            Some(Err(())) => None,
             _ => {
-                self.report(Code::InvalidVector, span, format!("`{ty}` has no {count} parts"));
-                return None;
+                self.report(
+                    Code::InvalidOperand,
+                    span,
+                    format!("a `{}` variable or its handle of 64 bits is needed here", wanted[0]),
+                );
+                None
             }
-        };
-        let want = Want::Typed(part, Width::Same);
-        let resolved: Vec<Option<Operand>> =
-            elements.iter().map(|element| self.element(element, want, destination, true)).collect();
-        resolved.into_iter().collect::<Option<Vec<_>>>().map(Operand::Vector)
+        }
+    }
+
+    /// Whether samplers stand apart from textures in this module.
+    pub fn independent_samplers(&self) -> bool {
+        self.header.options.iter().any(|option| option == "texmode_independent")
     }
 
     fn special(&mut self, special: SpecialRegister, want: Want, span: Span) -> Option<Operand> {
         let Want::Typed(ty, _) = want else { return Some(Operand::Special(special)) };
+        use SpecialRegister as S;
         let bits: &[u32] = match special {
-            SpecialRegister::Clock64 | SpecialRegister::Globaltimer | SpecialRegister::CurrentGraphExec => {
-                &[64]
-            }
-            SpecialRegister::Gridid => &[16, 32, 64],
-            SpecialRegister::IsExplicitCluster => &[1],
-            _ => &[16, 32],
+            S::Clock64 | S::Globaltimer | S::CurrentGraphExec | S::Pm64(_) => &[64],
+            S::Gridid => &[16, 32, 64],
+            S::IsExplicitCluster => &[1],
+            S::TidX | S::TidY | S::TidZ | S::NtidX | S::NtidY | S::NtidZ => &[16, 32],
+            S::CtaidX | S::CtaidY | S::CtaidZ | S::NctaidX | S::NctaidY | S::NctaidZ => &[16, 32],
+            S::Fourth(index) if index < 4 => &[16, 32],
+            _ => &[32],
         };
+        let (since, chips) = special.since();
+        if !self.header.has_version(since) || !self.header.has_chips(chips) {
+            let version = self.header.has_version(since);
+            let (code, what) = if version {
+                (Code::NeedsChip, chips.describe())
+            } else {
+                (Code::NeedsVersion, format!("`.version` {}.{} or later", since.0, since.1))
+            };
+            self.report(code, span, format!("`{}` needs {what}", special.name()));
+            return None;
+        }
+        // A conversion reads what it needs.
+        let converts = matches!(want, Want::Typed(_, Width::AtLeast)) && ty != Type::Pred;
+        if converts && !ty.is_float() && bits.iter().all(|&bits| bits == 32 && ty.bits() <= 32) {
+            return Some(Operand::Special(special));
+        }
         if bits.contains(&ty.bits()) && !ty.is_float() {
             return Some(Operand::Special(special));
         }
@@ -669,171 +676,6 @@ impl Resolver<'_> {
             }
         }
         self.source(node, want, true)
-    }
-
-    /// `variable`, `variable + 4`, `variable[2]` as a value; `None` if the operand is something else, `Some(None)`
-    /// if it has been reported.
-    fn variable_address(&mut self, node: &ast::Operand) -> Option<Option<Operand>> {
-        if !self.mentions_variable(node) {
-            return None;
-        }
-        match self.base_and_offset(node) {
-            Some((AddressBase::Variable(id), offset)) => Some(Some(Operand::VariableAddress(id, offset))),
-            Some(_) => None,
-            None => Some(None),
-        }
-    }
-
-    /// Whether the leftmost name of an expression is a variable.
-    fn mentions_variable(&mut self, node: &ast::Operand) -> bool {
-        let mut node = node.clone();
-        loop {
-            let next = match &node {
-                ast::Operand::Name(name) => {
-                    let Some(token) = name.token() else { return false };
-                    return match self.names.look_up(token.text()) {
-                        Some(Meaning::Variable(_)) => true,
-                        Some(_) => false,
-                        None => self.global(token.text(), token_span(&token)).is_some(),
-                    };
-                }
-                ast::Operand::Binary(binary) => binary.left(),
-                ast::Operand::Index(index) => index.base(),
-                ast::Operand::Paren(paren) => paren.operand(),
-                _ => None,
-            };
-            match next {
-                Some(next) => node = next,
-                None => return false,
-            }
-        }
-    }
-
-    /// Splits an address into a base and an offset in bytes.
-    fn base_and_offset(&mut self, node: &ast::Operand) -> Option<(AddressBase, i64)> {
-        let span = node.span();
-        match node {
-            ast::Operand::Name(name) => {
-                let token = name.token()?;
-                match self.named(token.text(), token_span(&token))? {
-                    Named::Register(id, ty) => {
-                        if is_address(ty) {
-                            return Some((AddressBase::Register(id), 0));
-                        }
-                        self.mismatch(span, ty, Want::Address);
-                    }
-                    Named::Variable(id) => return Some((AddressBase::Variable(id), 0)),
-                    Named::WarpSize => return Some((AddressBase::Absolute, 32)),
-                    _ => self.report(
-                        Code::InvalidAddress,
-                        span,
-                        format!("`{}` is neither a register nor a variable", token.text()),
-                    ),
-                }
-                None
-            }
-            ast::Operand::Member(member) => match self.member(member)? {
-                Named::Register(id, ty) if is_address(ty) => Some((AddressBase::Register(id), 0)),
-                _ => {
-                    self.report(Code::InvalidAddress, span, "this cannot hold an address");
-                    None
-                }
-            },
-            ast::Operand::Paren(paren) => self.base_and_offset(&paren.operand()?),
-            ast::Operand::Index(index) => {
-                let (base, offset) = self.base_and_offset(&index.base()?)?;
-                let AddressBase::Variable(id) = base else {
-                    self.report(Code::InvalidAddress, span, "only a variable can be indexed");
-                    return None;
-                };
-                let at = self.integer(&index.index()?)?;
-                let element = self.element_bytes[id.0 as usize] as i64;
-                Some((base, offset.wrapping_add(at.wrapping_mul(element))))
-            }
-            ast::Operand::Binary(binary) => {
-                let operator = binary.operator()?;
-                let left = binary.left()?;
-                if !matches!(operator, BinaryOperator::Add | BinaryOperator::Subtract)
-                    || !self.has_name(&left)
-                {
-                    let value = self.integer(node)?;
-                    return Some((AddressBase::Absolute, value));
-                }
-                let (base, offset) = self.base_and_offset(&left)?;
-                let value = self.integer(&binary.right()?)?;
-                let offset = if operator == BinaryOperator::Add {
-                    offset.wrapping_add(value)
-                } else {
-                    offset.wrapping_sub(value)
-                };
-                Some((base, offset))
-            }
-            _ => Some((AddressBase::Absolute, self.integer(node)?)),
-        }
-    }
-
-    fn has_name(&self, node: &ast::Operand) -> bool {
-        node.syntax().descendants().any(|node| node.kind() == oriole_syntax::SyntaxKind::NAME)
-    }
-
-    fn integer(&mut self, node: &ast::Operand) -> Option<i64> {
-        match evaluate(node) {
-            Ok(value) => {
-                let integer = value.integer();
-                if integer.is_none() {
-                    self.report(Code::InvalidAddress, node.span(), "an integer constant is needed here");
-                }
-                integer
-            }
-            Err(error) => {
-                self.report(
-                    Code::InvalidAddress,
-                    error.span,
-                    "behind the plus sign of an address stands an integer constant",
-                );
-                None
-            }
-        }
-    }
-
-    fn address(&mut self, node: &ast::Operand) -> Option<Operand> {
-        let span = node.span();
-        let inner = match node {
-            ast::Operand::Address(address) => {
-                if let Some(suffix) = address.suffix()
-                    && suffix.text() != ".unified"
-                {
-                    self.report(
-                        Code::InvalidAddress,
-                        token_span(&suffix),
-                        "nothing can stand behind an address",
-                    );
-                    return None;
-                }
-                let parts: Vec<_> = address.parts().collect();
-                match &parts[..] {
-                    [single] => single.clone(),
-                    _ => {
-                        self.report(Code::InvalidAddress, span, "an address has one part");
-                        return None;
-                    }
-                }
-            }
-            // `table[2]` is an address without brackets of its own.
-            ast::Operand::Index(_) => node.clone(),
-            _ => {
-                self.report(Code::InvalidOperand, span, "an address in brackets is needed here");
-                return None;
-            }
-        };
-        let (base, offset) = self.base_and_offset(&inner)?;
-        if let AddressBase::Variable(id) = base
-            && self.body.variables[id.0 as usize].space == Space::Register
-        {
-            self.report(Code::InvalidAddress, span, "a register has no address");
-            return None;
-        }
-        Some(Operand::Address(Address { base, offset }))
     }
 
     fn branch_targets(&mut self, node: &ast::Operand) -> Option<Operand> {
@@ -918,9 +760,4 @@ impl Resolver<'_> {
             },
         }
     }
-}
-
-fn is_selector(component: &str) -> bool {
-    matches!(component, ".b0" | ".b1" | ".b2" | ".b3" | ".h0" | ".h1")
-        || (component.len() > 2 && (component.starts_with(".b") || component.starts_with(".h")))
 }

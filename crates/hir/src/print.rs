@@ -202,6 +202,11 @@ impl Display for Operand {
             }
             Operand::Variable(variable) => write!(out, "v{}", variable.0),
             Operand::Special(special) => write!(out, "{}", special.name()),
+            Operand::Selection { register, selector, negated } => {
+                let sign = if *negated { "-" } else { "" };
+                let dot = if selector.is_empty() { "" } else { "." };
+                write!(out, "{sign}r{}{dot}{selector}", register.0)
+            }
         }
     }
 }

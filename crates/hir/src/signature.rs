@@ -4,6 +4,7 @@
 
 use oriole_chip::Target;
 use oriole_diagnostics::{Code, Diagnostic, Span};
+use oriole_ptx::table::Chips;
 use oriole_ptx::{Space, Type};
 use oriole_syntax::ast::{self, AstNode, DeclarationHead, Function, PerformanceDirective};
 use oriole_syntax::token_span;
@@ -82,7 +83,29 @@ pub fn function_head(function: &Function, header: &Header) -> Option<FunctionHea
     let parameters = read(function.parameters().collect(), &mut diagnostics);
     let mut directives = Directives::default();
     for directive in function.performance_directives() {
-        performance(&directive, is_entry, &mut directives, &mut diagnostics);
+        performance(&directive, is_entry, header, &mut directives, &mut diagnostics);
+    }
+    let results_in_memory = results.len() > 1 && results.iter().any(|result| !result.in_register);
+    if results_in_memory {
+        diagnostics.push(Diagnostic::new(
+            Code::InvalidParameter,
+            token_span(&name),
+            "several results are possible in registers only",
+        ));
+    }
+    if directives.noreturn && !results.is_empty() {
+        diagnostics.push(Diagnostic::new(
+            Code::InvalidDirective,
+            token_span(&name),
+            "a function that does not return has no result",
+        ));
+    }
+    if linkage == Some(Linkage::Extern) && function.body().is_some() {
+        diagnostics.push(Diagnostic::new(
+            Code::InvalidDirective,
+            token_span(&name),
+            "an `.extern` function has no body",
+        ));
     }
     for pragma in function.pragmas() {
         directives.pragmas.extend(pragma.strings());
@@ -182,8 +205,9 @@ pub(crate) fn parameters(
                 "the parameters of a kernel are in `.param` space",
             ));
         }
+        let space = if is_entry { Space::KernelParameter } else { Space::FunctionParameter };
         let Shape { ty, vector, length, size, align, open, .. } =
-            match shape(parameter, declarator.as_ref(), Space::FunctionParameter, None, diagnostics) {
+            match shape(parameter, declarator.as_ref(), space, None, diagnostics) {
                 Some(shape) => shape,
                 // Keeps the numbering of the parameters that follow.
                 None => Shape::of(Type::B32),
@@ -196,6 +220,22 @@ pub(crate) fn parameters(
                 Code::InvalidType,
                 span,
                 "a predicate cannot be in `.param` space",
+            ));
+        }
+        if ty == Type::F16x2 && !in_register {
+            diagnostics.push(Diagnostic::new(
+                Code::InvalidType,
+                span,
+                "a pair of halves cannot be in `.param` space",
+            ));
+        }
+        let dimensions = declarator.as_ref().map_or(0, |declarator| declarator.dimensions().count());
+        if dimensions > 1 || declarator.as_ref().is_some_and(|declarator| declarator.initializer().is_some())
+        {
+            diagnostics.push(Diagnostic::new(
+                Code::InvalidParameter,
+                span,
+                "a parameter has at most one dimension and no initial value",
             ));
         }
         if is_entry && open {
@@ -214,6 +254,13 @@ pub(crate) fn parameters(
         }
         let pointer = parameter.ptr().map(|ptr| {
             let space = ptr.space().and_then(|word| Space::from_name(word.text().trim_start_matches('.')));
+            if !is_entry || space == Some(Space::Register) {
+                diagnostics.push(Diagnostic::new(
+                    Code::InvalidParameter,
+                    span,
+                    "`.ptr` is for parameters of kernels, and names a memory",
+                ));
+            }
             (space, ptr.align().and_then(|align| alignment(&align, diagnostics)).unwrap_or(4))
         });
         offset = offset.next_multiple_of(u64::from(align.max(1)));
@@ -256,6 +303,7 @@ pub(crate) fn alignment(clause: &ast::AlignClause, diagnostics: &mut Vec<Diagnos
 fn performance(
     directive: &PerformanceDirective,
     is_entry: bool,
+    header: &Header,
     directives: &mut Directives,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
@@ -265,10 +313,12 @@ fn performance(
     for value in directive.values() {
         match evaluate(&value).map(|value| value.integer()) {
             Ok(Some(value)) if value > 0 && value <= i64::from(u32::MAX) => values.push(value as u32),
+            // Zero says nothing of a cluster.
+            Ok(Some(0)) if matches!(word.text(), ".reqnctapercluster" | ".maxclusterrank") => values.push(1),
             Ok(_) => {
                 diagnostics.push(Diagnostic::new(
                     Code::InvalidDirective,
-                    value.span(),
+                    behind(directive.syntax()).unwrap_or_else(|| value.span()),
                     format!("`{}` takes positive numbers", word.text()),
                 ));
                 return;
@@ -304,6 +354,33 @@ fn performance(
             format!("`{}` is for kernels only", word.text()),
         ));
         return;
+    }
+    if !launch && is_entry && word.text() != ".noreturn" {
+        diagnostics.push(Diagnostic::new(
+            Code::InvalidDirective,
+            span,
+            format!("`{}` is for functions only", word.text()),
+        ));
+        return;
+    }
+    let since = match word.text() {
+        ".reqnctapercluster" | ".explicitcluster" | ".maxclusterrank" => Some((7, 8)),
+        ".blocksareclusters" => Some((9, 0)),
+        _ => None,
+    };
+    if let Some(since) = since {
+        let found = if !header.has_version(since) {
+            Some((Code::NeedsVersion, format!("needs `.version` {}.{} or later", since.0, since.1)))
+        } else if !header.has_chips(Chips::From(90)) {
+            Some((Code::NeedsChip, "needs `sm_90` or later".to_string()))
+        } else {
+            None
+        };
+        if let Some((code, what)) = found {
+            let place = behind(directive.syntax()).unwrap_or(span);
+            diagnostics.push(Diagnostic::new(code, place, format!("`{}` {what}", word.text())));
+            return;
+        }
     }
     // A later value replaces an earlier one, as other compilers have it.
     match word.text() {
@@ -344,4 +421,16 @@ fn performance(
             format!("no performance directive is called `{other}`"),
         )),
     }
+}
+
+/// The first token behind a node: where other PTX compilers see what is wrong with a directive.
+fn behind(node: &oriole_syntax::SyntaxNode) -> Option<Span> {
+    let mut token = node.last_token()?.next_token();
+    while let Some(found) = &token {
+        if !found.kind().is_trivia() {
+            return Some(token_span(found));
+        }
+        token = found.next_token();
+    }
+    None
 }

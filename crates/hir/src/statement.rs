@@ -235,6 +235,18 @@ impl Resolver<'_> {
             if shape.ty == Type::Pred {
                 self.report(Code::InvalidType, span, "a predicate can be a register only");
             }
+            if shape.ty.is_opaque() {
+                self.report(
+                    Code::InvalidVariable,
+                    span,
+                    "textures, samplers and surfaces are variables of the module or parameters of a kernel",
+                );
+            }
+            if shape.ty == Type::F16x2
+                && matches!(shape.space, Space::FunctionParameter | Space::KernelParameter)
+            {
+                self.report(Code::InvalidType, span, "a pair of halves cannot be in `.param` space");
+            }
             if initial.is_some() {
                 self.report(
                     Code::NotSupported,

@@ -5,7 +5,7 @@
 use oriole_diagnostics::{Code, Diagnostic};
 use oriole_ptx::table::rows;
 
-use crate::{Body, Instruction, SourceMap, Statement};
+use crate::{Body, Instruction, Operand, SourceMap, Statement};
 
 /// The instructions of a body that the back end makes no code for, one finding each.
 pub fn unsupported(body: &Body, map: &SourceMap) -> Vec<Diagnostic> {
@@ -15,8 +15,7 @@ pub fn unsupported(body: &Body, map: &SourceMap) -> Vec<Diagnostic> {
             && !is_supported(instruction)
         {
             let mut name = instruction.opcode.name().to_string();
-            // Families that the table knows only by name keep no spelling.
-            for modifier in instruction.modifiers.iter().filter(|modifier| modifier.0 != "...") {
+            for modifier in instruction.modifiers.iter() {
                 name.push('.');
                 name.push_str(modifier.0);
             }
@@ -36,6 +35,9 @@ pub fn unsupported(body: &Body, map: &SourceMap) -> Vec<Diagnostic> {
 
 /// Whether some supported row has the instruction's modifiers and types.
 fn is_supported(instruction: &Instruction) -> bool {
+    if instruction.operands.iter().any(|operand| matches!(operand, Operand::Selection { .. })) {
+        return false;
+    }
     // Most opcodes are supported in all their forms.
     if rows(instruction.opcode).all(|row| row.supported) {
         return true;

@@ -4,7 +4,7 @@
 //! decided here.
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
-use oriole_ptx::{Space, Type};
+use oriole_ptx::{Space, SpecialRegister, Type};
 use oriole_syntax::ast::{
     self, AstNode, BinaryOperator, DeclarationHead, Declarator, InitializerValue, Operand,
 };
@@ -139,14 +139,7 @@ fn head_shape(
     let name = word.text().trim_start_matches('.');
     let ty = match Type::from_name(name) {
         Some(ty) if ty.is_fundamental() => ty,
-        _ if matches!(name, "texref" | "samplerref" | "surfref") => {
-            diagnostics.push(Diagnostic::new(
-                Code::NotSupported,
-                token_span(&word),
-                format!("variables of type `.{name}` cannot be compiled yet"),
-            ));
-            return None;
-        }
+        Some(ty) if ty.is_opaque() => ty,
         found => {
             let message = if found.is_some() {
                 format!("no variable can have the type `.{name}`")
@@ -176,6 +169,14 @@ fn head_shape(
         Some(text) => Space::from_name(text.trim_start_matches('.')).unwrap_or(param),
         None => param,
     };
+    if ty.is_opaque() && (!matches!(space, Space::Global | Space::KernelParameter) || vector > 1) {
+        diagnostics.push(Diagnostic::new(
+            Code::InvalidType,
+            token_span(&word),
+            format!("a `{ty}` is a scalar in `.global`, or a parameter of a kernel"),
+        ));
+        return None;
+    }
     let element = u64::from(ty.bytes()) * u64::from(vector);
     let align = match head.align() {
         Some(clause) => alignment(&clause, diagnostics)?,
@@ -256,7 +257,11 @@ pub(crate) fn declared_variables(
                         unified = Some((first, second));
                     }
                 }
-                _ => {}
+                other => diagnostics.push(Diagnostic::new(
+                    Code::InvalidVariable,
+                    token_span(&word),
+                    format!("no attribute is called `{other}`"),
+                )),
             }
         }
     }
@@ -293,6 +298,17 @@ pub(crate) fn declared_variables(
         }
         if shape.ty == Type::Pred {
             report(Code::InvalidType, "a predicate can be a register only".to_string());
+        }
+        if linkage == Some(Linkage::Common) && shape.space != Space::Global {
+            report(Code::InvalidVariable, "a `.common` variable is in `.global` space".to_string());
+        }
+        if managed && shape.space != Space::Global {
+            report(Code::InvalidVariable, "a managed variable is in `.global` space".to_string());
+        }
+        let special = SpecialRegister::from_name(name.text()).is_some()
+            || SpecialRegister::from_name(&format!("{}.x", name.text())).is_some();
+        if special || matches!(name.text(), "_" | "WARP_SZ") {
+            report(Code::InvalidVariable, format!("`{}` has a meaning of its own", name.text()));
         }
         if shape.open && elements.is_none() && linkage != Some(Linkage::Extern) {
             report(Code::InvalidVariable, format!("the array `{}` has no size", name.text()));
@@ -356,6 +372,15 @@ pub fn module_variables(
             let mut initial = reader.value;
             initial.relocations.sort_by_key(|relocation| relocation.offset);
             module_variable.initial = Some(initial);
+        }
+        let independent =
+            || surroundings.header().options.iter().any(|option| option == "texmode_independent");
+        if module_variable.info.ty == Type::Samplerref && !independent() {
+            diagnostics.push(Diagnostic::new(
+                Code::InvalidVariable,
+                module_variable.name_span,
+                "samplers stand apart from textures with `texmode_independent` only",
+            ));
         }
         variables.push(module_variable);
     }

@@ -407,6 +407,10 @@ impl<'a> Splitter<'a> {
             }
             if at >= text.len() {
                 solid = settle(solid, run, at);
+                // A body that nothing closes reaches to the end of the text, where its brace is missed.
+                if depth > 0 && mode == Mode::Body {
+                    solid = text.len();
+                }
                 break Stop::Cut;
             }
             match text[at] {
@@ -510,7 +514,8 @@ impl<'a> Splitter<'a> {
                 // Also a modifier of loads and stores, which may stand apart from
                 // its opcode.
                 let next = self.trivia_end(end);
-                matches!(before, b';' | b'{' | b'}')
+                matches!(mode, Mode::HeaderRun | Mode::FileRun)
+                    || matches!(before, b';' | b'{' | b'}')
                     || self.byte(next) == b'.'
                         && (matches!(self.word(next), b".entry" | b".func") || is_linkage(self.word(next)))
             }
@@ -677,7 +682,7 @@ mod tests {
     #[test]
     fn many_open_comments_are_linear() {
         let text = "/* \n.entry a {\n".repeat(20_000);
-        assert_eq!(split_file(&text).len(), 20_002);
+        assert_eq!(split_file(&text).len(), 20_001);
         let text = "/* ".repeat(200_000);
         assert_eq!(split_file(&text).len(), 1);
     }

@@ -81,7 +81,7 @@ fn one_slip_one_report() {
             (instruction (guard @ !) (error ! p ret ;))
             (instruction (opcode ret) ;)
             (error ) ret ;)
-            error[ptx::syntax] 26..26: `;` expected before `sub`
+            error[ptx::syntax] 27..30: `;` expected before `sub`
             error[ptx::syntax] 55..56: an operand expected, found `,`
             error[ptx::syntax] 68..69: `;` expected, found `r`
             error[ptx::unknown-directive] 88..92: `.foo` is no directive of a function body

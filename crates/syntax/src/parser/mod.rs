@@ -258,11 +258,15 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reports that `what` is missing behind the last token.
+    /// Reports that `what` is missing behind the last token. The place is that of the next token, as other PTX
+    /// compilers say it, or the end of the text.
     fn missing(&mut self, what: &str) {
-        let at = self.previous_end();
+        let span = match self.kind() {
+            END => Span::point(self.text.len() as u32),
+            _ => self.span(),
+        };
         let message = format!("{what} expected before {}", self.found());
-        self.report(Code::Syntax, Span::point(at), message);
+        self.report(Code::Syntax, span, message);
     }
 
     fn expect(&mut self, kind: SyntaxKind, what: &str) -> bool {

@@ -217,7 +217,8 @@ impl Parser<'_> {
         if self.eat(R_BRACE) {
             return;
         }
-        let at = self.previous_end();
+        // Where the text ends, as other PTX compilers say it.
+        let at = self.text.len() as u32;
         self.report(
             Code::UnterminatedBody,
             Span::point(at),
@@ -269,10 +270,18 @@ impl Parser<'_> {
         while self.is_word(".attribute") {
             self.attribute();
         }
+        let first = self.span();
         if self.is(L_PAREN) {
             self.parameters(RETURN_LIST);
+            // Parameters without a name before them: the name is missing before the parenthesis.
+            if !self.is(IDENT) && !self.is(ERROR_TOKEN) {
+                self.report(Code::Syntax, first, "the function's name expected, found `(`");
+            } else {
+                self.expect(IDENT, "the function's name");
+            }
+        } else {
+            self.expect(IDENT, "the function's name");
         }
-        self.expect(IDENT, "the function's name");
         if self.is(L_PAREN) {
             self.parameters(PARAMETER_LIST);
         }

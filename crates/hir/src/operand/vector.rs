@@ -1,0 +1,176 @@
+//! Operands in braces: vectors of loads and stores, coordinates, and words that a `mov` packs and unpacks.
+
+use super::{Named, Want};
+use crate::Operand;
+use crate::compatible::Width;
+use crate::function::Resolver;
+use oriole_diagnostics::Code;
+use oriole_ptx::Type;
+use oriole_syntax::ast::{self, AstNode};
+
+impl Resolver<'_> {
+    /// An operand that is a vector with `.v2` and wider. A vector of one stands for its element.
+    pub(super) fn vector(
+        &mut self,
+        node: &ast::Operand,
+        want: Want,
+        width: u8,
+        destination: bool,
+    ) -> Option<Operand> {
+        let span = node.span();
+        if width == 1 {
+            if let ast::Operand::Vector(vector) = node {
+                let elements: Vec<_> = vector.elements().collect();
+                if let [single] = &elements[..] {
+                    return self.element(single, want, destination, false);
+                }
+                self.report(
+                    Code::InvalidVector,
+                    span,
+                    format!("a vector of {} needs `.v{}`", elements.len(), elements.len()),
+                );
+                return None;
+            }
+            return self.element(node, want, destination, false);
+        }
+        let want = match want {
+            Want::Typed(ty, Width::AtLeast) => Want::Typed(ty, Width::AtLeastInVector),
+            other => other,
+        };
+        self.exact_vector(node, want, width, destination)
+    }
+
+    pub(super) fn element(
+        &mut self,
+        node: &ast::Operand,
+        want: Want,
+        destination: bool,
+        sink: bool,
+    ) -> Option<Operand> {
+        if destination { self.destination(node, want, sink) } else { self.source(node, want, false) }
+    }
+
+    pub(super) fn exact_vector(
+        &mut self,
+        node: &ast::Operand,
+        want: Want,
+        width: u8,
+        destination: bool,
+    ) -> Option<Operand> {
+        let span = node.span();
+        match node {
+            ast::Operand::Vector(vector) => {
+                let elements: Vec<_> = vector.elements().collect();
+                if elements.len() != usize::from(width) {
+                    self.report(
+                        Code::InvalidVector,
+                        span,
+                        format!("a vector of {width} is needed here, this one has {}", elements.len()),
+                    );
+                    return None;
+                }
+                let resolved: Vec<Option<Operand>> =
+                    elements.iter().map(|element| self.element(element, want, destination, true)).collect();
+                let resolved: Vec<Operand> = resolved.into_iter().collect::<Option<_>>()?;
+                if resolved.iter().all(|operand| *operand == Operand::Sink) {
+                    self.report(Code::InvalidVector, span, "at least one element must be a register");
+                    return None;
+                }
+                Some(Operand::Vector(resolved))
+            }
+            _ => match self.as_name(node) {
+                Some(Ok(Named::Registers(registers))) if registers.len() == usize::from(width) => {
+                    let mut operands = Vec::new();
+                    for (id, ty) in registers {
+                        if !want.accepts(ty) {
+                            self.mismatch(span, ty, want);
+                            return None;
+                        }
+                        operands.push(Operand::Register(id));
+                    }
+                    Some(Operand::Vector(operands))
+                }
+                Some(Err(())) => None,
+                _ => {
+                    self.report(Code::InvalidVector, span, format!("a vector of {width} is needed here"));
+                    None
+                }
+            },
+        }
+    }
+
+    /// Coordinates: integers and floating-point registers do not mix, and those that the geometry does not have are
+    /// possible and ignored.
+    pub(super) fn coordinates(
+        &mut self,
+        node: &ast::Operand,
+        want: Want,
+        count: u8,
+        layer: bool,
+    ) -> Option<Operand> {
+        let span = node.span();
+        let elements: Vec<ast::Operand> = match node {
+            ast::Operand::Vector(vector) => vector.elements().collect(),
+            _ if count == 1 && !layer => return self.source(node, want, false),
+            _ => return self.exact_vector(node, want, count, false),
+        };
+        if !matches!(elements.len(), 1 | 2 | 4) || elements.len() < usize::from(count) {
+            self.report(Code::InvalidVector, span, format!("{count} coordinates are needed here"));
+            return None;
+        }
+        // Integer registers hold coordinates of either kind.
+        let loose = match want {
+            Want::Typed(Type::F32, _) => Want::Typed(Type::B32, Width::Same),
+            other => other,
+        };
+        let (mut integers, mut floats) = (false, false);
+        let mut resolved = Vec::with_capacity(elements.len());
+        for (index, element) in elements.iter().enumerate() {
+            let index_of_layer = layer && index == 0;
+            let operand = self.source(element, if index_of_layer { Want::Word } else { loose }, false)?;
+            if let (Operand::Register(id), false) = (&operand, index_of_layer) {
+                let ty = self.body.registers[id.0 as usize].ty;
+                integers |= ty.is_integer();
+                floats |= ty.is_float();
+            }
+            resolved.push(operand);
+        }
+        if integers && floats {
+            self.report(Code::InvalidVector, span, "integers and floating-point coordinates do not mix");
+            return None;
+        }
+        Some(Operand::Vector(resolved))
+    }
+
+    /// `{a, b}` as source or destination of a `mov` that packs or unpacks.
+    pub(super) fn packed(&mut self, node: &ast::Operand, want: Want, destination: bool) -> Option<Operand> {
+        let span = node.span();
+        let ast::Operand::Vector(vector) = node else { return None };
+        let Want::Typed(ty, _) = want else { return None };
+        let elements: Vec<_> = vector.elements().collect();
+        let count = elements.len() as u32;
+        if !matches!(count, 2 | 4) || !ty.is_bits() || !ty.bits().is_multiple_of(count) {
+            let message = if ty.is_bits() {
+                format!("`{ty}` is packed from two or four parts, not {count}")
+            } else {
+                format!("only untyped values can be packed and unpacked; `{ty}` is not")
+            };
+            self.report(Code::InvalidVector, span, message);
+            return None;
+        }
+        let part = match ty.bits() / count {
+            8 => Type::B8,
+            16 => Type::B16,
+            32 => Type::B32,
+            64 => Type::B64,
+            _ => {
+                self.report(Code::InvalidVector, span, format!("`{ty}` has no {count} parts"));
+                return None;
+            }
+        };
+        let want = Want::Typed(part, Width::Same);
+        let resolved: Vec<Option<Operand>> =
+            elements.iter().map(|element| self.element(element, want, destination, true)).collect();
+        resolved.into_iter().collect::<Option<Vec<_>>>().map(Operand::Vector)
+    }
+}
