@@ -13,15 +13,18 @@ use oriole_ori::{
 };
 use oriole_sass::Mod;
 
-/// Expands every exact operation. SSA in, SSA out.
-pub fn run(function: &mut Function) {
+/// Expands every exact operation. SSA in, SSA out. True if there was one.
+pub fn run(function: &mut Function) -> bool {
+    let mut changed = false;
     // Blocks that are made here hold no exact operation any more.
     for id in function.block_ids() {
         let wanted = |i: &Instruction| matches!(i.opcode, Opcode::Pseudo(pseudo) if is_exact(pseudo));
         if function.block(id).instructions.iter().any(wanted) {
             block(function, id);
+            changed = true;
         }
     }
+    changed
 }
 
 fn is_exact(pseudo: Pseudo) -> bool {

@@ -144,24 +144,10 @@ impl<'a> Lower<'a> {
     }
 
     fn directives(&mut self) {
-        let directives = &self.body.directives;
-        let threads =
-            directives.reqntid.or(directives.maxntid).map(|n| n[0].max(1) * n[1].max(1) * n[2].max(1));
-        let mut limit = directives.maxnreg.map(|n| n.max(24));
-        if let (Some(threads), Some(limits)) = (threads, self.chip.limits()) {
-            // All threads of the blocks that must fit at a time share the registers of one SM; a warp is the
-            // smallest piece.
-            let resident = threads.div_ceil(limits.warp_threads)
-                * limits.warp_threads
-                * directives.minnctapersm.unwrap_or(1).max(1);
-            let fit = limits.registers_per_sm / resident.max(1) / limits.register_granularity_thread
-                * limits.register_granularity_thread;
-            let fit = fit.clamp(24, limits.registers_per_thread);
-            limit = Some(limit.map_or(fit, |l| l.min(fit)));
-        }
         let bytes = self.body.parameters.iter().map(|p| u64::from(p.offset) + p.size()).max().unwrap_or(0);
+        let limit = crate::limits::register_limit(self.body, self.chip);
         let function = self.b.function_mut();
-        function.register_limit = limit.map(|l| l.min(255) as u16);
+        function.register_limit = limit;
         function.parameter_bytes = bytes as u32;
     }
 

@@ -35,6 +35,7 @@ mod half;
 mod immediate;
 mod integer;
 mod integer64;
+mod limits;
 mod memory;
 mod moves;
 mod operand;
@@ -45,11 +46,12 @@ mod video;
 mod warp;
 
 pub use error::LowerError;
+pub use limits::register_limit;
 
 use oriole_chip::Chip;
 use oriole_hir::Body;
 use oriole_options::LowerOptions;
-use oriole_ori::{Cfg, Divergence, File, Function};
+use oriole_ori::{BlockId, Cfg, Divergence, File, Function};
 
 /// What lowering depends on beside the function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,15 +89,19 @@ fn attempt(body: &Body, environment: &Environment, uniform: bool) -> Result<Func
 /// before it is read.
 fn writes_uniform_in_parts(function: &Function) -> bool {
     let is_uniform = |file| matches!(file, File::UR | File::UP);
-    if !function.values.iter().any(|data| is_uniform(data.file)) {
-        return false;
-    }
-    let divergence = Divergence::new(function, &Cfg::new(function));
-    function.block_ids().filter(|&block| !divergence.is_uniform_block(block)).any(|block| {
+    let writes = |block: &BlockId| {
         let mut writes = false;
-        for instruction in &function.block(block).instructions {
+        for instruction in &function.block(*block).instructions {
             instruction.for_each_definition(|value| writes |= is_uniform(function.file(value)));
         }
         writes
-    })
+    };
+    let writers: Vec<BlockId> = function.block_ids().filter(writes).collect();
+    let cfg = Cfg::new(function);
+    // The whole warp begins the entry; usually nobody else writes uniform registers.
+    if writers.iter().all(|&block| block == BlockId(0)) && cfg.predecessors(BlockId(0)).is_empty() {
+        return false;
+    }
+    let divergence = Divergence::new(function, &cfg);
+    writers.iter().any(|&block| !divergence.is_uniform_block(block))
 }

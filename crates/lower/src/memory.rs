@@ -4,7 +4,7 @@ use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
 use crate::operand::imm;
 use oriole_hir::{Address, AddressBase, Instruction, Operand, VariableHome, VariableId};
-use oriole_ori::{ConstBase, MemoryInfo, Pseudo, Source, SourceKind, Value, Values};
+use oriole_ori::{Address as OriAddress, ConstBase, MemoryInfo, Pseudo, Source, SourceKind, Value, Values};
 use oriole_ptx::{Opcode, Space, Type};
 use oriole_sass::{Mod, Op};
 use smallvec::SmallVec;
@@ -216,13 +216,13 @@ impl Lower<'_> {
     pub fn memory_operand(&mut self, place: &Place, descriptor: bool) -> Source {
         let wide = matches!(place.space, Space::Global | Space::Generic);
         let descriptor = if wide && descriptor { self.descriptor() } else { None };
-        let mut source = Source::plain(SourceKind::Address {
+        let mut source = Source::plain(SourceKind::Address(Box::new(OriAddress {
             descriptor: descriptor.map(|pair| pair.into_iter().collect()),
             base: place.base.clone(),
             uniform: Values::new(),
             symbol: place.symbol,
             offset: place.offset,
-        });
+        })));
         if descriptor.is_some() {
             source.suffixes.insert(Mod::_64);
         }

@@ -249,11 +249,11 @@ pub(crate) fn address_of(base: Source, offset: i32) -> Source {
         SourceKind::Values(values) => values,
         _ => oriole_ori::Values::new(),
     };
-    Source::plain(SourceKind::Address {
+    Source::plain(SourceKind::Address(Box::new(oriole_ori::Address {
         descriptor: None,
         base,
         uniform: oriole_ori::Values::new(),
         symbol: None,
         offset,
-    })
+    })))
 }

@@ -88,6 +88,9 @@ impl Lower<'_> {
             GlobaltimerLo => Home::Clock(Symbol::SR_GLOBALTIMERLO, false),
             GlobaltimerHi => Home::Clock(Symbol::SR_GLOBALTIMERHI, false),
             Globaltimer => Home::Clock(Symbol::SR_GLOBALTIMERLO, true),
+            // The fourth component of a register of three is zero.
+            Fourth(_) => Home::Number(0),
+            Pm64(_) => return Err(self.unsupported(format!("{register:?} cannot be read yet"))),
             Pm(n) => Home::Clock(PM[usize::from(n) % PM.len()], false),
             ReservedSmemOffset(1) => known(bank.reserved_shared_end, 0)?,
             ReservedSmemOffset(4) => known(bank.reserved_shared_end, 4)?,

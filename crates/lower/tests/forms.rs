@@ -63,7 +63,8 @@ fn alone(function: &Function, instruction: &Instruction) -> (Function, Assignmen
             oriole_ori::SourceKind::ConstIndexed { index, .. } => {
                 fresh(std::slice::from_mut(index), &mut single, &mut assignment)
             }
-            oriole_ori::SourceKind::Address { descriptor, base, uniform, .. } => {
+            oriole_ori::SourceKind::Address(address) => {
+                let oriole_ori::Address { descriptor, base, uniform, .. } = &mut **address;
                 if let Some(descriptor) = descriptor {
                     fresh(descriptor, &mut single, &mut assignment);
                 }

@@ -10,8 +10,8 @@ use crate::legality::is_legal;
 use crate::operand_fold::is_low_word;
 use oriole_chip::Chip;
 use oriole_ori::{
-    AddressPart, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolId, SymbolKind, Value,
-    Values,
+    Address, AddressPart, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolId, SymbolKind,
+    Value, Values,
 };
 use oriole_sass::Op;
 
@@ -43,7 +43,8 @@ pub fn run(
     let mut changed = false;
     for index in 0..i.sources.len() {
         for _ in 0..DEPTH {
-            let SourceKind::Address { base, symbol, offset, .. } = &i.sources[index].kind else { break };
+            let SourceKind::Address(address) = &i.sources[index].kind else { break };
+            let Address { base, symbol, offset, .. } = &**address;
             let step = match base.as_slice() {
                 [low, high] => wide(function, definitions, facts, *low, *high),
                 [value] => narrow(function, definitions, facts, *value),
@@ -55,7 +56,8 @@ pub fn run(
                 break;
             }
             let mut candidate = i.clone();
-            if let SourceKind::Address { base, symbol, offset, .. } = &mut candidate.sources[index].kind {
+            if let SourceKind::Address(address) = &mut candidate.sources[index].kind {
+                let Address { base, symbol, offset, .. } = &mut **address;
                 *base = step.base;
                 *offset = sum as i32;
                 *symbol = symbol.or(step.symbol);

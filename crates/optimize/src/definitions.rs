@@ -47,6 +47,37 @@ impl Definitions {
                 });
             }
         }
+        Definitions::judged(function, places, written)
+    }
+
+    /// The same for a function in SSA, where one definition dominates all uses by the rules of the form.
+    pub fn in_ssa(function: &Function) -> Definitions {
+        let count = function.values.len();
+        let mut places = vec![Place::Unknown; count];
+        let mut stable = vec![false; count];
+        let mut uses = vec![0u32; count];
+        for id in function.block_ids() {
+            let block = function.block(id);
+            for (index, phi) in block.phis.iter().enumerate() {
+                places[phi.destination.0 as usize] = Place::Phi(id, index as u32);
+                stable[phi.destination.0 as usize] = true;
+                for (_, source) in &phi.sources {
+                    source.for_each_value(|value| uses[value.0 as usize] += 1);
+                }
+            }
+            for (index, instruction) in block.instructions.iter().enumerate() {
+                instruction.for_each_use(|value| uses[value.0 as usize] += 1);
+                instruction.for_each_definition(|value| {
+                    places[value.0 as usize] = Place::Instruction(id, index as u32);
+                    stable[value.0 as usize] = true;
+                });
+            }
+        }
+        Definitions { places, stable, uses }
+    }
+
+    fn judged(function: &Function, mut places: Vec<Place>, written: Vec<u8>) -> Definitions {
+        let count = function.values.len();
         let mut stable: Vec<bool> = written.iter().map(|&times| times == 1).collect();
         let mut uses = vec![0u32; count];
         let cfg = Cfg::new(function);
@@ -77,16 +108,19 @@ impl Definitions {
     }
 
     /// True if the value means the same at every use.
+    #[inline]
     pub fn is_stable(&self, value: Value) -> bool {
         self.stable.get(value.0 as usize).copied().unwrap_or(false)
     }
 
     /// Where a stable value is defined.
+    #[inline]
     pub fn place(&self, value: Value) -> Place {
         self.places.get(value.0 as usize).copied().unwrap_or(Place::Unknown)
     }
 
     /// How many operands read the value.
+    #[inline]
     pub fn uses(&self, value: Value) -> u32 {
         self.uses.get(value.0 as usize).copied().unwrap_or(0)
     }

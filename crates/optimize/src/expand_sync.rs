@@ -6,6 +6,11 @@
 //! join, and threads that turn away from the join leave it by `BREAK`. Where branches nested in each other end at one
 //! join, the outermost anchor serves all.
 //!
+//! There are sixteen barriers, and a warp that is inside more regions at once than that has none left: the smallest
+//! regions get theirs first, those that make a block whole before those that only make convoys. Threads of the others
+//! go on in parts until the next wait, which is slower and never wrong: whoever asks after this phase where the warp
+//! is together looks at the barriers that stand, and `WARPSYNC` is taken away here, not before.
+//!
 //! `BSSY` names the block of its `BSYNC`; in the machine word its target is the instruction after that.
 
 use oriole_ori::convergence::{Anchor, Reconvergence, Site};
@@ -13,16 +18,24 @@ use oriole_ori::divergence::is_bare_exit;
 use oriole_ori::edges;
 use oriole_ori::{
     Block, BlockId, Cfg, Destination, Divergence, Dominators, File, Function, Instruction, Loops, Opcode,
-    Origin, Phi, Source, SourceKind, Value, canonical,
+    Origin, Phi, Pseudo, Source, SourceKind, Value, canonical,
 };
 use oriole_sass::{Mod, Op};
 use std::collections::BTreeMap;
 
-/// Phase 72: places `BSSY`, `BREAK` and `BSYNC`. SSA in, SSA out.
-pub fn run(function: &mut Function) {
+/// Phases 71 and 72: places `BSSY`, `BREAK` and `BSYNC`; if asked, removes the `WARPSYNC` that they make superfluous.
+/// SSA in, SSA out.
+pub fn run(function: &mut Function, optimized: bool) {
     if function.blocks.is_empty() {
         return;
     }
+    place(function);
+    if optimized {
+        remove_warp_syncs(function);
+    }
+}
+
+fn place(function: &mut Function) {
     merge_latches(function);
     let sites = barrier_sites(function);
     if sites.is_empty() {
@@ -100,6 +113,9 @@ fn merge_latches(function: &mut Function) {
 /// Barriers that may be in use at one place: the sixteen of the machine, less one for the waits around a block.
 const REGISTERS: u32 = 15;
 
+/// The same in a function that calls others: only ten outlive a call.
+const REGISTERS_WITH_CALLS: u32 = 9;
+
 /// A barrier to be placed.
 struct Barrier {
     site: Site,
@@ -117,15 +133,20 @@ fn barrier_sites(function: &mut Function) -> Vec<Barrier> {
     let cfg = Cfg::new(function);
     let divergence = Divergence::new(function, &cfg);
     let mut reconvergence = Reconvergence::new(function, &cfg);
+    if reconvergence.loops().irreducible {
+        // No branch of such a function has a site, and looking for one at each costs time in the square of the blocks.
+        return Vec::new();
+    }
     let mut by_join: BTreeMap<BlockId, Vec<Site>> = BTreeMap::new();
     for &id in cfg.order() {
         if !divergence.is_divergent_branch(id) {
             continue;
         }
         let whole = reconvergence.site(id);
-        let meetings = reconvergence.meetings(id, whole.map(|site| site.join));
-        let partial = meetings.joins.iter().filter(|&&join| Some(join) != whole.map(|site| site.join));
-        let partial: Vec<Site> = partial.filter_map(|&join| reconvergence.partial_site(id, join)).collect();
+        let mut joins = reconvergence.joins(id, whole.map(|site| site.join));
+        joins.retain(|&join| Some(join) != whole.map(|site| site.join));
+        let partial: Vec<Site> =
+            joins.iter().filter_map(|&join| reconvergence.partial_site(id, join)).collect();
         for site in whole.into_iter().chain(partial) {
             let sites = by_join.entry(site.join).or_default();
             if !sites.contains(&site) {
@@ -162,11 +183,13 @@ fn barrier_sites(function: &mut Function) -> Vec<Barrier> {
     // Those that uniformity rests on first, then the short ones; what finds no register is left out, and its threads
     // go on in parts until the next barrier.
     candidates.sort_unstable();
+    let calls = |block: &Block| block.instructions.iter().any(|i| i.opcode == Opcode::Pseudo(Pseudo::Call));
+    let registers = if function.blocks.iter().any(calls) { REGISTERS_WITH_CALLS } else { REGISTERS };
     let mut live = vec![0u32; function.blocks.len()];
     let mut barriers = Vec::new();
-    for (partial, _, site, inside) in candidates {
+    for (_, _, site, inside) in candidates {
         let span = || inside.iter().copied().chain([site.anchor.block(), site.join]);
-        if partial && span().any(|block| live[block.0 as usize] >= REGISTERS) {
+        if span().any(|block| live[block.0 as usize] >= registers) {
             continue;
         }
         span().for_each(|block| live[block.0 as usize] += 1);
@@ -265,9 +288,10 @@ fn insert_block(function: &mut Function, target: BlockId, from: &[BlockId]) -> B
     new
 }
 
-/// Phase 71: a `WARPSYNC` of all lanes is not needed where the whole warp of a kernel is together anyway.
-pub fn optimize(function: &mut Function) {
-    if !function.is_entry || function.blocks.is_empty() {
+/// A `WARPSYNC` of all lanes is not needed where the whole warp of a kernel is together anyway.
+pub fn remove_warp_syncs(function: &mut Function) {
+    let gathers = |block: &Block| block.instructions.iter().any(gathers_everybody);
+    if !function.is_entry || !function.blocks.iter().any(gathers) {
         return;
     }
     let cfg = Cfg::new(function);

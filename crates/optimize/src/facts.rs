@@ -62,6 +62,7 @@ impl Bits {
     pub const UNKNOWN: Bits = Bits { zeros: 0, signs: 1 };
 
     /// Of a known word.
+    #[inline]
     pub fn of(word: u32) -> Bits {
         Bits { zeros: word.leading_zeros() as u8, signs: word.leading_zeros().max(word.leading_ones()) as u8 }
     }
@@ -94,11 +95,13 @@ impl Facts {
     }
 
     /// What is known of a value.
+    #[inline]
     pub fn of(&self, value: Value) -> Fact {
         self.facts.get(value.0 as usize).copied().unwrap_or_default()
     }
 
     /// The word that the value is.
+    #[inline]
     pub fn word(&self, value: Value) -> Option<u32> {
         match self.of(value) {
             Fact::Word(bits) => Some(bits),
@@ -107,6 +110,7 @@ impl Facts {
     }
 
     /// Leading bits of a value.
+    #[inline]
     pub fn bits(&self, value: Value) -> Bits {
         match self.of(value) {
             Fact::Word(bits) => Bits::of(bits),

@@ -24,60 +24,63 @@ const SWEEPS: usize = 6;
 /// The most rewrites of one instruction in one sweep.
 const REWRITES: usize = 8;
 
-/// Optimizes a function in this form.
-pub fn run(function: &mut Function, chip: Chip, options: &OptimizeOptions, form: Form) {
+/// Optimizes a function in this form. True if nothing is left to be found: a second run at once would change nothing.
+pub fn run(function: &mut Function, chip: Chip, options: &OptimizeOptions, form: Form) -> bool {
     if !options.fold || function.blocks.is_empty() {
-        return;
+        return false;
     }
+    let mut settled = false;
     for _ in 0..SWEEPS {
-        let mut changed = sweep(function, chip);
-        // Convergence barriers are placed for the graph that was there; only SSA comes before them for certain.
-        if form == Form::Ssa {
-            changed |= fold_branches(function);
-        }
-        if !changed {
+        if !sweep(function, chip, form) {
+            settled = true;
             break;
         }
     }
     if options.dead_code {
-        live_dead::run(function);
+        // With the readers that go, others may become the only ones.
+        settled &= !live_dead::run(function);
     }
+    settled
 }
 
 /// One walk over all instructions; true if something changed.
-fn sweep(function: &mut Function, chip: Chip) -> bool {
-    let definitions = Definitions::new(function);
+fn sweep(function: &mut Function, chip: Chip, form: Form) -> bool {
+    let definitions = match form {
+        Form::Ssa => Definitions::in_ssa(function),
+        _ => Definitions::new(function),
+    };
     let mut facts = Facts::new(function.values.len());
     let mut changed = false;
     let order = Cfg::new(function).order().to_vec();
     for id in order {
-        for index in 0..function.block(id).phis.len() {
-            let mut phi = function.block(id).phis[index].clone();
-            if copy_propagation::run_phi(function, &definitions, &facts, &mut phi) {
-                function.block_mut(id).phis[index] = phi.clone();
-                changed = true;
-            }
-            facts.learn_phi(function, &definitions, &phi);
+        // What is looked at stands outside the function meanwhile: no rule reads a phi, and none looks from an
+        // instruction to itself.
+        let mut phis = std::mem::take(&mut function.block_mut(id).phis);
+        for phi in &mut phis {
+            changed |= copy_propagation::run_phi(function, &definitions, &facts, phi);
+            facts.learn_phi(function, &definitions, phi);
         }
+        function.block_mut(id).phis = phis;
         for index in 0..function.block(id).instructions.len() {
-            let mut instruction = function.block(id).instructions[index].clone();
-            if rewrite(function, chip, &definitions, &facts, &mut instruction) {
-                function.block_mut(id).instructions[index] = instruction;
-                changed = true;
-            }
-            let instruction = &function.block(id).instructions[index];
-            facts.learn(function, &definitions, instruction);
+            let place = &mut function.block_mut(id).instructions[index];
+            let nothing = Instruction::new(Op::NOP, place.origin);
+            let mut instruction = std::mem::replace(place, nothing);
+            changed |= rewrite(function, chip, &definitions, &facts, &mut instruction);
+            facts.learn(function, &definitions, &instruction);
+            function.block_mut(id).instructions[index] = instruction;
         }
     }
     // What goes round a loop is known now: phis of headers get the originals of what they merge.
     for id in function.block_ids() {
-        for index in 0..function.block(id).phis.len() {
-            let mut phi = function.block(id).phis[index].clone();
-            if copy_propagation::run_phi(function, &definitions, &facts, &mut phi) {
-                function.block_mut(id).phis[index] = phi;
-                changed = true;
-            }
+        let mut phis = std::mem::take(&mut function.block_mut(id).phis);
+        for phi in &mut phis {
+            changed |= copy_propagation::run_phi(function, &definitions, &facts, phi);
         }
+        function.block_mut(id).phis = phis;
+    }
+    // Convergence barriers are placed for the graph that was there; only SSA comes before them for certain.
+    if form == Form::Ssa {
+        changed |= fold_branches(function, &definitions);
     }
     changed
 }
@@ -175,8 +178,7 @@ fn known_result(definitions: &Definitions, facts: &Facts, i: &mut Instruction) -
 }
 
 /// Branches whose guard is known go one way.
-fn fold_branches(function: &mut Function) -> bool {
-    let definitions = Definitions::new(function);
+fn fold_branches(function: &mut Function, definitions: &Definitions) -> bool {
     let mut changed = false;
     for id in function.block_ids() {
         let block = function.block(id);
@@ -189,7 +191,7 @@ fn fold_branches(function: &mut Function) -> bool {
             continue;
         };
         let guard = block.instructions[at].guard.expect("the position was found by its guard");
-        let Some(word) = constant_predicate(function, &definitions, guard.value) else { continue };
+        let Some(word) = constant_predicate(function, definitions, guard.value) else { continue };
         let goes = word != guard.negated;
         let (stays, gone): (BlockId, BlockId) = if goes { (taken, other) } else { (other, taken) };
         let block = function.block_mut(id);

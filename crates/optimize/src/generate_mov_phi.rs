@@ -233,7 +233,7 @@ impl Renaming<'_> {
         for instruction in &mut instructions {
             instruction.for_each_use_mut(|value| *value = self.read(*value));
             if instruction.guard.is_some() && instruction.tied.is_empty() {
-                let mut tied = smallvec::SmallVec::new();
+                let mut tied = oriole_ori::Values::new();
                 instruction.for_each_definition(|value| tied.push(self.read(value)));
                 instruction.tied = tied;
             }

@@ -33,9 +33,16 @@ pub fn run(function: &mut Function, options: &OptimizeOptions, form: Form) {
     if loops.loops.is_empty() || loops.irreducible {
         return;
     }
-    let definitions = Definitions::new(function);
-    let liveness = Liveness::new(function, &cfg);
-    let divergence = Divergence::new(function, &cfg);
+    let definitions = match form {
+        Form::Ssa => Definitions::in_ssa(function),
+        _ => Definitions::new(function),
+    };
+    // Only what writes a uniform register asks where the whole warp is.
+    let asks = |id: &BlockId| {
+        loops.innermost(*id).is_some() && function.block(*id).instructions.iter().any(writes_uniform)
+    };
+    let divergence = cfg.order().iter().any(asks).then(|| Divergence::new(function, &cfg));
+    let whole_warp = |id: BlockId| divergence.as_ref().is_some_and(|known| known.is_uniform_block(id));
     let mut home: Vec<Option<BlockId>> = vec![None; function.values.len()];
     for &id in cfg.order() {
         let block = function.block(id);
@@ -44,6 +51,18 @@ pub fn run(function: &mut Function, options: &OptimizeOptions, form: Form) {
             instruction.for_each_definition(|value| home[value.0 as usize] = Some(id));
         }
     }
+    // What leaves a loop first is invariant as things are; usually there is nothing.
+    let first = |id: &BlockId| {
+        let Some(index) = loops.innermost(*id) else { return false };
+        function.block(*id).instructions.iter().any(|instruction| {
+            may_move(instruction, &definitions)
+                && reads_only_outside(instruction, &definitions, &home, &loops, index)
+        })
+    };
+    if !cfg.order().iter().any(first) {
+        return;
+    }
+    let liveness = Liveness::of(function, &cfg, |value| function.file(value) == File::R);
     // The blocks of each loop, those of inner ones included, in RPO.
     let mut members: Vec<Vec<BlockId>> = vec![Vec::new(); loops.loops.len()];
     for &id in cfg.order() {
@@ -59,12 +78,7 @@ pub fn run(function: &mut Function, options: &OptimizeOptions, form: Form) {
         let Some(preheader) = preheader(function, &cfg, &loops, index) else { continue };
         let busiest = members[index]
             .iter()
-            .map(|&id| {
-                let count = |values: &[oriole_ori::Value]| {
-                    values.iter().filter(|&&value| function.file(value) == File::R).count()
-                };
-                count(liveness.live_in(id)).max(count(liveness.live_out(id)))
-            })
+            .map(|&id| liveness.live_in(id).len().max(liveness.live_out(id).len()))
             .max()
             .unwrap_or(0);
         let mut room = budget.saturating_sub(busiest + MARGIN);
@@ -78,7 +92,7 @@ pub fn run(function: &mut Function, options: &OptimizeOptions, form: Form) {
                 let results: usize = instruction.destinations.iter().map(|d| d.values.len()).sum();
                 let invariant = room >= results
                     && may_move(instruction, &definitions)
-                    && (!writes_uniform(instruction) || divergence.is_uniform_block(preheader))
+                    && (!writes_uniform(instruction) || whole_warp(preheader))
                     && reads_only_outside(instruction, &definitions, &home, &loops, index);
                 if invariant {
                     room -= results;

@@ -18,14 +18,7 @@ pub fn is_legal(chip: Chip, function: &Function, instruction: &Instruction) -> b
     }
     for source in &instruction.sources {
         let Some(kind) = kind(function, op, source, &mut symbolic) else { return false };
-        operands.push(Operand {
-            kind,
-            negate: source.negate,
-            absolute: source.absolute,
-            invert: source.invert,
-            reuse: false,
-            suffixes: source.suffixes.clone(),
-        });
+        operands.push(source.operand(kind));
     }
     // A word has one place that a layout may fill in later.
     if symbolic > 1 {
@@ -85,7 +78,8 @@ fn kind(function: &Function, op: Op, source: &Source, symbolic: &mut u32) -> Opt
                 _ => OperandKind::ConstIndexed { bank, index: 0, offset },
             }
         }
-        SourceKind::Address { descriptor, base, uniform, symbol, offset } => {
+        SourceKind::Address(address) => {
+            let oriole_ori::Address { descriptor, base, uniform, symbol, offset } = &**address;
             *symbolic += u32::from(symbol.is_some());
             OperandKind::Memory {
                 descriptor: descriptor.as_ref().map(|_| 0),

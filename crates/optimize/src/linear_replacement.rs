@@ -9,7 +9,6 @@ use crate::algebra::View;
 use crate::definitions::Definitions;
 use crate::facts::{Facts, fixed_input, uses_input};
 use crate::legality::is_legal;
-use crate::live_dead;
 use crate::slots::exchanged;
 use oriole_chip::Chip;
 use oriole_options::OptimizeOptions;
@@ -23,55 +22,43 @@ use smallvec::SmallVec;
 /// How often one instruction takes another one in, at most.
 const DEPTH: usize = 4;
 
-/// Fuses operations of a function in SSA.
-pub fn run(function: &mut Function, chip: Chip, options: &OptimizeOptions) {
+/// Fuses operations of a function in SSA; what they took in stays behind as dead code. True if there was one.
+pub fn run(function: &mut Function, chip: Chip, options: &OptimizeOptions) -> bool {
     if !options.linear || function.blocks.is_empty() {
-        return;
+        return false;
     }
+    let mut changed = false;
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(function, &cfg);
     let loops = Loops::new(function, &cfg, &dominators);
-    let mut definitions = Definitions::new(function);
+    let mut definitions = Definitions::in_ssa(function);
     let mut facts = Facts::new(function.values.len());
     let mut insertions: Vec<(BlockId, usize, Instruction)> = Vec::new();
     for &id in cfg.order() {
-        for index in 0..function.block(id).phis.len() {
-            let phi = function.block(id).phis[index].clone();
-            facts.learn_phi(function, &definitions, &phi);
+        for phi in &function.block(id).phis {
+            facts.learn_phi(function, &definitions, phi);
         }
         for index in 0..function.block(id).instructions.len() {
-            let original = function.block(id).instructions[index].clone();
-            let mut instruction = original.clone();
+            let original = &function.block(id).instructions[index];
+            let fuser =
+                Fuser { chip, function, definitions: &definitions, facts: &facts, loops: &loops, block: id };
+            let mut fused: Option<Instruction> = None;
             let mut before = None;
             for _ in 0..DEPTH {
-                let fuser = Fuser {
-                    chip,
-                    function,
-                    definitions: &definitions,
-                    facts: &facts,
-                    loops: &loops,
-                    block: id,
-                };
-                let Some(fused) = fuser.fuse(&instruction, options.fmad) else { break };
-                instruction = fused;
+                let Some(next) = fuser.fuse(fused.as_ref().unwrap_or(original), options.fmad) else { break };
+                fused = Some(next);
             }
-            if instruction == original {
-                let fuser = Fuser {
-                    chip,
-                    function,
-                    definitions: &definitions,
-                    facts: &facts,
-                    loops: &loops,
-                    block: id,
-                };
-                if let Some((first, second)) = fuser.shifted_pair(&original) {
-                    before = Some(first);
-                    instruction = second;
-                }
+            fused = fused.filter(|fused| fused != original);
+            if fused.is_none()
+                && let Some((first, second)) = fuser.shifted_pair(original)
+            {
+                before = Some(first);
+                fused = Some(second);
             }
-            if instruction != original {
-                instruction.for_each_use(|value| definitions.add_use(value));
-                function.block_mut(id).instructions[index] = instruction;
+            if let Some(fused) = fused.filter(|fused| fused != original) {
+                changed = true;
+                fused.for_each_use(|value| definitions.add_use(value));
+                let original = std::mem::replace(&mut function.block_mut(id).instructions[index], fused);
                 release(function, &mut definitions, &original);
             }
             if let Some(mut first) = before {
@@ -85,17 +72,27 @@ pub fn run(function: &mut Function, chip: Chip, options: &OptimizeOptions) {
                 insertions.push((id, index, first));
                 continue;
             }
-            let instruction = function.block(id).instructions[index].clone();
-            facts.learn(function, &definitions, &instruction);
+            facts.learn(function, &definitions, &function.block(id).instructions[index]);
         }
     }
-    // From the back, so that places stay right.
-    for (id, index, instruction) in insertions.into_iter().rev() {
-        function.block_mut(id).instructions.insert(index, instruction);
+    // From the back, so that places stay right; each block is put together once.
+    let mut insertions = insertions.into_iter().rev().peekable();
+    while let Some((id, index, instruction)) = insertions.next() {
+        let mut here = vec![(index, instruction)];
+        while let Some((_, index, instruction)) = insertions.next_if(|(other, ..)| *other == id) {
+            here.push((index, instruction));
+        }
+        let old = std::mem::take(&mut function.block_mut(id).instructions);
+        let mut new = Vec::with_capacity(old.len() + here.len());
+        for (index, instruction) in old.into_iter().enumerate() {
+            while here.last().is_some_and(|(before, _)| *before == index) {
+                new.extend(here.pop().map(|(_, first)| first));
+            }
+            new.push(instruction);
+        }
+        function.block_mut(id).instructions = new;
     }
-    if options.dead_code {
-        live_dead::run(function);
-    }
+    changed
 }
 
 /// An instruction no longer reads its operands; what nobody reads then reads nothing either.

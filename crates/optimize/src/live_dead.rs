@@ -6,72 +6,77 @@
 
 use oriole_ori::{Destination, File, Function, Instruction, Value, effects};
 
+/// No entry in a list of definitions.
+const NONE: u32 = u32::MAX;
+
+/// One place where a value is defined, and the entry of the next such place.
+struct Definition {
+    block: u32,
+    /// Index of the instruction, or of the phi with the highest bit set.
+    place: u32,
+    next: u32,
+}
+
+/// Marks phis among the places.
+const PHI: u32 = 1 << 31;
+
 /// Removes dead code. Returns true if something went.
 pub fn run(function: &mut Function) -> bool {
     let mut needed = vec![false; function.values.len()];
     let mut work: Vec<Value> = Vec::new();
-    // For each value where it is defined: block, and index of phi or instruction.
-    let mut definitions: Vec<smallvec::SmallVec<[(u32, Place); 1]>> =
-        vec![Default::default(); function.values.len()];
-    let mut kept: Vec<Vec<bool>> = Vec::with_capacity(function.blocks.len());
-    for id in function.block_ids() {
-        let block = function.block(id);
-        for (index, phi) in block.phis.iter().enumerate() {
-            definitions[phi.destination.0 as usize].push((id.0, Place::Phi(index)));
+    let mut last = vec![NONE; function.values.len()];
+    let mut definitions: Vec<Definition> = Vec::with_capacity(function.values.len());
+    let mut define = |value: Value, block: u32, place: u32| {
+        let next = std::mem::replace(&mut last[value.0 as usize], definitions.len() as u32);
+        definitions.push(Definition { block, place, next });
+    };
+    // For all instructions in the order of storage, and where those of each block begin.
+    let mut kept: Vec<bool> = Vec::new();
+    let mut starts: Vec<usize> = Vec::with_capacity(function.blocks.len());
+    for (id, block) in (0..).zip(&function.blocks) {
+        for (index, phi) in (0..).zip(&block.phis) {
+            define(phi.destination, id, PHI | index);
         }
-        let mut marks = Vec::with_capacity(block.instructions.len());
-        for (index, instruction) in block.instructions.iter().enumerate() {
-            instruction
-                .for_each_definition(|v| definitions[v.0 as usize].push((id.0, Place::Instruction(index))));
+        starts.push(kept.len());
+        for (index, instruction) in (0..).zip(&block.instructions) {
+            instruction.for_each_definition(|value| define(value, id, index));
             let keep = !effects::is_removable(instruction);
-            marks.push(keep);
+            kept.push(keep);
             if keep {
-                instruction.for_each_use(|v| need(&mut needed, &mut work, v));
+                instruction.for_each_use(|value| need(&mut needed, &mut work, value));
             }
         }
-        kept.push(marks);
     }
     while let Some(value) = work.pop() {
-        for &(block, place) in &definitions[value.0 as usize] {
-            let block_ref = &function.blocks[block as usize];
-            match place {
-                Place::Phi(index) => {
-                    for (_, source) in &block_ref.phis[index].sources {
-                        source.for_each_value(|v| need(&mut needed, &mut work, v));
-                    }
+        let mut at = last[value.0 as usize];
+        while let Some(&Definition { block, place, next }) = definitions.get(at as usize) {
+            at = next;
+            let here = &function.blocks[block as usize];
+            if place & PHI != 0 {
+                for (_, source) in &here.phis[(place & !PHI) as usize].sources {
+                    source.for_each_value(|value| need(&mut needed, &mut work, value));
                 }
-                Place::Instruction(index) => {
-                    if !std::mem::replace(&mut kept[block as usize][index], true) {
-                        block_ref.instructions[index].for_each_use(|v| need(&mut needed, &mut work, v));
-                    }
-                }
+            } else if !std::mem::replace(&mut kept[starts[block as usize] + place as usize], true) {
+                here.instructions[place as usize].for_each_use(|value| need(&mut needed, &mut work, value));
             }
         }
     }
     let mut changed = false;
-    for (block, marks) in function.blocks.iter_mut().zip(&kept) {
+    for (block, &start) in function.blocks.iter_mut().zip(&starts) {
         let phis = block.phis.len();
         block.phis.retain(|phi| needed[phi.destination.0 as usize]);
         changed |= block.phis.len() != phis;
-        if marks.iter().any(|keep| !keep) {
+        let kept = &kept[start..start + block.instructions.len()];
+        if kept.iter().any(|keep| !keep) {
             changed = true;
-            let mut index = 0;
-            block.instructions.retain(|_| {
-                index += 1;
-                marks[index - 1]
-            });
+            let mut keep = kept.iter();
+            block.instructions.retain(|_| keep.next().copied().unwrap_or(true));
         }
         for instruction in &mut block.instructions {
             changed |= drop_predicates(instruction, &needed);
         }
     }
     changed
-}
-
-#[derive(Clone, Copy)]
-enum Place {
-    Phi(usize),
-    Instruction(usize),
 }
 
 fn need(needed: &mut [bool], work: &mut Vec<Value>, value: Value) {
@@ -95,7 +100,7 @@ fn drop_predicates(instruction: &mut Instruction, needed: &[bool]) -> bool {
         return false;
     }
     let mut tied = instruction.tied.iter().copied();
-    let mut still_tied = smallvec::SmallVec::new();
+    let mut still_tied = oriole_ori::Values::new();
     for destination in &mut instruction.destinations {
         let old: Vec<Value> = tied.by_ref().take(destination.values.len()).collect();
         if dead(destination) {

@@ -17,8 +17,8 @@ use oriole_sass::{Mod, Op};
 /// Instructions that a side may have: about what a branch and the reconvergence after it cost.
 const LIMIT: usize = 7;
 
-/// Converts hammocks until none is left.
-pub fn run(function: &mut Function) {
+/// Converts hammocks until none is left. True if there was one.
+pub fn run(function: &mut Function) -> bool {
     let mut changed = false;
     loop {
         let cfg = Cfg::new(function);
@@ -45,6 +45,7 @@ pub fn run(function: &mut Function) {
     if changed {
         canonical::order_blocks(function);
     }
+    changed
 }
 
 /// A branch and what it parts.
@@ -219,7 +220,7 @@ fn convert(function: &mut Function, hammock: &Hammock, uses: &mut Vec<u32>) {
     // Guarded definitions without an old value keep nothing that anybody reads.
     for instruction in &mut code {
         if instruction.guard.is_some() && instruction.tied.is_empty() {
-            let mut tied = smallvec::SmallVec::new();
+            let mut tied = oriole_ori::Values::new();
             let mut nothing = Vec::new();
             instruction.for_each_definition(|value| {
                 let data = function.values[value.0 as usize];

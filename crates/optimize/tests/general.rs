@@ -1,8 +1,6 @@
 //! The passes that rewrite instructions: small functions before and after, and random ones that keep their meaning.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
 use oriole_optimize::{
@@ -40,6 +38,7 @@ fn general(function: &mut Function) {
 
 fn linear(function: &mut Function) {
     linear_replacement::run(function, Chip::SM_90, &options());
+    live_dead::run(function);
 }
 
 fn hoist(function: &mut Function) {
@@ -512,6 +511,7 @@ b0:
     let mut function = parse(text).expect("the text is Ori");
     let options = OptimizeOptions { fmad: false, ..options() };
     linear_replacement::run(&mut function, Chip::SM_90, &options);
+    live_dead::run(&mut function);
     assert_eq!(count(&function, |i| i.opcode == Op::FFMA.into()), 0);
     assert_eq!(count(&function, |i| i.opcode == Op::FMUL.into()), 1);
 }
@@ -936,6 +936,7 @@ fn random_arithmetic_keeps_its_meaning() {
         step(&function, Form::Ssa, "folding");
         let folded = function.clone();
         linear_replacement::run(&mut function, Chip::SM_90, &options);
+        live_dead::run(&mut function);
         step(&function, Form::Ssa, "linear replacement");
         hoist_invariants::run(&mut function, &options, Form::Ssa);
         step(&function, Form::Ssa, "hoisting");
@@ -957,6 +958,7 @@ fn random_arithmetic_keeps_its_meaning() {
         reassociate::run(&mut other, Chip::SM_90, &options);
         step(&other, Form::Ssa, "numbering and reassociation first");
         linear_replacement::run(&mut other, Chip::SM_90, &options);
+        live_dead::run(&mut other);
         step(&other, Form::Ssa, "linear replacement last");
     }
     assert!(sizes[1] < sizes[0], "{} instructions became {}", sizes[0], sizes[1]);
@@ -973,6 +975,7 @@ fn random_control_flow_keeps_its_meaning() {
         for round in 0..2 {
             general_optimize::run(&mut function, Chip::SM_90, &options, Form::Ssa);
             linear_replacement::run(&mut function, Chip::SM_90, &options);
+            live_dead::run(&mut function);
             hoist_invariants::run(&mut function, &options, Form::Ssa);
             gvn_cse::run(&mut function);
             reassociate::run(&mut function, Chip::SM_90, &options);

@@ -1,8 +1,6 @@
 //! The passes after SSA: uniform registers and back copy propagation keep what random functions do.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use expect_test::expect;
 use oriole_chip::Chip;
 use oriole_optimize::{
@@ -21,7 +19,7 @@ fn random_functions_keep_their_meaning() {
         branch_opt::run(&mut function);
         generate_mov_phi::run(&mut function);
         live_dead::run(&mut function);
-        expand_sync::run(&mut function);
+        expand_sync::run(&mut function, true);
         convert_mov_phi::run(&mut function);
         uniform_registers::run(&mut function, Chip::SM_90);
         assert_verified(&function, Form::Plain, &what);

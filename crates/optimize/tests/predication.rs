@@ -1,8 +1,6 @@
 //! If-conversion: what it takes in, what it leaves, and that random functions keep doing what they did.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use expect_test::{Expect, expect};
 use oriole_optimize::{branch_opt, convert_mov_phi, expand_sync, generate_mov_phi, live_dead, predication};
 use oriole_ori::{Form, parse};
@@ -25,7 +23,7 @@ fn random_functions_keep_their_meaning() {
         assert_verified(&function, Form::Ssa, &what);
         assert_same(&before, &evaluator::run(&function, &world(7)), &what);
         live_dead::run(&mut function);
-        expand_sync::run(&mut function);
+        expand_sync::run(&mut function, true);
         convert_mov_phi::run(&mut function);
         assert_verified(&function, Form::Plain, &what);
         let world = checking_world(&function, seed);

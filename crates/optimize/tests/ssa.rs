@@ -1,8 +1,6 @@
 //! Entering and leaving SSA, dead code, branches, convergence barriers: random functions keep doing what they did.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use expect_test::{Expect, expect};
 use oriole_optimize::{branch_opt, convert_mov_phi, expand_sync, generate_mov_phi, live_dead};
 use oriole_ori::{Form, Function, canonical, parse};
@@ -67,7 +65,7 @@ fn barriers_gather_the_warp() {
             branch_opt::run(&mut function);
         }
         generate_mov_phi::run(&mut function);
-        expand_sync::run(&mut function);
+        expand_sync::run(&mut function, true);
         assert_verified(&function, Form::Ssa, &what);
         barriers += count(&function, |i| i.opcode == oriole_sass::Op::BSSY.into());
         for schedule in [3, 99, 12345] {
@@ -226,7 +224,7 @@ b3:
 ",
         |function| {
             generate_mov_phi::run(function);
-            expand_sync::run(function);
+            expand_sync::run(function, true);
         },
         expect![[r#"
             kernel params=0 barriers=0
@@ -293,7 +291,7 @@ b2:
   STG [0x0], r0 mem(global w) ; 3
   EXIT ; 4
 ",
-        expand_sync::optimize,
+        expand_sync::remove_warp_syncs,
         expect![[r#"
             kernel params=0 barriers=0
             b0: -> b2 b1

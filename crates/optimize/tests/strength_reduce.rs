@@ -1,8 +1,6 @@
 //! Divisions by constants: the sequences give what the division gives.
 
-mod common;
-
-use common::evaluator::{World, run};
+use crate::common::evaluator::{World, run};
 use expect_test::expect;
 use oriole_optimize::strength_reduce;
 use oriole_ori::{Function, Opcode, Pseudo, parse};
@@ -81,7 +79,7 @@ fn divisions_by_constants() {
                 let before = function(ty, operation, divisor as u64);
                 let mut after = before.clone();
                 strength_reduce::run(&mut after);
-                let left = common::count(&after, |i| {
+                let left = crate::common::count(&after, |i| {
                     matches!(i.opcode, Opcode::Pseudo(Pseudo::Divide | Pseudo::Remainder))
                 });
                 assert_eq!(left, 0, "{operation}.{ty} by {divisor}");

@@ -144,8 +144,11 @@ fn visit_source(kind: &mut SourceKind, visit: &mut dyn FnMut(NameRef<'_>)) {
             ConstBase::Table(table) => visit(NameRef::Table(table)),
             ConstBase::Bank => {}
         },
-        SourceKind::Address { symbol: Some(symbol), .. } | SourceKind::Address32 { symbol, .. } => {
-            visit(NameRef::Symbol(symbol));
+        SourceKind::Address32 { symbol, .. } => visit(NameRef::Symbol(symbol)),
+        SourceKind::Address(address) => {
+            if let Some(symbol) = &mut address.symbol {
+                visit(NameRef::Symbol(symbol));
+            }
         }
         _ => {}
     }

@@ -60,21 +60,25 @@ impl Cfg {
     }
 
     /// Distinct reachable predecessors.
+    #[inline]
     pub fn predecessors(&self, block: BlockId) -> &[BlockId] {
         &self.predecessors[block.0 as usize]
     }
 
     /// Reachable blocks in reverse postorder.
+    #[inline]
     pub fn order(&self) -> &[BlockId] {
         &self.order
     }
 
     /// Place in the order; `None` if unreachable.
+    #[inline]
     pub fn position(&self, block: BlockId) -> Option<u32> {
         Some(self.position[block.0 as usize]).filter(|&place| place != u32::MAX)
     }
 
     /// True if control can reach the block.
+    #[inline]
     pub fn is_reachable(&self, block: BlockId) -> bool {
         self.position[block.0 as usize] != u32::MAX
     }

@@ -57,6 +57,14 @@ pub struct Reconvergence<'a> {
     /// For each block the stamp of the branch that reached it last, and the first block of the way that leads there.
     labels: Vec<(u32, BlockId)>,
     stamp: u32,
+    /// What post-dominates each block within a round of its loops.
+    in_round: Dominators,
+    /// Where the dominance of each block ends, back edges left out; made when first asked for.
+    frontiers: Option<Vec<Vec<BlockId>>>,
+    /// Loop headers with their places in the dominator tree, in that order.
+    headers: Vec<(u32, BlockId)>,
+    /// Sites that were found, by branch.
+    sites: Vec<Option<Option<Site>>>,
 }
 
 /// What lies between a branch and the place where all its threads are together again.
@@ -74,6 +82,16 @@ impl<'a> Reconvergence<'a> {
         let dominators = Dominators::new(function, cfg);
         let loops = Loops::new(function, cfg, &dominators);
         let post = Dominators::post_with(function, cfg, |block| !is_bare_exit(function, block));
+        let in_round = match loops.loops.is_empty() {
+            true => post.clone(),
+            false => Dominators::post_in_round(function, cfg, |block| !is_bare_exit(function, block)),
+        };
+        let mut headers: Vec<(u32, BlockId)> = loops
+            .loops
+            .iter()
+            .filter_map(|lap| Some((dominators.interval(lap.header)?.0, lap.header)))
+            .collect();
+        headers.sort_unstable();
         Reconvergence {
             function,
             cfg,
@@ -84,6 +102,10 @@ impl<'a> Reconvergence<'a> {
             seen: vec![0; function.blocks.len()],
             labels: vec![(0, BlockId(0)); function.blocks.len()],
             stamp: 0,
+            in_round,
+            frontiers: None,
+            headers,
+            sites: vec![None; function.blocks.len()],
         }
     }
 
@@ -92,13 +114,41 @@ impl<'a> Reconvergence<'a> {
         &self.loops
     }
 
+    /// True if every thread that passes `before` and does not end passes `after` too, or if they are one block.
+    pub fn post_dominates(&self, after: BlockId, before: BlockId) -> bool {
+        self.post.dominates(after, before)
+    }
+
     /// The dominator tree.
     pub fn dominators(&self) -> &Dominators {
         &self.dominators
     }
 
+    /// True if all that lies between a branch and `join` is entered by that branch, and left by that join or not at
+    /// all, and if no loop that only one of them lies in and no round of any loop leads past them: then the region is
+    /// that part of the dominator tree, and its walks can be spared. False says nothing.
+    fn encloses(&self, branch: BlockId, join: BlockId) -> bool {
+        // A way that misses the branch or the join, or that comes back to the branch before it has come to the join,
+        // would have to pass the header of a loop round the branch.
+        !self.loops.irreducible
+            && branch != join
+            && self.dominators.dominates(branch, join)
+            && self.post.dominates(join, branch)
+            && (self.loops.innermost(branch).is_none() || self.in_round.dominates(join, branch))
+            && self.loops.innermost(join).is_none_or(|index| self.loops.contains(index, branch))
+    }
+
     /// Where the threads that part at the end of this block meet again; `None` if they never do, or nowhere safely.
     pub fn site(&mut self, branch: BlockId) -> Option<Site> {
+        if let Some(known) = self.sites[branch.0 as usize] {
+            return known;
+        }
+        let found = self.find_site(branch);
+        self.sites[branch.0 as usize] = Some(found);
+        found
+    }
+
+    fn find_site(&mut self, branch: BlockId) -> Option<Site> {
         if self.loops.irreducible {
             // A cycle with several entries has no place where all its threads pass: they stay parted.
             return None;
@@ -116,8 +166,16 @@ impl<'a> Reconvergence<'a> {
             }
             return None;
         }
+        let join = self.post.immediate(branch)?;
+        match self.encloses(branch, join) {
+            true => Some(Site { anchor: Anchor::End(branch), join }),
+            false => self.walked_site(branch, join),
+        }
+    }
+
+    /// The site of a branch whose immediate post-dominator is `join`, with walks over the regions that are tried.
+    fn walked_site(&mut self, branch: BlockId, mut join: BlockId) -> Option<Site> {
         let mut anchor = Anchor::End(branch);
-        let mut join = self.post.immediate(branch)?;
         loop {
             let mut left = None;
             let mut at = self.loops.innermost(anchor.block());
@@ -188,10 +246,95 @@ impl<'a> Reconvergence<'a> {
         region
     }
 
-    /// The blocks between a branch and `join` (or the end), and where two ways from the branch meet. From each
-    /// successor goes a label; where another label already is, the block's own name goes on. Loop headers that the
-    /// region goes back to are among the meeting points: threads come there at different times.
+    /// The blocks between a branch and `join` (or the end), and where two ways from the branch meet. Loop headers that
+    /// the region goes back to are among the meeting points: threads come there at different times.
     pub fn meetings(&mut self, branch: BlockId, join: Option<BlockId>) -> Meetings {
+        match join.filter(|&join| self.encloses(branch, join)) {
+            Some(join) => Meetings {
+                joins: self.enclosed_joins(branch, join),
+                region: self.enclosed_region(branch, join),
+            },
+            None => self.walked_meetings(branch, join),
+        }
+    }
+
+    /// The meeting points alone.
+    pub fn joins(&mut self, branch: BlockId, join: Option<BlockId>) -> Vec<BlockId> {
+        match join.filter(|&join| self.encloses(branch, join)) {
+            Some(join) => self.enclosed_joins(branch, join),
+            None => self.walked_meetings(branch, join).joins,
+        }
+    }
+
+    /// The blocks between a branch and a join that enclose them, in no order that means anything.
+    fn enclosed_region(&self, branch: BlockId, join: BlockId) -> Vec<BlockId> {
+        let mut region = Vec::new();
+        let mut work: Vec<BlockId> = self.dominators.children(branch).to_vec();
+        while let Some(block) = work.pop() {
+            if block != join && !is_bare_exit(self.function, block) {
+                region.push(block);
+                work.extend(self.dominators.children(block));
+            }
+        }
+        region
+    }
+
+    /// Meeting points between a branch and a join that enclose them: two ways meet first where the dominance of one
+    /// ends, and so on from there.
+    fn enclosed_joins(&mut self, branch: BlockId, join: BlockId) -> Vec<BlockId> {
+        let (function, cfg) = (self.function, self.cfg);
+        let frontiers = self.frontiers.take().unwrap_or_else(|| self.dominators.frontiers_ahead(cfg));
+        self.stamp += 1;
+        let stamp = self.stamp;
+        let mut joins = vec![join];
+        let mut work: Vec<BlockId> = Vec::new();
+        for &successor in &function.block(branch).successors {
+            if successor == join || is_bare_exit(function, successor) {
+                continue;
+            }
+            work.push(successor);
+            let ahead = |p: &&BlockId| cfg.position(**p) < cfg.position(successor);
+            if cfg.predecessors(successor).iter().filter(ahead).count() > 1
+                && std::mem::replace(&mut self.seen[successor.0 as usize], stamp) != stamp
+            {
+                joins.push(successor);
+            }
+        }
+        while let Some(block) = work.pop() {
+            for &end in &frontiers[block.0 as usize] {
+                let inside = end != join
+                    && self.dominators.dominates(branch, end)
+                    && !self.dominators.dominates(join, end)
+                    && !is_bare_exit(function, end);
+                if inside && std::mem::replace(&mut self.seen[end.0 as usize], stamp) != stamp {
+                    joins.push(end);
+                    work.push(end);
+                }
+            }
+        }
+        self.frontiers = Some(frontiers);
+        // Headers of the loops between.
+        if let (Some((from, to)), Some((skip_from, skip_to))) =
+            (self.dominators.interval(branch), self.dominators.interval(join))
+        {
+            let mut at = self.headers.partition_point(|&(place, _)| place <= from);
+            while let Some(&(place, header)) = self.headers.get(at).filter(|&&(place, _)| place < to) {
+                if (skip_from..skip_to).contains(&place) {
+                    at = self.headers.partition_point(|&(place, _)| place < skip_to);
+                    continue;
+                }
+                joins.push(header);
+                at += 1;
+            }
+        }
+        joins.sort_unstable();
+        joins.dedup();
+        joins
+    }
+
+    /// The same by a walk over the graph. From each successor goes a label; where another label already is, the
+    /// block's own name goes on.
+    fn walked_meetings(&mut self, branch: BlockId, join: Option<BlockId>) -> Meetings {
         self.stamp += 1;
         let stamp = self.stamp;
         let mut region: Vec<BlockId> = Vec::new();
@@ -357,4 +500,74 @@ fn placed_barriers(function: &Function, cfg: &Cfg) -> Option<Vec<Option<BlockId>
         }
     }
     Some(placed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Block, Instruction, Origin};
+
+    /// A graph of a few blocks with one or two ways on from most of them; some ends are bare.
+    fn random(seed: u64) -> Function {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut roll = |below: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 11) % below
+        };
+        let count = 3 + roll(10);
+        let mut function = Function::default();
+        for at in 0..count {
+            let mut block = Block::default();
+            // Mostly a step ahead, sometimes anywhere but to the entry.
+            let mut next = || match roll(4) {
+                0 => BlockId((1 + roll(count - 1)) as u32),
+                _ => BlockId((at + 1 + roll(3)).min(count - 1) as u32),
+            };
+            if at + 1 < count {
+                block.successors = vec![next()];
+                let other = next();
+                if roll(3) > 0 && other != block.successors[0] {
+                    block.successors.push(other);
+                }
+                if roll(9) == 0 {
+                    block.successors.clear();
+                }
+            }
+            if block.successors.is_empty() && roll(2) == 0 {
+                block.instructions.push(Instruction::new(Op::EXIT, Origin(0)));
+            }
+            function.blocks.push(block);
+        }
+        function
+    }
+
+    #[test]
+    fn what_trees_say_is_what_walks_find() {
+        let mut enclosed = 0;
+        for seed in 0..20_000 {
+            let function = random(seed);
+            let cfg = Cfg::new(&function);
+            let mut reconvergence = Reconvergence::new(&function, &cfg);
+            for &branch in cfg.order() {
+                if function.block(branch).successors.len() < 2 {
+                    continue;
+                }
+                let Some(join) = reconvergence.post.immediate(branch) else { continue };
+                if !reconvergence.encloses(branch, join) {
+                    continue;
+                }
+                enclosed += 1;
+                let site = Site { anchor: Anchor::End(branch), join };
+                assert_eq!(reconvergence.walked_site(branch, join), Some(site), "seed {seed}, {branch}");
+                let mut walked = reconvergence.walked_meetings(branch, Some(join));
+                let mut meetings = reconvergence.meetings(branch, Some(join));
+                walked.region.sort_unstable();
+                meetings.region.sort_unstable();
+                assert_eq!(meetings, walked, "seed {seed}, {branch}");
+            }
+        }
+        assert!(enclosed > 5_000, "{enclosed} branches looked at");
+    }
 }

@@ -9,8 +9,12 @@
 //! branch, or (d) it leaves a loop that lanes leave at different times.
 
 use crate::convergence::{Meetings, Reconvergence};
-use crate::{BlockId, Cfg, File, Function, Instruction, Loops, Opcode, Pseudo, SourceKind, Space, Value};
+use crate::{
+    BlockId, Cfg, File, Function, Instruction, Loops, Opcode, Places, Pseudo, SourceKind, Space, Value,
+};
 use oriole_sass::{Op, Symbol};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// The answer for one function.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -61,14 +65,17 @@ struct Analysis<'a> {
     cfg: &'a Cfg,
     loops: Loops,
     reconvergence: Reconvergence<'a>,
-    /// For each value the places that read it: block and index (phis first, then instructions).
-    uses: Vec<Vec<(BlockId, u32)>>,
-    /// For each value the blocks that define it.
-    definitions: Vec<smallvec::SmallVec<[BlockId; 1]>>,
+    uses: Places,
+    definitions: Places,
     result: Divergence,
+    /// For blocks executed in parts, where the region ends that was looked at when that came out; `None` if nowhere.
+    parted_until: Vec<Option<BlockId>>,
     value_work: Vec<Value>,
-    branch_work: Vec<BlockId>,
+    /// Divergent branches by place in RPO, so that the outer ones come first.
+    branch_work: BinaryHeap<Reverse<(u32, BlockId)>>,
     loop_done: Vec<bool>,
+    /// For each loop its blocks that lie in no inner loop, and the loops right inside it.
+    loop_parts: Vec<(Vec<BlockId>, Vec<usize>)>,
 }
 
 impl<'a> Analysis<'a> {
@@ -77,22 +84,10 @@ impl<'a> Analysis<'a> {
         let loops = reconvergence.loops().clone();
         let values = function.values.len();
         let blocks = function.blocks.len();
-        let mut uses = vec![Vec::new(); values];
-        let mut definitions = vec![smallvec::SmallVec::new(); values];
-        for &id in cfg.order() {
-            let block = function.block(id);
-            for (index, phi) in block.phis.iter().enumerate() {
-                note_definition(&mut definitions, phi.destination, id);
-                for (_, source) in &phi.sources {
-                    source.for_each_value(|v| uses[v.0 as usize].push((id, index as u32)));
-                }
-            }
-            for (index, instruction) in block.instructions.iter().enumerate() {
-                let index = (block.phis.len() + index) as u32;
-                instruction.for_each_use(|v| uses[v.0 as usize].push((id, index)));
-                instruction.for_each_definition(|v| note_definition(&mut definitions, v, id));
-            }
-        }
+        // Where cycles have several entries, nobody asks for places.
+        let asked = if loops.irreducible { &[][..] } else { cfg.order() };
+        let uses = Places::of_uses(function, asked);
+        let definitions = Places::of_definitions(function, asked);
         Analysis {
             function,
             cfg,
@@ -104,9 +99,11 @@ impl<'a> Analysis<'a> {
                 blocks: vec![false; blocks],
                 branches: vec![false; blocks],
             },
+            parted_until: vec![None; blocks],
             value_work: Vec::new(),
-            branch_work: Vec::new(),
+            branch_work: BinaryHeap::new(),
             loop_done: vec![false; loops.loops.len()],
+            loop_parts: parts(&loops, cfg),
             loops,
         }
     }
@@ -130,29 +127,54 @@ impl<'a> Analysis<'a> {
             }
         }
         if self.loops.irreducible {
-            // No reconvergence point is known for a cycle with several entries: nothing is taken as uniform.
-            for &id in self.cfg.order() {
-                self.result.blocks[id.0 as usize] = true;
-                if self.function.block(id).successors.len() > 1 {
-                    self.result.branches[id.0 as usize] = true;
-                }
-                let block = self.function.block(id);
-                block.phis.iter().for_each(|phi| self.mark(phi.destination));
-                block.instructions.iter().for_each(|instruction| self.mark_results(instruction));
-            }
+            return self.without_meetings();
         }
         loop {
             if let Some(value) = self.value_work.pop() {
-                let uses = std::mem::take(&mut self.uses[value.0 as usize]);
-                for &(block, index) in &uses {
+                for at in 0..self.uses.of(value).len() {
+                    let (block, index) = self.uses.of(value)[at];
                     self.visit_use(block, index as usize, value);
                 }
-            } else if let Some(block) = self.branch_work.pop() {
+            } else if let Some(Reverse((_, block))) = self.branch_work.pop() {
                 self.visit_branch(block);
             } else {
                 return self.result;
             }
         }
+    }
+
+    /// No reconvergence point is known for a cycle with several entries: behind the first branch nothing is taken as
+    /// uniform.
+    fn without_meetings(mut self) -> Divergence {
+        let function = self.function;
+        // The blocks that all threads run before the first of them branches.
+        let mut first: Vec<BlockId> = Vec::new();
+        let mut next = Some(BlockId(0));
+        while let Some(id) = next.filter(|&id| self.cfg.predecessors(id).len() == first.len().min(1)) {
+            first.push(id);
+            next = match function.block(id).successors.as_slice() {
+                [only] => Some(*only),
+                _ => None,
+            };
+        }
+        self.cfg.order().iter().for_each(|id| self.result.blocks[id.0 as usize] = true);
+        first.iter().for_each(|id| self.result.blocks[id.0 as usize] = false);
+        for &id in self.cfg.order() {
+            let block = function.block(id);
+            self.result.branches[id.0 as usize] |= block.successors.len() > 1;
+            if self.result.blocks[id.0 as usize] {
+                block.phis.iter().for_each(|phi| self.mark(phi.destination));
+                block.instructions.iter().for_each(|instruction| self.mark_results(instruction));
+            }
+        }
+        for instruction in first.iter().flat_map(|&id| &function.block(id).instructions) {
+            let mut differs = is_divergence_source(instruction);
+            instruction.for_each_use(|value| differs |= self.result.values[value.0 as usize]);
+            if differs {
+                self.mark_results(instruction);
+            }
+        }
+        self.result
     }
 
     fn reads_only_uniform_files(&self, source: &crate::Source) -> bool {
@@ -215,7 +237,7 @@ impl<'a> Analysis<'a> {
             .collect();
         // Even two ways to one block part the threads, if only for a moment.
         if live.len() > 1 && !std::mem::replace(&mut self.result.branches[id.0 as usize], true) {
-            self.branch_work.push(id);
+            self.branch_work.push(Reverse((self.cfg.position(id).unwrap_or(u32::MAX), id)));
         }
     }
 
@@ -223,15 +245,21 @@ impl<'a> Analysis<'a> {
     /// of its paths first meet depend on it; values that leave a loop it leaves differ.
     fn visit_branch(&mut self, branch: BlockId) {
         let join = self.reconvergence.site(branch).map(|site| site.join);
-        let Meetings { joins, region } = self.reconvergence.meetings(branch, join);
-        for block in joins {
-            let phis: Vec<Value> =
-                self.function.block(block).phis.iter().map(|phi| phi.destination).collect();
-            phis.into_iter().for_each(|value| self.mark(value));
-        }
-        for block in region {
-            if !std::mem::replace(&mut self.result.blocks[block.0 as usize], true) {
-                self.spoil_multiple_definitions(block);
+        if self.lies_in_parted_region(branch, join) {
+            // The region of the branch is a part of one that was looked at, headers of loops included.
+            for block in self.reconvergence.joins(branch, join) {
+                self.mark_merged(block);
+            }
+        } else {
+            let Meetings { joins, region } = self.reconvergence.meetings(branch, join);
+            for block in joins {
+                self.mark_merged(block);
+            }
+            for block in region {
+                self.parted_until[block.0 as usize] = join;
+                if !std::mem::replace(&mut self.result.blocks[block.0 as usize], true) {
+                    self.spoil_multiple_definitions(block);
+                }
             }
         }
         // Loops that the branch lies in and its join does not: lanes leave them at different times.
@@ -245,13 +273,28 @@ impl<'a> Analysis<'a> {
         }
     }
 
+    /// True if a region that was looked at reaches from before the branch to its join or beyond.
+    fn lies_in_parted_region(&self, branch: BlockId, join: Option<BlockId>) -> bool {
+        self.result.blocks[branch.0 as usize]
+            && match (self.parted_until[branch.0 as usize], join) {
+                (None, _) => true,
+                (Some(_), None) => false,
+                (Some(until), Some(join)) => self.reconvergence.post_dominates(until, join),
+            }
+    }
+
+    fn mark_merged(&mut self, block: BlockId) {
+        let function = self.function;
+        function.block(block).phis.iter().for_each(|phi| self.mark(phi.destination));
+    }
+
     /// Outside SSA a value written in a block that only a part of the warp executes differs afterwards, if it is
     /// also written elsewhere.
     fn spoil_multiple_definitions(&mut self, block: BlockId) {
         let function = self.function;
         for instruction in &function.block(block).instructions {
             instruction.for_each_definition(|value| {
-                if self.definitions[value.0 as usize].iter().any(|&other| other != block) {
+                if self.definitions.of(value).iter().any(|&(other, _)| other != block) {
                     self.mark(value);
                 }
             });
@@ -262,29 +305,44 @@ impl<'a> Analysis<'a> {
         if std::mem::replace(&mut self.loop_done[index], true) {
             return;
         }
-        for value in 0..self.function.values.len() as u32 {
-            let value = Value(value);
-            if self.result.values[value.0 as usize] {
-                continue;
+        let function = self.function;
+        let mut inner = vec![index];
+        while let Some(part) = inner.pop() {
+            inner.extend_from_slice(&self.loop_parts[part].1);
+            for at in 0..self.loop_parts[part].0.len() {
+                let block = function.block(self.loop_parts[part].0[at]);
+                block.phis.iter().for_each(|phi| self.leave(index, phi.destination));
+                for instruction in &block.instructions {
+                    instruction.for_each_definition(|value| self.leave(index, value));
+                }
             }
-            if !self.definitions[value.0 as usize].iter().any(|&block| self.loops.contains(index, block)) {
-                continue;
-            }
-            // A phi outside reads on the edge that leaves the loop.
-            let escapes =
-                self.uses[value.0 as usize].iter().any(|&(block, _)| !self.loops.contains(index, block));
-            if escapes {
-                self.mark(value);
-            }
+        }
+    }
+
+    /// A value of the loop that somebody outside reads; a phi outside reads on the edge that leaves the loop.
+    fn leave(&mut self, index: usize, value: Value) {
+        if !self.result.values[value.0 as usize]
+            && self.uses.of(value).iter().any(|&(block, _)| !self.loops.contains(index, block))
+        {
+            self.mark(value);
         }
     }
 }
 
-fn note_definition(definitions: &mut [smallvec::SmallVec<[BlockId; 1]>], value: Value, block: BlockId) {
-    let list = &mut definitions[value.0 as usize];
-    if list.last() != Some(&block) {
-        list.push(block);
+/// The blocks of each loop that lie in no inner one, and the loops right inside it.
+fn parts(loops: &Loops, cfg: &Cfg) -> Vec<(Vec<BlockId>, Vec<usize>)> {
+    let mut parts = vec![(Vec::new(), Vec::new()); loops.loops.len()];
+    for &id in cfg.order() {
+        if let Some(index) = loops.innermost(id) {
+            parts[index].0.push(id);
+        }
     }
+    for (index, lap) in loops.loops.iter().enumerate() {
+        if let Some(parent) = lap.parent {
+            parts[parent].1.push(index);
+        }
+    }
+    parts
 }
 
 fn is_uniform_file(file: File) -> bool {

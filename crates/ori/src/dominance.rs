@@ -39,53 +39,71 @@ impl Dominators {
     /// The post-dominator tree of the part of the graph whose blocks the filter keeps (threads in other blocks are
     /// known to end). Blocks that are filtered out hang below the virtual exit by themselves.
     pub fn post_with(function: &Function, cfg: &Cfg, keep: impl Fn(BlockId) -> bool) -> Dominators {
+        Dominators::post_of(function, cfg, |from, to| keep(from) && keep(to), |from| !keep(from))
+    }
+
+    /// The post-dominator tree of the graph without its back edges, as if whoever goes back ended there: what
+    /// post-dominates a block in it is passed before the next round of any loop.
+    pub fn post_in_round(function: &Function, cfg: &Cfg, keep: impl Fn(BlockId) -> bool) -> Dominators {
+        let goes_back = |from: BlockId, to: BlockId| cfg.position(to) <= cfg.position(from);
+        let ends = |from: BlockId| {
+            !keep(from) || function.block(from).successors.iter().any(|&to| goes_back(from, to))
+        };
+        let follows = |from, to| keep(from) && keep(to) && !goes_back(from, to);
+        Dominators::post_of(function, cfg, follows, ends)
+    }
+
+    /// The post-dominator tree of the edges that the filter keeps; control may also end in blocks of which `ends` says
+    /// so, besides those that no kept edge leaves.
+    fn post_of(
+        function: &Function,
+        cfg: &Cfg,
+        keep: impl Fn(BlockId, BlockId) -> bool,
+        ends: impl Fn(BlockId) -> bool,
+    ) -> Dominators {
         let count = function.blocks.len();
         let exit = count as u32;
+        let kept: Vec<smallvec::SmallVec<[BlockId; 4]>> = function
+            .block_ids()
+            .map(|from| {
+                function.block(from).successors.iter().copied().filter(|&to| keep(from, to)).collect()
+            })
+            .collect();
         let mut leads_out = vec![false; count];
         let mut order: Vec<u32> = Vec::with_capacity(count + 1);
         let mut seen = vec![false; count];
-        let kept = |block: BlockId| {
-            function
-                .block(block)
-                .successors
-                .iter()
-                .copied()
-                .filter(|&s| keep(s))
-                .collect::<smallvec::SmallVec<[_; 4]>>()
-        };
         // Postorder of the reversed graph, from every end, then from what never ends (latest block in RPO first).
-        let ends = cfg.order().iter().filter(|&&b| kept(b).is_empty() || !keep(b)).copied();
-        let candidates: Vec<BlockId> = ends.chain(cfg.order().iter().rev().copied()).collect();
-        let mut groups: Vec<Vec<u32>> = Vec::new();
+        let is_end = |block: &BlockId| kept[block.0 as usize].is_empty() || ends(*block);
+        let first = cfg.order().iter().copied().filter(is_end);
+        let candidates: Vec<BlockId> = first.chain(cfg.order().iter().rev().copied()).collect();
         for start in candidates {
+            if is_end(&start) {
+                leads_out[start.0 as usize] = true;
+            }
             if std::mem::replace(&mut seen[start.0 as usize], true) {
                 continue;
             }
-            let endless = keep(start) && !kept(start).is_empty();
+            // Without an end of its own, whatever leads there never ends.
+            let endless = !is_end(&start);
             leads_out[start.0 as usize] = true;
-            let mut group = Vec::new();
             let mut stack = vec![(start, 0usize)];
             while let Some((block, next)) = stack.last_mut() {
-                let predecessors: &[BlockId] = if keep(*block) { cfg.predecessors(*block) } else { &[] };
-                if let Some(&predecessor) = predecessors.get(*next) {
+                if let Some(&predecessor) = cfg.predecessors(*block).get(*next) {
                     *next += 1;
-                    if !std::mem::replace(&mut seen[predecessor.0 as usize], true) {
+                    if keep(predecessor, *block)
+                        && !std::mem::replace(&mut seen[predecessor.0 as usize], true)
+                    {
                         stack.push((predecessor, 0));
                     }
                 } else {
-                    group.push(block.0);
+                    order.push(block.0);
                     leads_out[block.0 as usize] |= endless;
                     stack.pop();
                 }
             }
-            groups.push(group);
-        }
-        for group in &groups {
-            order.extend(group);
         }
         order.push(exit);
         order.reverse();
-        let successors: Vec<_> = (0..count as u32).map(|b| kept(BlockId(b))).collect();
         let mut parent = solve(count + 1, &order, |block, visit| {
             if block == exit {
                 return;
@@ -93,9 +111,7 @@ impl Dominators {
             if leads_out[block as usize] {
                 visit(exit);
             }
-            if keep(BlockId(block)) {
-                successors[block as usize].iter().for_each(|s| visit(s.0));
-            }
+            kept[block as usize].iter().for_each(|s| visit(s.0));
         });
         parent.truncate(count);
         for p in &mut parent {
@@ -139,11 +155,13 @@ impl Dominators {
     }
 
     /// The immediate (post-)dominator; `None` for roots and unreachable blocks.
+    #[inline]
     pub fn immediate(&self, block: BlockId) -> Option<BlockId> {
         Some(self.parent[block.0 as usize]).filter(|&p| p != NONE).map(BlockId)
     }
 
     /// True if `a` (post-)dominates `b`, or is `b`. False if one of them is unreachable.
+    #[inline]
     pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
         let (a, b) = (a.0 as usize, b.0 as usize);
         self.enter[a] != NONE
@@ -153,6 +171,7 @@ impl Dominators {
     }
 
     /// The blocks whose immediate dominator this one is.
+    #[inline]
     pub fn children(&self, block: BlockId) -> &[BlockId] {
         &self.children[block.0 as usize]
     }
@@ -160,6 +179,13 @@ impl Dominators {
     /// The roots: the entry, or for post-dominance the children of the virtual exit.
     pub fn roots(&self) -> &[BlockId] {
         &self.roots
+    }
+
+    /// Place of a block in a walk of the tree, parents before children, and one past that of the last block below it;
+    /// `None` if the block is outside the tree.
+    pub fn interval(&self, block: BlockId) -> Option<(u32, u32)> {
+        let at = block.0 as usize;
+        Some((self.enter[at], self.leave[at])).filter(|&(enter, _)| enter != NONE)
     }
 
     /// All blocks of the tree, parents before children.
@@ -175,6 +201,15 @@ impl Dominators {
 
     /// The dominance frontier of each block: where its dominance ends. Sorted, without doubles.
     pub fn frontiers(&self, cfg: &Cfg) -> Vec<Vec<BlockId>> {
+        self.frontiers_over(cfg, |_, _| true)
+    }
+
+    /// The same without back edges: where ways of one round meet.
+    pub fn frontiers_ahead(&self, cfg: &Cfg) -> Vec<Vec<BlockId>> {
+        self.frontiers_over(cfg, |from, to| cfg.position(from) < cfg.position(to))
+    }
+
+    fn frontiers_over(&self, cfg: &Cfg, counts: impl Fn(BlockId, BlockId) -> bool) -> Vec<Vec<BlockId>> {
         let mut frontiers: Vec<Vec<BlockId>> = vec![Vec::new(); self.parent.len()];
         for &block in cfg.order() {
             let predecessors = cfg.predecessors(block);
@@ -182,14 +217,16 @@ impl Dominators {
             if predecessors.len() < 2 && self.immediate(block).is_some() {
                 continue;
             }
-            for &predecessor in predecessors {
+            for &predecessor in predecessors.iter().filter(|&&p| counts(p, block)) {
                 let mut runner = Some(predecessor);
                 while runner != self.immediate(block) {
                     let Some(current) = runner else { break };
                     let frontier = &mut frontiers[current.0 as usize];
-                    if frontier.last() != Some(&block) {
-                        frontier.push(block);
+                    // From here on an earlier predecessor has gone the same way.
+                    if frontier.last() == Some(&block) {
+                        break;
                     }
+                    frontier.push(block);
                     runner = self.immediate(current);
                 }
             }

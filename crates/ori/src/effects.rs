@@ -85,52 +85,55 @@ pub fn is_pure(instruction: &Instruction) -> bool {
 /// True if which lanes run it together matters: it must not be moved into or out of control flow, nor duplicated.
 pub fn is_convergent(instruction: &Instruction) -> bool {
     match instruction.opcode {
-        Opcode::Sass(op) => {
-            matches!(
-                op,
-                Op::VOTE
-                    | Op::VOTEU
-                    | Op::SHFL
-                    | Op::MATCH
-                    | Op::REDUX
-                    | Op::FSWZADD
-                    | Op::ELECT
-                    | Op::BAR
-                    | Op::WARPSYNC
-                    | Op::WARPGROUP
-                    | Op::WARPGROUPSET
-                    | Op::BSSY
-                    | Op::BSYNC
-                    | Op::BREAK
-                    | Op::BMOV
-                    | Op::R2UR
-                    | Op::ENDCOLLECTIVE
-                    | Op::HMMA
-                    | Op::IMMA
-                    | Op::DMMA
-                    | Op::BMMA
-                    | Op::HGMMA
-                    | Op::IGMMA
-                    | Op::QGMMA
-                    | Op::BGMMA
-                    | Op::LDSM
-                    | Op::STSM
-                    | Op::MOVM
-                    | Op::UCGABAR_ARV
-                    | Op::UCGABAR_WAIT
-                    | Op::TEX
-                    | Op::TLD
-                    | Op::TLD4
-                    | Op::TXD
-                    | Op::TMML
-            ) || (op.name().starts_with('U') && !is_uniform_datapath(op))
-        }
+        Opcode::Sass(op) => is_convergent_operation(op),
         Opcode::Pseudo(pseudo) => matches!(pseudo, Pseudo::Call | Pseudo::CallHelper),
     }
 }
 
+/// [`is_convergent`] of a machine operation.
+pub fn is_convergent_operation(op: Op) -> bool {
+    matches!(
+        op,
+        Op::VOTE
+            | Op::VOTEU
+            | Op::SHFL
+            | Op::MATCH
+            | Op::REDUX
+            | Op::FSWZADD
+            | Op::ELECT
+            | Op::BAR
+            | Op::WARPSYNC
+            | Op::WARPGROUP
+            | Op::WARPGROUPSET
+            | Op::BSSY
+            | Op::BSYNC
+            | Op::BREAK
+            | Op::BMOV
+            | Op::R2UR
+            | Op::ENDCOLLECTIVE
+            | Op::HMMA
+            | Op::IMMA
+            | Op::DMMA
+            | Op::BMMA
+            | Op::HGMMA
+            | Op::IGMMA
+            | Op::QGMMA
+            | Op::BGMMA
+            | Op::LDSM
+            | Op::STSM
+            | Op::MOVM
+            | Op::UCGABAR_ARV
+            | Op::UCGABAR_WAIT
+            | Op::TEX
+            | Op::TLD
+            | Op::TLD4
+            | Op::TXD
+            | Op::TMML
+    ) || (op.name().starts_with('U') && !is_uniform_datapath(op))
+}
+
 /// Special registers that hold one value for the whole life of a thread.
-fn is_fixed_register(register: Symbol) -> bool {
+pub fn is_fixed_register(register: Symbol) -> bool {
     let name = register.name();
     register == Symbol::SRZ
         || ["SR_TID", "SR_CTAID", "SR_NTID", "SR_LANEID", "SR_CLUSTER", "SR_GRID"]

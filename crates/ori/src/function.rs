@@ -3,15 +3,15 @@
 use crate::{File, Instruction, Source, Value, ValueData};
 
 /// A basic block: an index into [`Function::blocks`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
 pub struct BlockId(pub u32);
 
 /// Something named outside the function (or a local variable): an index into [`Function::symbols`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
 pub struct SymbolId(pub u32);
 
 /// What a symbol is. Layout numbers are never known here.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum SymbolKind {
     /// `.shared` variable of the module or the function; offset assigned by the kernel's layout.
     Shared,
@@ -30,7 +30,7 @@ pub enum SymbolKind {
 }
 
 /// A named thing the function refers to.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct SymbolRef {
     /// Name as written in PTX (or the helper's name).
     pub name: String,
@@ -48,7 +48,7 @@ pub struct LocalVariable {
 }
 
 /// A table in constant bank 2: jump targets, literal words, or where the functions are.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Table {
     /// Text offsets of blocks, one 32-bit word each.
     Targets(Vec<BlockId>),
@@ -124,6 +124,7 @@ pub struct Function {
 
 impl Function {
     /// Makes a new value.
+    #[inline]
     pub fn new_value(&mut self, file: File, source: Option<(u32, u8)>) -> Value {
         let value = Value(self.values.len() as u32);
         self.values.push(ValueData { file, source });
@@ -131,21 +132,25 @@ impl Function {
     }
 
     /// The file of a value.
+    #[inline]
     pub fn file(&self, value: Value) -> File {
         self.values[value.0 as usize].file
     }
 
     /// Block ids in storage order.
+    #[inline]
     pub fn block_ids(&self) -> impl Iterator<Item = BlockId> + use<> {
         (0..self.blocks.len() as u32).map(BlockId)
     }
 
     /// The block.
+    #[inline]
     pub fn block(&self, id: BlockId) -> &Block {
         &self.blocks[id.0 as usize]
     }
 
     /// The block, to change it.
+    #[inline]
     pub fn block_mut(&mut self, id: BlockId) -> &mut Block {
         &mut self.blocks[id.0 as usize]
     }

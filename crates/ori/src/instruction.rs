@@ -1,12 +1,12 @@
 //! One instruction of Ori.
 
-use crate::{CallShape, Destination, Opcode, Source, Value};
+use crate::{CallShape, Destination, Opcode, Source, Value, Values};
 use oriole_sass::Mods;
 use smallvec::SmallVec;
 
 /// The PTX statement that an instruction stems from: its ordinal in the function body, comments, labels and
 /// `.loc` not counted.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Origin(pub u32);
 
 /// An instruction. Destinations and sources stand in the order of SASS text; slots that the disassembler leaves
@@ -28,7 +28,7 @@ pub struct Instruction {
     /// Read operands.
     pub sources: SmallVec<[Source; 3]>,
     /// Old values of a guarded definition in SSA.
-    pub tied: SmallVec<[Value; 1]>,
+    pub tied: Values,
     /// What memory it touches, for ordering and aliasing; `None` if none.
     pub memory: Option<MemoryInfo>,
     /// Callee and clobbers of a call.
@@ -88,7 +88,7 @@ impl Instruction {
             guard: None,
             destinations: SmallVec::new(),
             sources: SmallVec::new(),
-            tied: SmallVec::new(),
+            tied: Values::new(),
             memory: None,
             call: None,
             contract: false,
@@ -97,6 +97,7 @@ impl Instruction {
     }
 
     /// Every component that is read: guard, sources, tied old values.
+    #[inline]
     pub fn for_each_use(&self, mut visit: impl FnMut(Value)) {
         if let Some(guard) = self.guard {
             visit(guard.value);
@@ -108,6 +109,7 @@ impl Instruction {
     }
 
     /// Every component that is read, to be replaced.
+    #[inline]
     pub fn for_each_use_mut(&mut self, mut visit: impl FnMut(&mut Value)) {
         if let Some(guard) = &mut self.guard {
             visit(&mut guard.value);
@@ -119,6 +121,7 @@ impl Instruction {
     }
 
     /// Every component that is written, to be replaced.
+    #[inline]
     pub fn for_each_definition_mut(&mut self, mut visit: impl FnMut(&mut Value)) {
         for destination in &mut self.destinations {
             destination.values.iter_mut().for_each(&mut visit);
@@ -126,6 +129,7 @@ impl Instruction {
     }
 
     /// Every component that is written.
+    #[inline]
     pub fn for_each_definition(&self, mut visit: impl FnMut(Value)) {
         for destination in &self.destinations {
             destination.values.iter().for_each(|&v| visit(v));

@@ -18,6 +18,11 @@ pub struct Liveness {
 impl Liveness {
     /// Computes live-in and live-out sets of the reachable blocks.
     pub fn new(function: &Function, cfg: &Cfg) -> Liveness {
+        Liveness::of(function, cfg, |_| true)
+    }
+
+    /// The same for the values that the filter chooses; the others are nowhere in the sets.
+    pub fn of(function: &Function, cfg: &Cfg, wanted: impl Fn(Value) -> bool) -> Liveness {
         let count = function.blocks.len();
         let values = function.values.len();
         // Blocks that define the value for good, and blocks that read it before that; by value, as flat lists.
@@ -29,16 +34,22 @@ impl Liveness {
         for &id in cfg.order() {
             let block = function.block(id);
             for phi in &block.phis {
-                defined_in[phi.destination.0 as usize] = id.0;
-                kills.push((phi.destination, id));
+                if wanted(phi.destination) {
+                    defined_in[phi.destination.0 as usize] = id.0;
+                    kills.push((phi.destination, id));
+                }
                 for (predecessor, source) in &phi.sources {
-                    source.for_each_value(|v| edge_uses.push((v, *predecessor)));
+                    source.for_each_value(|v| {
+                        if wanted(v) {
+                            edge_uses.push((v, *predecessor));
+                        }
+                    });
                 }
             }
             for instruction in &block.instructions {
                 let mut read = |v: Value| {
                     let at = v.0 as usize;
-                    if defined_in[at] != id.0 && used_in[at] != id.0 {
+                    if defined_in[at] != id.0 && used_in[at] != id.0 && wanted(v) {
                         used_in[at] = id.0;
                         exposed.push((v, id));
                     }
@@ -49,7 +60,7 @@ impl Liveness {
                     instruction.for_each_definition(&mut read);
                 } else {
                     instruction.for_each_definition(|v| {
-                        if defined_in[v.0 as usize] != id.0 {
+                        if defined_in[v.0 as usize] != id.0 && wanted(v) {
                             defined_in[v.0 as usize] = id.0;
                             kills.push((v, id));
                         }

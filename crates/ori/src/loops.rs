@@ -89,16 +89,19 @@ impl Loops {
     }
 
     /// The innermost loop around a block: an index into `loops`.
+    #[inline]
     pub fn innermost(&self, block: BlockId) -> Option<usize> {
         self.innermost[block.0 as usize].map(|index| index as usize)
     }
 
     /// How many loops the block lies in.
+    #[inline]
     pub fn depth(&self, block: BlockId) -> u32 {
         self.innermost(block).map_or(0, |index| self.loops[index].depth)
     }
 
     /// True if the block lies in this loop.
+    #[inline]
     pub fn contains(&self, index: usize, block: BlockId) -> bool {
         let mut at = self.innermost(block);
         while let Some(current) = at {

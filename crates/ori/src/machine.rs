@@ -59,7 +59,7 @@ pub struct MachineInstruction {
 }
 
 /// A field that only layout can fill.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Fixup {
     /// Branch (or BSSY) target: a block of this function.
     Block(BlockId),

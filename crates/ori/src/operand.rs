@@ -1,11 +1,22 @@
 //! Operands of Ori: destinations and sources, with the signs and suffixes that SASS writes round them.
 
-use crate::{BlockId, SymbolId, Value};
-use oriole_sass::{Mods, Symbol};
-use smallvec::SmallVec;
+use crate::{BlockId, SymbolId, Value, Values};
+use oriole_sass::{Mods, Operand, OperandKind, Symbol};
 
-/// The components of a register operand, lowest first. More than one means an aligned tuple.
-pub type Values = SmallVec<[Value; 2]>;
+/// A memory address. `base` is one (32-bit spaces) or two components (64-bit), none for an absolute address.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Address {
+    /// Descriptor: a pair of uniform registers, `desc[UR]`.
+    pub descriptor: Option<Values>,
+    /// Register part.
+    pub base: Values,
+    /// Uniform register part, one or two components.
+    pub uniform: Values,
+    /// Variable whose address is part of the offset (shared or local layout comes later).
+    pub symbol: Option<SymbolId>,
+    /// Byte offset.
+    pub offset: i32,
+}
 
 /// Something an instruction writes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -56,19 +67,8 @@ pub enum SourceKind {
     Const { bank: u8, base: ConstBase, offset: i32 },
     /// `c[bank][base+Rindex+offset]`, only in LDC.
     ConstIndexed { bank: u8, base: ConstBase, index: Value, offset: i32 },
-    /// A memory address. `base` is one (32-bit spaces) or two components (64-bit), none for an absolute address.
-    Address {
-        /// Descriptor: a pair of uniform registers, `desc[UR]`.
-        descriptor: Option<Values>,
-        /// Register part.
-        base: Values,
-        /// Uniform register part, one or two components.
-        uniform: Values,
-        /// Variable whose address is part of the offset (shared or local layout comes later).
-        symbol: Option<SymbolId>,
-        /// Byte offset.
-        offset: i32,
-    },
+    /// A memory address.
+    Address(Box<Address>),
     /// One piece of the address of a variable or function, filled in by the layout of the kernel. That of a function
     /// is the place of its entry in a table of functions, see [`crate::Table::Functions`].
     Address32 { symbol: SymbolId, part: AddressPart, offset: i32 },
@@ -86,7 +86,7 @@ pub enum SourceKind {
 }
 
 /// Where a constant operand's offset counts from.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum ConstBase {
     /// From the start of the bank.
     Bank,
@@ -100,7 +100,7 @@ pub enum ConstBase {
 }
 
 /// Which part of an address a 32-bit operand holds.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum AddressPart {
     /// The low or only word (shared and local offsets are 32 bits).
     Low,
@@ -123,13 +123,15 @@ impl Destination {
 
 impl Source {
     /// A source with no sign and no suffix.
+    #[inline]
     pub fn plain(kind: SourceKind) -> Source {
         Source { kind, negate: false, absolute: false, invert: false, suffixes: Mods::none(), fixed: None }
     }
 
     /// One register.
+    #[inline]
     pub fn value(value: Value) -> Source {
-        Source::plain(SourceKind::Values(SmallVec::from_slice(&[value])))
+        Source::plain(SourceKind::Values(Values::from_slice(&[value])))
     }
 
     /// A tuple of registers.
@@ -167,6 +169,18 @@ impl Source {
         Source::plain(SourceKind::Const { bank, base: ConstBase::Bank, offset })
     }
 
+    /// The machine operand of this kind, with the signs and suffixes that the source carries.
+    pub fn operand(&self, kind: OperandKind) -> Operand {
+        Operand {
+            kind,
+            negate: self.negate,
+            absolute: self.absolute,
+            invert: self.invert,
+            reuse: false,
+            suffixes: self.suffixes.clone(),
+        }
+    }
+
     /// The same, with the arithmetic sign flipped.
     pub fn negated(mut self) -> Source {
         self.negate = !self.negate;
@@ -193,6 +207,7 @@ impl Source {
     }
 
     /// The single register that the source is, without any sign, suffix or convention.
+    #[inline]
     pub fn as_plain_value(&self) -> Option<Value> {
         match &self.kind {
             SourceKind::Values(values)
@@ -208,11 +223,13 @@ impl Source {
     }
 
     /// The components that the source reads, in operand order (a memory address reads descriptor, base, uniform).
+    #[inline]
     pub fn for_each_value(&self, mut visit: impl FnMut(Value)) {
         match &self.kind {
             SourceKind::Values(values) => values.iter().for_each(|&v| visit(v)),
             SourceKind::ConstIndexed { index, .. } => visit(*index),
-            SourceKind::Address { descriptor, base, uniform, .. } => {
+            SourceKind::Address(address) => {
+                let Address { descriptor, base, uniform, .. } = &**address;
                 descriptor.iter().flatten().for_each(|&v| visit(v));
                 base.iter().for_each(|&v| visit(v));
                 uniform.iter().for_each(|&v| visit(v));
@@ -222,11 +239,13 @@ impl Source {
     }
 
     /// The same, giving each component to be replaced.
+    #[inline]
     pub fn for_each_value_mut(&mut self, mut visit: impl FnMut(&mut Value)) {
         match &mut self.kind {
             SourceKind::Values(values) => values.iter_mut().for_each(visit),
             SourceKind::ConstIndexed { index, .. } => visit(index),
-            SourceKind::Address { descriptor, base, uniform, .. } => {
+            SourceKind::Address(address) => {
+                let Address { descriptor, base, uniform, .. } = &mut **address;
                 descriptor.iter_mut().flatten().for_each(&mut visit);
                 base.iter_mut().for_each(&mut visit);
                 uniform.iter_mut().for_each(&mut visit);

@@ -2,9 +2,9 @@
 //! indentation are allowed for files written by hand. The grammar is that of [`crate::print`].
 
 use crate::{
-    AddressPart, Block, BlockId, CallShape, ConstBase, Destination, File, Function, Guard, Instruction,
-    LocalVariable, MemoryInfo, Opcode, Origin, Phi, Pseudo, Source, SourceKind, Space, SymbolId, SymbolKind,
-    SymbolRef, Table, Value, ValueData, Values,
+    Address, AddressPart, Block, BlockId, CallShape, ConstBase, Destination, File, Function, Guard,
+    Instruction, LocalVariable, MemoryInfo, Opcode, Origin, Phi, Pseudo, Source, SourceKind, Space, SymbolId,
+    SymbolKind, SymbolRef, Table, Value, ValueData, Values,
 };
 use oriole_sass::{Mod, Mods, Op, Symbol};
 use std::fmt;
@@ -614,7 +614,7 @@ impl FunctionParser {
         }
         let offset = self.bracket_offset(cursor)?;
         cursor.expect("]")?;
-        Ok(SourceKind::Address { descriptor, base, uniform, symbol, offset })
+        Ok(SourceKind::Address(Box::new(Address { descriptor, base, uniform, symbol, offset })))
     }
 
     fn finish(mut self) -> Parsed<Function> {

@@ -24,8 +24,8 @@
 //! `contract` before it says that a floating operation may be contracted.
 
 use crate::{
-    AddressPart, BlockId, CallShape, ConstBase, Destination, File, Function, Instruction, MemoryInfo, Opcode,
-    Source, SourceKind, Space, SymbolKind, Table, Value,
+    Address, AddressPart, BlockId, CallShape, ConstBase, Destination, File, Function, Instruction,
+    MemoryInfo, Opcode, Source, SourceKind, Space, SymbolKind, Table, Value,
 };
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -269,7 +269,8 @@ impl Display for SourceText<'_> {
                 }
                 write!(f, "{}{}]", Name(function, *index), Offset(*offset))?;
             }
-            SourceKind::Address { descriptor, base, uniform, symbol, offset } => {
+            SourceKind::Address(address) => {
+                let Address { descriptor, base, uniform, symbol, offset } = &**address;
                 if let Some(descriptor) = descriptor {
                     write!(f, "desc{}", Tuple(function, descriptor))?;
                 }

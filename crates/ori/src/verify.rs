@@ -14,8 +14,8 @@
 use crate::divergence::is_control;
 use crate::print::Name;
 use crate::{
-    BlockId, Cfg, Divergence, Dominators, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind,
-    Value,
+    Address, BlockId, Cfg, Divergence, Dominators, File, Function, Instruction, Opcode, Pseudo, Source,
+    SourceKind, Value,
 };
 use oriole_sass::Op;
 
@@ -156,7 +156,8 @@ impl Verifier<'_> {
                 }
                 self.one_file(values);
             }
-            SourceKind::Address { descriptor, base, uniform, symbol, .. } => {
+            SourceKind::Address(address) => {
+                let Address { descriptor, base, uniform, symbol, .. } = &**address;
                 self.one_file(base);
                 if base.len() > 2 || uniform.len() > 2 {
                     self.say("an address part spans at most two registers");

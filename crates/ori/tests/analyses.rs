@@ -266,6 +266,31 @@ b4:
 }
 
 #[test]
+fn before_the_first_branch_of_an_irreducible_function_the_warp_is_together() {
+    check_divergence(
+        "
+kernel params=8 barriers=0
+b0: -> b1
+  r0 = LDC c[0][0x210] ; 0
+  r1 = S2R %(SR_TID.X) ; 1
+b1: -> b3 b2
+  r2 = IADD3 r0, 0x1, RZ ; 2
+  p3, PT = ISETP.AND.GE r2, r0, PT ; 3
+  @p3 BRA b3 ; 4
+b2: -> b3
+  r4 = IADD3 r0, 0x1, RZ ; 5
+b3: -> b4 b2
+  p5, PT = ISETP.AND.GE r4, r0, PT ; 6
+  @p5 BRA b4 ; 7
+  BRA b2 ; 8
+b4:
+  EXIT ; 9
+",
+        expect!["values [1 4 5] blocks [2 3 4]"],
+    );
+}
+
+#[test]
 fn an_early_exit_leaves_the_rest_together() {
     check_divergence(
         "

@@ -129,7 +129,7 @@ fn random_source(dice: &mut Dice, function: &Function) -> Source {
         },
         7 => {
             let descriptor = random_values(dice, function, Some(File::UR));
-            SourceKind::Address {
+            SourceKind::Address(Box::new(oriole_ori::Address {
                 descriptor: (dice.coin() && !descriptor.is_empty()).then(|| descriptor.into_iter().collect()),
                 base: if dice.coin() { random_values(dice, function, None) } else { Vec::new() }
                     .into_iter()
@@ -139,7 +139,7 @@ fn random_source(dice: &mut Dice, function: &Function) -> Source {
                     .collect(),
                 symbol: dice.coin().then_some(symbol),
                 offset,
-            }
+            }))
         }
         8 => {
             SourceKind::Address32 { symbol, part: dice.pick(&[AddressPart::Low, AddressPart::High]), offset }

@@ -4,8 +4,6 @@
 //! passes by luck. Floating operations go through soft floats; `MUFU` gives results that are off by a chosen error, so
 //! that refinements are tested against the worst that the hardware may give.
 
-#![allow(dead_code)]
-
 pub mod float;
 
 use oriole_ori::{
@@ -338,9 +336,10 @@ impl Machine<'_> {
                 return;
             }
             Opcode::Sass(Op::STG | Op::STS | Op::ST) => {
-                let SourceKind::Address { base, offset, .. } = &source(0).kind else {
+                let SourceKind::Address(address) = &source(0).kind else {
                     panic!("a store needs an address")
                 };
+                let oriole_ori::Address { base, offset, .. } = &**address;
                 let mut address = i64::from(*offset) as u64;
                 for (place, value) in base.iter().enumerate() {
                     address = address

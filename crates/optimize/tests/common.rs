@@ -1,8 +1,6 @@
 //! Random functions for the pass tests, and the comparison of what they do before and after.
 
-#![allow(dead_code)]
-
-#[path = "../../../legalize/tests/evaluator/mod.rs"]
+#[path = "../../legalize/tests/evaluator/mod.rs"]
 pub mod evaluator;
 
 use evaluator::{Outcome, World};
@@ -115,13 +113,7 @@ pub fn random_function(seed: u64) -> Function {
 }
 
 pub fn store(b: &mut Builder<'_>, offset: i32, value: Value) {
-    let address = SourceKind::Address {
-        descriptor: None,
-        base: Default::default(),
-        uniform: Default::default(),
-        symbol: None,
-        offset,
-    };
+    let address = SourceKind::Address(Box::new(oriole_ori::Address { offset, ..Default::default() }));
     b.op(Op::STG)
         .from(address)
         .from(value)

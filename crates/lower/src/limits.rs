@@ -1,0 +1,33 @@
+//! How many registers the directives of a kernel leave each thread.
+//!
+//! It is apart from the rest because a callee's registers depend on it, and on nothing else of the kernel: no
+//! statement is read.
+
+use oriole_chip::Chip;
+use oriole_hir::Body;
+
+/// Fewest registers that a thread is left with, whatever the directives say.
+const FEWEST: u32 = 24;
+
+/// The most registers that `.maxnreg` and the bounds on threads leave a thread; `None` if they say nothing.
+pub fn register_limit(body: &Body, chip: Chip) -> Option<u16> {
+    let directives = &body.directives;
+    let threads = directives
+        .reqntid
+        .or(directives.maxntid)
+        .map(|n| n.iter().fold(1u32, |product, &length| product.saturating_mul(length.max(1))));
+    let stated = directives.maxnreg.map(|registers| registers.max(FEWEST));
+    let fit = threads.zip(chip.limits()).map(|(threads, limits)| {
+        // All threads of the blocks that must fit at a time share the registers of one SM. A warp is the smallest
+        // piece, and each quarter of the SM holds its share of the warps in its share of the registers.
+        let warps =
+            threads.div_ceil(limits.warp_threads).saturating_mul(directives.minnctapersm.unwrap_or(1).max(1));
+        let resident = warps
+            .div_ceil(limits.warp_granularity)
+            .saturating_mul(limits.warp_granularity * limits.warp_threads);
+        let granularity = limits.register_granularity_thread;
+        let fit = limits.registers_per_sm / resident.max(1) / granularity * granularity;
+        fit.clamp(FEWEST, limits.registers_per_thread)
+    });
+    stated.into_iter().chain(fit).min().map(|limit| limit.min(255) as u16)
+}

@@ -1,0 +1,9 @@
+//! Tests of the passes: small functions before and after, and random ones that must keep their meaning. One program, so
+//! that it is linked once and shares its tools.
+
+mod common;
+mod general;
+mod late;
+mod predication;
+mod ssa;
+mod strength_reduce;
