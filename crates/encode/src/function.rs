@@ -9,7 +9,7 @@ pub const WORD_BYTES: i64 = 16;
 
 /// The words of a function, with what is still symbolic and what the container must say of them. Positions are
 /// instruction indices from the start of the function.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct EncodedFunction {
     /// Instruction words in order.
     pub words: Vec<u128>,
@@ -37,7 +37,7 @@ pub struct EncodedFunction {
 }
 
 /// A word that layout must complete.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Relocation {
     /// Index of the word.
     pub at: u32,

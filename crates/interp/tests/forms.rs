@@ -29,7 +29,6 @@ fn alternatives(slot: &Slot) -> Vec<Choice> {
         Slot::Head(words) | Slot::Must(words) => words.iter().map(word).collect(),
         Slot::May(words) => none.into_iter().chain(words.iter().map(word)).collect(),
         Slot::Sequence(words) => vec![Choice { words: words.to_vec(), ..Choice::default() }],
-        Slot::Anything => none,
         Slot::Type(types) => types.iter().map(ty).collect(),
         Slot::MayType(types) => none.into_iter().chain(types.iter().map(ty)).collect(),
         Slot::Space(spaces) => spaces.iter().map(space).collect(),
@@ -78,14 +77,18 @@ fn kernel(row: &Row, choice: &Choice, optional: bool) -> Program {
         }
         let at = |index: u8| choice.types.get(usize::from(index)).copied().unwrap_or(Type::B32);
         let ty = match operand.ty {
-            OperandType::Of(index) | OperandType::Widening(index) => at(index),
+            OperandType::Of(index)
+            | OperandType::Widening(index)
+            | OperandType::Loose(index)
+            | OperandType::Bits(index) => at(index),
             OperandType::Double(index) => match at(index).bits() {
                 16 => Type::B32,
                 _ => Type::B64,
             },
             OperandType::Fixed(ty) => ty,
+            OperandType::LooseFloat => Type::F32,
             OperandType::AnyInteger => Type::B64,
-            OperandType::Word | OperandType::None => Type::B32,
+            OperandType::Word | OperandType::WideWord | OperandType::None => Type::B32,
         };
         let mut register = |ty: Type| {
             body.registers.push(Register { ty });

@@ -154,14 +154,7 @@ fn choose(
     }
     for source in &instruction.sources {
         let kind = registers.source(op, source, &mut fixup)?;
-        operands.push(Operand {
-            kind,
-            negate: source.negate,
-            absolute: source.absolute,
-            invert: source.invert,
-            reuse: false,
-            suffixes: source.suffixes.clone(),
-        });
+        operands.push(source.operand(kind));
     }
     let mut chosen = oriole_sass::Instruction {
         guard,
@@ -269,7 +262,8 @@ impl Registers<'_> {
                     _ => OperandKind::ConstIndexed { bank: *bank, index: index_register, offset },
                 }
             }
-            SourceKind::Address { descriptor, base, uniform, symbol, offset } => {
+            SourceKind::Address(address) => {
+                let oriole_ori::Address { descriptor, base, uniform, symbol, offset } = &**address;
                 let part = |values: &[Value]| {
                     if values.is_empty() { Ok(None) } else { self.tuple(values).map(Some) }
                 };

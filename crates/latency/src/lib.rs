@@ -11,6 +11,7 @@ mod class;
 mod control;
 mod distance;
 mod group;
+mod operand_cache;
 mod resource;
 mod tables;
 
@@ -21,6 +22,7 @@ pub use control::{
     is_branch_like, is_variable, minimum_stall, needs_read_barrier, needs_write_barrier, reports,
 };
 pub use distance::{Distance, Guess, Model, Origin};
+pub use operand_cache::{CACHE_SLOTS, Cached, banks, operand_cache};
 pub use resource::{Resources, UNITS, Unit, resources};
 
 #[cfg(test)]

@@ -29,6 +29,38 @@ pub enum Unit {
     Uniform,
 }
 
+impl Unit {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Unit; UNITS] = [
+        Unit::Alu,
+        Unit::Fma,
+        Unit::Double,
+        Unit::Tensor,
+        Unit::LoadStore,
+        Unit::Texture,
+        Unit::Control,
+        Unit::Shared,
+        Unit::Special,
+        Unit::Uniform,
+    ];
+
+    /// The short name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Alu => "ALU",
+            Unit::Fma => "FMA",
+            Unit::Double => "DFMA",
+            Unit::Tensor => "MMA",
+            Unit::LoadStore => "LSU",
+            Unit::Texture => "TEX",
+            Unit::Control => "BRA",
+            Unit::Shared => "SMEM",
+            Unit::Special => "SFU",
+            Unit::Uniform => "UDP",
+        }
+    }
+}
+
 /// How many units there are.
 pub const UNITS: usize = 10;
 
@@ -77,6 +109,13 @@ pub fn resources(op: Op, mods: &Mods) -> Resources {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn units_are_listed_in_order() {
+        for (index, unit) in Unit::ALL.into_iter().enumerate() {
+            assert_eq!(unit as usize, index, "{}", unit.name());
+        }
+    }
 
     #[test]
     fn every_instruction_keeps_a_unit_busy() {

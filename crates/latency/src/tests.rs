@@ -26,6 +26,15 @@ fn well_known_pairs() {
 }
 
 #[test]
+fn a_guard_needs_the_same_in_every_unit() {
+    for &op in Op::all() {
+        let class = class(op, &Mods::none());
+        assert_eq!(raw(Class::Alu, ResultPart::Predicate, class, Slot::Guard), 13, "{}", op.name());
+        assert_eq!(raw(Class::Double, ResultPart::Predicate, class, Slot::Guard), 14, "{}", op.name());
+    }
+}
+
+#[test]
 fn no_fixed_distance_is_zero_or_beyond_the_longest() {
     for guess in model().guesses() {
         assert!(guess.cycles > 0, "{guess:?}");

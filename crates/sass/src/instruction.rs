@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 ///
 /// As decoded, `operands` holds every slot of the form in its order, also those that the printer leaves out
 /// (a `PT` carry output, a full write mask). The encoder also takes lists in which such slots are missing.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Instruction {
     /// Guard predicate; `PT` for always.
     pub guard: Guard,
@@ -23,7 +23,7 @@ pub struct Instruction {
 }
 
 /// The predicate that decides whether an instruction acts.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Guard {
     /// Guarded by a uniform predicate (uniform-datapath instructions).
     pub uniform: bool,
@@ -39,7 +39,7 @@ impl Guard {
 }
 
 /// An operand: what it names, with the signs and suffixes written around it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Operand {
     /// What the operand names.
     pub kind: OperandKind,
@@ -69,7 +69,7 @@ impl Operand {
 
 /// What an operand names. Register numbers are those of the word: 255 is `RZ`, 63 is `URZ` (up to sm_90), 7 is
 /// `PT` and `UPT`. A tuple is named by its lowest register; how many it spans follows from opcode and modifiers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 #[allow(missing_docs, reason = "each variant's text names its parts")]
 pub enum OperandKind {
     /// General register.
@@ -116,7 +116,7 @@ pub enum OperandKind {
 }
 
 /// Scheduling control, bits 105..=127 of the word.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Control {
     /// Cycles until the next instruction of the warp may issue, 0..=15.
     pub stall: u8,

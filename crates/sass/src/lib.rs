@@ -25,5 +25,5 @@ pub use mods::Mods;
 pub use op::Op;
 pub use parse::{ParseError, parse};
 pub use print::{Style, text};
-pub use roles::{Resource, Role, RolesError, legal, reads, roles, roles_of, writes};
+pub use roles::{Resource, Role, RolesError, cached_operands, legal, reads, roles, roles_of, writes};
 pub use symbol::Symbol;

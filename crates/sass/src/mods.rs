@@ -2,16 +2,29 @@
 //! which they print belongs to the form table.
 
 use crate::Mod;
-use smallvec::SmallVec;
+use std::cmp::Ordering;
+use std::fmt;
+
+/// How many tokens stand in place: more than nearly any instruction has.
+const FEW: usize = 7;
 
 /// The dot-suffixes of one instruction, as a sorted set.
-#[derive(Clone, PartialEq, Eq, Hash, Default, Debug, PartialOrd, Ord)]
-pub struct Mods(SmallVec<[Mod; 4]>);
+#[derive(Clone)]
+pub struct Mods(List);
+
+#[derive(Clone)]
+enum List {
+    Few(u8, [Mod; FEW]),
+    // A vector in a box takes one word here; the boxed slice would take two.
+    #[allow(clippy::box_collection)]
+    Many(Box<Vec<Mod>>),
+}
 
 impl Mods {
     /// No modifiers.
-    pub fn none() -> Mods {
-        Mods::default()
+    #[inline]
+    pub const fn none() -> Mods {
+        Mods(List::Few(0, [Mod::_128; FEW]))
     }
 
     /// The set of these tokens.
@@ -23,22 +36,45 @@ impl Mods {
         mods
     }
 
+    #[inline]
+    fn tokens(&self) -> &[Mod] {
+        match &self.0 {
+            List::Few(count, few) => &few[..usize::from(*count)],
+            List::Many(many) => many,
+        }
+    }
+
     /// Adds a token; a second one of the same name changes nothing.
     pub fn insert(&mut self, token: Mod) {
-        if let Err(at) = self.0.binary_search(&token) {
-            self.0.insert(at, token);
+        let Err(at) = self.tokens().binary_search(&token) else { return };
+        match &mut self.0 {
+            List::Few(count, few) if usize::from(*count) < FEW => {
+                few.copy_within(at..usize::from(*count), at + 1);
+                few[at] = token;
+                *count += 1;
+            }
+            List::Few(_, few) => {
+                let mut many = few.to_vec();
+                many.insert(at, token);
+                self.0 = List::Many(Box::new(many));
+            }
+            List::Many(many) => many.insert(at, token),
         }
     }
 
     /// Takes a token away; true if it was there.
     pub fn remove(&mut self, token: Mod) -> bool {
-        match self.0.binary_search(&token) {
-            Ok(at) => {
-                self.0.remove(at);
-                true
+        let Ok(at) = self.tokens().binary_search(&token) else { return false };
+        match &mut self.0 {
+            List::Few(count, few) => {
+                few.copy_within(at + 1..usize::from(*count), at);
+                *count -= 1;
             }
-            Err(_) => false,
+            List::Many(many) => {
+                many.remove(at);
+            }
         }
+        true
     }
 
     /// The set with one more token.
@@ -53,23 +89,78 @@ impl Mods {
     }
 
     /// True if the token is in the set.
+    #[inline]
     pub fn has(&self, token: Mod) -> bool {
-        self.0.binary_search(&token).is_ok()
+        // Sets are so short that looking at each is quicker than a search.
+        self.tokens().contains(&token)
     }
 
     /// The tokens in order of spelling.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = Mod> + '_ {
-        self.0.iter().copied()
+        self.tokens().iter().copied()
     }
 
     /// True if there is no token.
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.tokens().is_empty()
     }
 
     /// How many tokens there are.
+    #[inline]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.tokens().len()
+    }
+}
+
+impl serde::Serialize for Mods {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.tokens().serialize(serializer)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Mods {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Mods, D::Error> {
+        Ok(Mods::of(&Vec::<Mod>::deserialize(deserializer)?))
+    }
+}
+
+impl Default for Mods {
+    fn default() -> Mods {
+        Mods::none()
+    }
+}
+
+impl PartialEq for Mods {
+    fn eq(&self, other: &Mods) -> bool {
+        self.tokens() == other.tokens()
+    }
+}
+
+impl Eq for Mods {}
+
+impl PartialOrd for Mods {
+    fn partial_cmp(&self, other: &Mods) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Mods {
+    fn cmp(&self, other: &Mods) -> Ordering {
+        self.tokens().cmp(other.tokens())
+    }
+}
+
+impl std::hash::Hash for Mods {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.tokens().hash(state);
+    }
+}
+
+impl fmt::Debug for Mods {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Mods").field(&self.tokens()).finish()
     }
 }
 
@@ -79,5 +170,34 @@ impl Mod {
     pub fn spelling(self) -> &'static str {
         let name = self.name();
         name.strip_suffix("_2").unwrap_or(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_is_sorted_and_without_doubles_whatever_its_size() {
+        let tokens = [Mod::X, Mod::E, Mod::FTZ, Mod::U32, Mod::_64, Mod::GT, Mod::AND, Mod::SAT, Mod::RM];
+        let mut set = Mods::none();
+        for (count, &token) in tokens.iter().enumerate() {
+            assert_eq!(set.len(), count);
+            assert!(!set.has(token));
+            set.insert(token);
+            set.insert(token);
+            assert!(set.has(token));
+            assert!(set.iter().is_sorted());
+        }
+        for (gone, &token) in tokens.iter().enumerate() {
+            assert_eq!(set, Mods::of(&tokens[gone..]));
+            assert!(set.remove(token) && !set.remove(token));
+        }
+        assert!(set.is_empty());
+    }
+
+    #[test]
+    fn a_set_is_small() {
+        assert_eq!(size_of::<Mods>(), 16);
     }
 }

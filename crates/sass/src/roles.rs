@@ -100,6 +100,20 @@ pub fn legal(chip: Chip, op: Op, mods: &Mods, operands: &[Operand]) -> Result<&'
     choose(table, &bare(op, mods, operands)).map(|(resolved, _)| resolved.form)
 }
 
+/// For each of the slots of the operand cache (A, B, C) the operand that it serves, `None` where the form has none. Only
+/// these operands may carry the flag `.reuse`.
+///
+/// # Errors
+/// No form takes the instruction.
+pub fn cached_operands(chip: Chip, instruction: &Instruction) -> Result<[Option<u8>; 3], EncodeError> {
+    let table = form::table(chip).ok_or(EncodeError::UnsupportedChip(chip))?;
+    let (resolved, _) = choose(table, instruction)?;
+    Ok(resolved
+        .form
+        .reuse
+        .map(|slot| resolved.slots.iter().position(|&s| s == slot).map(|index| index as u8)))
+}
+
 fn bare(op: Op, mods: &Mods, operands: &[Operand]) -> Instruction {
     Instruction {
         guard: Guard::ALWAYS,

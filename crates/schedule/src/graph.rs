@@ -1,4 +1,4 @@
-//! The dependency graph of a block of Ori.
+//! The dependency graph of a block: its shape, the order of memory accesses, and how it is built for a block of Ori.
 
 use oriole_latency::{Class, class};
 use oriole_ori::effects::{is_convergent, is_pure, is_removable};
@@ -24,13 +24,15 @@ pub struct Graph {
 
 /// What an instruction is to the order of others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+pub enum Kind {
     /// Values only.
     Free,
     /// Reads or writes memory.
     Memory(MemoryInfo),
     /// Several lanes together: in order with its like.
     Together,
+    /// Threads meet: in order with everything but values.
+    Meeting,
     /// Nothing passes.
     Wall,
 }
@@ -41,8 +43,10 @@ fn kind(instruction: &Instruction) -> Kind {
             class(op, &instruction.mods),
             Class::Fence | Class::Control | Class::Bulk | Class::Sync | Class::Group
         ),
-        Opcode::Pseudo(Pseudo::Copy | Pseudo::FrameAddress | Pseudo::Undefined) => false,
-        // Calls, parameters, and the copies at the end of a block.
+        Opcode::Pseudo(Pseudo::Copy | Pseudo::ParallelCopy | Pseudo::FrameAddress | Pseudo::Undefined) => {
+            return Kind::Free;
+        }
+        // Calls and parameters.
         Opcode::Pseudo(_) => true,
     };
     if wall || instruction.call.is_some() {
@@ -76,14 +80,14 @@ fn conflict(a: &MemoryInfo, b: &MemoryInfo) -> bool {
 
 /// Accesses of one kind since the last that conflicted with all of them.
 #[derive(Default)]
-struct Accesses {
+pub struct Accesses {
     groups: Vec<(MemoryInfo, Vec<u32>)>,
 }
 
 impl Accesses {
     /// Adds an access; gives those that it must follow. An access that writes replaces those of its own space which
     /// it follows: whoever comes after it comes after them.
-    fn add(&mut self, memory: MemoryInfo, node: u32) -> Vec<u32> {
+    pub fn add(&mut self, memory: MemoryInfo, node: u32) -> Vec<u32> {
         let mut before = Vec::new();
         for (other, nodes) in &mut self.groups {
             if conflict(other, &memory) {
@@ -104,13 +108,24 @@ impl Accesses {
 }
 
 impl Graph {
+    /// A graph without edges.
+    pub fn empty(count: usize) -> Graph {
+        Graph { successors: vec![Vec::new(); count], predecessors: vec![0; count] }
+    }
+
+    /// Adds an edge; there must be none yet between the two.
+    pub fn connect(&mut self, from: u32, to: u32, distance: u32) {
+        self.successors[from as usize].push((to, distance));
+        self.predecessors[to as usize] += 1;
+    }
+
     /// Builds the graph; `cycles` says how far apart two instructions must be.
     pub fn new(
         instructions: &[Instruction],
         cycles: impl Fn(&Instruction, &Instruction, Node) -> u32,
     ) -> Graph {
         let count = instructions.len();
-        let mut graph = Graph { successors: vec![Vec::new(); count], predecessors: vec![0; count] };
+        let mut graph = Graph::empty(count);
         let mut writer: FxHashMap<Value, u32> = FxHashMap::default();
         let mut readers: FxHashMap<Value, Vec<u32>> = FxHashMap::default();
         let mut memory = Accesses::default();
@@ -144,7 +159,7 @@ impl Graph {
                     edges.extend(together.map(|from| (from, Node::Order)));
                     together = Some(node);
                 }
-                Kind::Wall => {
+                Kind::Meeting | Kind::Wall => {
                     edges.extend(since_wall.drain(..).map(|from| (from, Node::Order)));
                 }
             }
@@ -161,8 +176,7 @@ impl Graph {
             for (from, why) in edges {
                 if from != node {
                     let distance = cycles(&instructions[from as usize], instruction, why);
-                    graph.successors[from as usize].push((node, distance));
-                    graph.predecessors[index] += 1;
+                    graph.connect(from, node, distance);
                 }
             }
             instruction.for_each_use(|v| readers.entry(v).or_default().push(node));

@@ -1,19 +1,27 @@
 //! Time: which instruction comes when, how long each stalls, and which scoreboards it sets and waits for.
 //!
 //! It is here because the machine checks nothing: a result read too early is simply wrong. Before allocation the
-//! instructions of Ori are ordered; after form choice the control word of each machine instruction is filled in.
+//! instructions of Ori are ordered; after form choice the machine instructions are ordered again, and the control word
+//! of each is filled in.
 //! No register is chosen and no bit is laid out here.
 
+mod backward;
 mod effects;
+mod forward;
 mod graph;
+mod late;
 mod order;
+mod piece;
+mod report;
+mod reuse;
 mod scoreboards;
 mod serial;
 mod stalls;
 mod statistics;
 mod words;
 
-pub use statistics::{Hiding, Statistics, statistics};
+pub use report::report;
+pub use statistics::{Hiding, Statistics, Usage, statistics, usage};
 
 use oriole_chip::Chip;
 use oriole_latency::Model;
@@ -54,6 +62,23 @@ pub fn before_allocation(
     Ok(())
 }
 
+/// Orders the machine instructions within the blocks of a function (phase 106), registers and forms being chosen.
+///
+/// # Errors
+/// No latency table exists for the chip.
+pub fn after_allocation(
+    function: &mut MachineFunction,
+    chip: Chip,
+    options: &ScheduleOptions,
+) -> Result<(), ScheduleError> {
+    let model = Model::of(chip).ok_or(ScheduleError::Chip(chip))?;
+    if options.reorder_late {
+        let blocks = reverse_postorder(function);
+        late::order(function, model, &blocks);
+    }
+    Ok(())
+}
+
 /// Fills in the control word of every instruction (phases 113 to 116). The stream must be complete: after this,
 /// only this function itself may have added an instruction (`NOP`, where a stall does not fit one word).
 ///
@@ -78,6 +103,9 @@ pub fn control_words(
     scoreboards::assign(function, &effects, &order);
     let cap = if options.stall_cap == 0 { words::LONGEST_STALL } else { options.stall_cap };
     stalls::assign(function, &effects, &order, model, cap);
+    if options.reuse {
+        reuse::assign(function, chip);
+    }
     Ok(())
 }
 

@@ -1,77 +1,161 @@
 //! List scheduling of Ori before allocation (phase 97): within each block instructions are ordered so that long
-//! latencies overlap, as long as no more registers are live than the block may use; else fewer live registers come
-//! first. Nothing moves between blocks.
+//! latencies overlap, in as few registers as make the function about as quick. Nothing moves between blocks.
 //!
 //! What is kept: reads after writes of each value, the order of conflicting memory accesses, of operations that
 //! several lanes perform together, and of everything whose meaning is more than its result.
+//!
+//! The registers of a function are those of its hungriest block, so that they are weighed for the function as a whole:
+//! its blocks are ordered for some budgets, from the least that an order is known for upwards, and time is weighed
+//! against registers.
 
 use crate::graph::{Graph, Node};
+use crate::piece::{Counts, FILES, Piece};
+use crate::{backward, forward};
 use oriole_latency::{Class, Model, ResultPart, Slot, class, estimate, is_variable};
 use oriole_options::{ScheduleMode, ScheduleOptions};
-use oriole_ori::{BlockId, Cfg, File, Function, Instruction, Liveness, Opcode, Value};
-use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
+use oriole_ori::{BlockId, Cfg, Dominators, File, Function, Instruction, Liveness, Loops, Opcode};
 
-/// Files whose pressure counts, and what must not be exceeded for a better order's sake: general registers have a
-/// budget of their own.
-const FILES: [File; 3] = [File::R, File::P, File::UR];
 /// Predicates live at once that need no register of another file.
 const PREDICATES: u32 = 6;
 /// Uniform registers live at once.
 const UNIFORM: u32 = 48;
 
-/// Values live at once, by [`FILES`].
-type Counts = [u32; 3];
+/// So many registers are free when loads are gathered in batches.
+const BATCH_BUDGET: u32 = 64;
+/// Registers between the first budgets that are tried.
+const STEP: u32 = 4;
+/// What a register costs: so many thousandths of the time. It is chosen so that real kernels come out with about as many
+/// registers as a mature compiler gives them.
+const PRICE: u64 = 37;
 
-fn index(file: File) -> Option<usize> {
-    FILES.iter().position(|&f| f == file)
+/// A block on its way to an order.
+struct Candidate {
+    block: BlockId,
+    piece: Piece,
+    /// How often it runs for each run of the function, estimated.
+    weight: u64,
+    /// The order of the program.
+    source: Vec<u32>,
+    /// An order in few registers.
+    low: Choice,
+    /// The quickest order known.
+    quick: Choice,
 }
 
-/// Registers that a block may use before latency gives way to pressure, whatever its own peak: so many leave full
-/// occupancy.
-const FREE_OF_CHARGE: u32 = 32;
-/// The same when loads are gathered in batches.
-const BATCH_BUDGET: u32 = 64;
+/// An order with its figures.
+#[derive(Clone)]
+struct Choice {
+    order: Vec<u32>,
+    time: u32,
+    peak: Counts,
+}
+
+impl Choice {
+    fn new(piece: &Piece, order: Vec<u32>) -> Choice {
+        Choice { time: piece.time(&order), peak: piece.pressure(&order), order }
+    }
+
+    /// General registers that it asks for, those of spilled predicates included.
+    fn registers(&self) -> u32 {
+        self.peak[0] + self.peak[1].saturating_sub(PREDICATES)
+    }
+
+    fn fits(&self, budget: Counts) -> bool {
+        (0..FILES.len()).all(|k| self.peak[k] <= budget[k])
+    }
+}
 
 /// Orders the instructions of every block.
 pub fn order(function: &mut Function, model: &Model, options: &ScheduleOptions) {
-    let cfg = Cfg::new(function);
-    let liveness = Liveness::new(function, &cfg);
-    for &block in cfg.order() {
-        let old = std::mem::take(&mut function.block_mut(block).instructions);
-        let new = order_block(function, &liveness, block, &old, model, options);
-        function.block_mut(block).instructions = new.unwrap_or(old);
+    let mut candidates = candidates(function, model);
+    // What no order can do without.
+    let mut least: Counts = [0, PREDICATES, UNIFORM];
+    for candidate in &candidates {
+        least.iter_mut().zip(candidate.low.peak).for_each(|(all, one)| *all = (*all).max(one));
+    }
+    for candidate in &mut candidates {
+        let order = forward::order(&candidate.piece, [u32::MAX, least[1], least[2]]);
+        candidate.quick = quicker(Choice::new(&candidate.piece, order), candidate.quick.clone());
+    }
+    let (most, price) = match options.mode {
+        ScheduleMode::Pressure => (least[0], PRICE),
+        ScheduleMode::Latency => (u32::MAX, PRICE),
+        ScheduleMode::Batches => (least[0].max(BATCH_BUDGET), 0),
+    };
+    for (candidate, order) in candidates.iter().zip(weigh(&candidates, least, most, price)) {
+        let block = function.block_mut(candidate.block);
+        let mut old: Vec<Option<Instruction>> =
+            std::mem::take(&mut block.instructions).into_iter().map(Some).collect();
+        block.instructions = order.iter().filter_map(|&node| old[node as usize].take()).collect();
     }
 }
 
-/// The new order, or `None` if the old one stays.
-fn order_block(
-    function: &Function,
-    liveness: &Liveness,
-    block: BlockId,
-    old: &[Instruction],
-    model: &Model,
-    options: &ScheduleOptions,
-) -> Option<Vec<Instruction>> {
-    if old.len() < 3 {
-        return None;
-    }
-    let live_out = liveness.live_out(block);
-    let peak = pressure(function, live_out, old.iter());
-    let registers = match options.mode {
-        ScheduleMode::Pressure => 0,
-        ScheduleMode::Latency => peak[0].max(FREE_OF_CHARGE).next_multiple_of(8),
-        ScheduleMode::Batches => peak[0].max(BATCH_BUDGET).next_multiple_of(8),
+/// Tries budgets from `least` up to `most` registers; gives the orders of the blocks for the best of them.
+fn weigh(candidates: &[Candidate], least: Counts, most: u32, price: u64) -> Vec<Vec<u32>> {
+    let total = |times: &mut dyn Iterator<Item = u32>| -> u64 {
+        candidates.iter().zip(times).map(|(candidate, time)| candidate.weight * u64::from(time)).sum()
     };
-    let budget = [registers, PREDICATES.max(peak[1]), UNIFORM.max(peak[2])];
-    let graph = Graph::new(old, |from, to, node| latency(model, from, to, node));
-    let places = List::new(function, live_out, old, &graph, budget).run();
-    if places.iter().enumerate().all(|(at, &node)| at == node as usize) {
-        return None;
+    let quickest = total(&mut candidates.iter().map(|candidate| candidate.quick.time));
+    let score = |time: u64, more: u32| u128::from(time) * u128::from(1000 + price * u64::from(more));
+    let mut best: Option<(u128, Vec<Vec<u32>>)> = None;
+    let mut more = 0;
+    loop {
+        let budget = [least[0] + more, least[1], least[2]];
+        let chosen: Vec<Choice> = candidates.iter().map(|candidate| candidate.within(budget)).collect();
+        let now = score(total(&mut chosen.iter().map(|choice| choice.time)), more);
+        if best.as_ref().is_none_or(|(known, _)| now < *known) {
+            best = Some((now, chosen.into_iter().map(|choice| choice.order).collect()));
+        }
+        let quick = candidates.iter().all(|candidate| candidate.quick.fits(budget));
+        // Steps become wider: what matters is the ratio.
+        more = (more + STEP.max((more / 2).next_multiple_of(STEP))).min(most - least[0]);
+        let done = quick || budget[0] >= most;
+        match best {
+            Some((known, orders)) if done || score(quickest, more) >= known => return orders,
+            _ => {}
+        }
     }
-    let after = pressure(function, live_out, places.iter().map(|&node| &old[node as usize]));
-    let fits = (0..FILES.len()).all(|k| after[k] <= budget[k].max(peak[k]));
-    fits.then(|| places.iter().map(|&node| old[node as usize].clone()).collect())
+}
+
+fn candidates(function: &Function, model: &Model) -> Vec<Candidate> {
+    let cfg = Cfg::new(function);
+    let liveness = Liveness::new(function, &cfg);
+    let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
+    let candidate = |&block: &BlockId| {
+        let instructions = &function.block(block).instructions;
+        let graph = Graph::new(instructions, |from, to, node| latency(model, from, to, node));
+        let piece = Piece::new(function, instructions, liveness.live_out(block), graph);
+        let source: Vec<u32> = (0..piece.len() as u32).collect();
+        let quick = Choice::new(&piece, source.clone());
+        let low = Choice::new(&piece, backward::order(&piece, [0, PREDICATES, UNIFORM]));
+        let low = if low.registers() < quick.registers() { low } else { quick.clone() };
+        Candidate { block, weight: 8u64.pow(loops.depth(block).min(6)), source, low, quick, piece }
+    };
+    cfg.order().iter().map(candidate).collect()
+}
+
+/// The quicker of two; of equals the second.
+fn quicker(a: Choice, b: Choice) -> Choice {
+    if a.time < b.time { a } else { b }
+}
+
+impl Candidate {
+    /// The quickest order known within a budget; the one in few registers where none fits.
+    fn within(&self, budget: Counts) -> Choice {
+        if self.quick.fits(budget) {
+            return self.quick.clone();
+        }
+        let mut best = self.low.clone();
+        let orders =
+            [self.source.clone(), backward::order(&self.piece, budget), forward::order(&self.piece, budget)];
+        for order in orders {
+            let choice = Choice::new(&self.piece, order);
+            if choice.fits(budget) && (choice.time < best.time || !best.fits(budget)) {
+                best = choice;
+            }
+        }
+        best
+    }
 }
 
 /// Cycles between two instructions joined by an edge.
@@ -99,224 +183,4 @@ fn latency(model: &Model, from: &Instruction, to: &Instruction, node: Node) -> u
         File::B => return 1,
     };
     model.raw(producer, part, consumer, slot).map_or(1, |d| u32::from(d.cycles))
-}
-
-/// Most values of each file live at once.
-fn pressure<'a>(
-    function: &Function,
-    live_out: &[Value],
-    instructions: impl DoubleEndedIterator<Item = &'a Instruction>,
-) -> Counts {
-    let file = |v: Value| index(function.file(v));
-    let mut live: FxHashSet<Value> = FxHashSet::default();
-    let mut count: Counts = [0; 3];
-    for &v in live_out {
-        if let Some(k) = file(v)
-            && live.insert(v)
-        {
-            count[k] += 1;
-        }
-    }
-    let mut peak = count;
-    let mut raise = |count: &Counts| peak.iter_mut().zip(count).for_each(|(p, c)| *p = (*p).max(*c));
-    for instruction in instructions.rev() {
-        // A result nobody reads takes a register all the same.
-        let mut with_dead = count;
-        instruction.for_each_definition(|v| {
-            if let Some(k) = file(v)
-                && !live.contains(&v)
-            {
-                with_dead[k] += 1;
-            }
-        });
-        raise(&with_dead);
-        if instruction.guard.is_none() {
-            instruction.for_each_definition(|v| {
-                if let Some(k) = file(v)
-                    && live.remove(&v)
-                {
-                    count[k] -= 1;
-                }
-            });
-        }
-        let mut enter = |v: Value| {
-            if let Some(k) = file(v)
-                && live.insert(v)
-            {
-                count[k] += 1;
-            }
-        };
-        instruction.for_each_use(&mut enter);
-        if instruction.guard.is_some() {
-            instruction.for_each_definition(&mut enter);
-        }
-        raise(&count);
-    }
-    peak
-}
-
-/// The list scheduler: forwards, one instruction at a time.
-struct List<'a> {
-    function: &'a Function,
-    instructions: &'a [Instruction],
-    graph: &'a Graph,
-    budget: Counts,
-    /// Longest path from each instruction to the end, cycles.
-    height: Vec<u32>,
-    waiting: Vec<u32>,
-    ready_at: Vec<u32>,
-    ready: Vec<u32>,
-    /// Reads of each value still to come in this block.
-    uses: FxHashMap<Value, u32>,
-    live_out: FxHashSet<Value>,
-    live: FxHashSet<Value>,
-    count: Counts,
-}
-
-/// So many ready instructions are compared; more would cost time without much gain.
-const WINDOW: usize = 48;
-
-impl<'a> List<'a> {
-    fn new(
-        function: &'a Function,
-        live_out: &[Value],
-        instructions: &'a [Instruction],
-        graph: &'a Graph,
-        budget: Counts,
-    ) -> List<'a> {
-        let count = instructions.len();
-        let mut height = vec![0u32; count];
-        for node in (0..count).rev() {
-            let below = graph.successors[node].iter().map(|&(to, cycles)| height[to as usize] + cycles).max();
-            height[node] = below.unwrap_or(1);
-        }
-        let mut uses: FxHashMap<Value, u32> = FxHashMap::default();
-        let mut defined: FxHashSet<Value> = FxHashSet::default();
-        let mut live: FxHashSet<Value> = FxHashSet::default();
-        let general = |v: Value| index(function.file(v)).is_some();
-        for instruction in instructions {
-            instruction.for_each_use(|v| {
-                if general(v) {
-                    *uses.entry(v).or_default() += 1;
-                    if !defined.contains(&v) {
-                        live.insert(v);
-                    }
-                }
-            });
-            instruction.for_each_definition(|v| {
-                defined.insert(v);
-            });
-        }
-        let live_out: FxHashSet<Value> = live_out.iter().copied().filter(|&v| general(v)).collect();
-        live.extend(live_out.iter().filter(|v| !defined.contains(v)));
-        let mut counts: Counts = [0; 3];
-        for &v in &live {
-            if let Some(k) = index(function.file(v)) {
-                counts[k] += 1;
-            }
-        }
-        let ready = (0..count as u32).filter(|&n| graph.predecessors[n as usize] == 0).collect();
-        List {
-            function,
-            instructions,
-            graph,
-            budget,
-            height,
-            waiting: graph.predecessors.clone(),
-            ready_at: vec![0; count],
-            ready,
-            uses,
-            live_out,
-            live,
-            count: counts,
-        }
-    }
-
-    /// How many values more of each file are live after the instruction.
-    fn change(&self, node: u32) -> [i32; 3] {
-        let instruction = &self.instructions[node as usize];
-        let mut change = [0; 3];
-        instruction.for_each_definition(|v| {
-            if let Some(k) = index(self.function.file(v))
-                && !self.live.contains(&v)
-            {
-                change[k] += 1;
-            }
-        });
-        let mut last: SmallVec<[(Value, u32); 8]> = SmallVec::new();
-        instruction.for_each_use(|v| match last.iter_mut().find(|(u, _)| *u == v) {
-            Some((_, n)) => *n += 1,
-            None => last.push((v, 1)),
-        });
-        for (v, n) in last {
-            let ends = self.uses.get(&v) == Some(&n) && !self.live_out.contains(&v) && self.live.contains(&v);
-            if let (Some(k), true) = (index(self.function.file(v)), ends) {
-                change[k] -= 1;
-            }
-        }
-        change
-    }
-
-    fn issue(&mut self, node: u32) {
-        let instruction = &self.instructions[node as usize];
-        instruction.for_each_use(|v| {
-            if let Some(left) = self.uses.get_mut(&v) {
-                *left -= 1;
-                if *left == 0
-                    && !self.live_out.contains(&v)
-                    && self.live.remove(&v)
-                    && let Some(k) = index(self.function.file(v))
-                {
-                    self.count[k] -= 1;
-                }
-            }
-        });
-        instruction.for_each_definition(|v| {
-            let wanted = self.uses.get(&v).is_some_and(|n| *n > 0) || self.live_out.contains(&v);
-            if let Some(k) = index(self.function.file(v))
-                && wanted
-                && self.live.insert(v)
-            {
-                self.count[k] += 1;
-            }
-        });
-    }
-
-    fn run(mut self) -> Vec<u32> {
-        let mut places = Vec::with_capacity(self.instructions.len());
-        let mut cycle = 0u32;
-        while !self.ready.is_empty() {
-            // A little room is left for results that come several at once.
-            const ROOM: Counts = [4, 1, 2];
-            let tight = (0..FILES.len()).find(|&k| self.count[k] + ROOM[k] > self.budget[k]);
-            let mut best: Option<(usize, (i64, i64, i64))> = None;
-            // The earliest in program order stand first, so that the window follows the program.
-            for (slot, &node) in self.ready.iter().enumerate().take(WINDOW) {
-                let wait = i64::from(self.ready_at[node as usize].saturating_sub(cycle));
-                let height = i64::from(self.height[node as usize]);
-                let key = match tight {
-                    Some(k) => (i64::from(-self.change(node)[k]), height - wait, -i64::from(node)),
-                    None => (-wait, height, -i64::from(node)),
-                };
-                if best.is_none_or(|(_, k)| key > k) {
-                    best = Some((slot, key));
-                }
-            }
-            let Some((slot, _)) = best else { break };
-            let node = self.ready.remove(slot);
-            cycle = cycle.max(self.ready_at[node as usize]) + 1;
-            self.issue(node);
-            places.push(node);
-            for &(to, cycles) in &self.graph.successors[node as usize] {
-                let at = to as usize;
-                self.ready_at[at] = self.ready_at[at].max(cycle - 1 + cycles);
-                self.waiting[at] -= 1;
-                if self.waiting[at] == 0 {
-                    let place = self.ready.partition_point(|&n| n < to);
-                    self.ready.insert(place, to);
-                }
-            }
-        }
-        places
-    }
 }

@@ -1,7 +1,9 @@
-//! Figures of a finished function: how long it takes to issue, and how much of the long latencies other work hides.
+//! Figures of a finished function: how long it takes to issue, how much of the long latencies other work hides, and how
+//! busy each unit is in each block.
 
-use oriole_ori::MachineFunction;
-use oriole_sass::Op;
+use oriole_latency::{Class, Resources, UNITS, Unit, class, resources};
+use oriole_ori::{MachineBlock, MachineFunction};
+use oriole_sass::{Instruction, Mod, Op};
 
 /// How many cycles pass between operations of one kind and the first wait for them, within a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -38,10 +40,44 @@ pub struct Statistics {
     pub shared: Hiding,
     /// Loads from global and generic memory.
     pub global: Hiding,
-    /// Special functions and conversions.
+    /// Special functions and conversions of at most 32 bits.
     pub special: Hiding,
+    /// Special functions and conversions of 64 bits.
+    pub wide: Hiding,
     /// Sources that are read late and overwritten.
     pub antidependences: Hiding,
+    /// Multiply-adds: those of the 32-bit, the half and the 64-bit floating unit, and integer ones.
+    pub multiply_adds: u32,
+    /// Sources of multiply-adds that are kept in the operand cache.
+    pub multiply_add_reuses: u32,
+}
+
+/// How busy a block keeps the units.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Usage {
+    /// Index of its first instruction in the function.
+    pub first: u32,
+    /// Instructions.
+    pub instructions: u32,
+    /// How many loops it lies in.
+    pub loop_depth: u8,
+    /// Cycles to issue it once.
+    pub issue_cycles: u32,
+    /// For each unit ([`Unit`]) the issue cycles for which the instructions keep it busy.
+    pub busy: [u32; UNITS],
+}
+
+impl Usage {
+    /// The unit that is busy longest, with the cycles; of equals the first.
+    pub fn busiest(&self) -> Option<(Unit, u32)> {
+        let units = Unit::ALL.into_iter().zip(self.busy).filter(|&(_, cycles)| cycles > 0);
+        units.reduce(|best, next| if next.1 > best.1 { next } else { best })
+    }
+
+    /// Cycles that the block takes at least: to issue, or for its busiest unit.
+    pub fn bound(&self) -> u32 {
+        self.issue_cycles.max(self.busiest().map_or(0, |(_, cycles)| cycles))
+    }
 }
 
 /// What an open scoreboard stands for.
@@ -50,7 +86,25 @@ enum Kind {
     Shared,
     Global,
     Special,
+    Wide,
     Source,
+}
+
+/// What the result of an operation counts as.
+fn kind(instruction: &Instruction) -> Option<Kind> {
+    let mods = &instruction.mods;
+    let wide =
+        [Mod::F64, Mod::F64_2, Mod::S64, Mod::U64, Mod::RCP64H, Mod::RSQ64H].iter().any(|&m| mods.has(m));
+    match instruction.op {
+        Op::LDS | Op::LDSM | Op::ATOMS => Some(Kind::Shared),
+        Op::LDG | Op::LD | Op::ATOM | Op::ATOMG => Some(Kind::Global),
+        op if class(op, mods) == Class::Special => Some(if wide { Kind::Wide } else { Kind::Special }),
+        _ => None,
+    }
+}
+
+fn is_multiply_add(instruction: &Instruction) -> bool {
+    matches!(instruction.op, Op::FFMA | Op::DFMA | Op::HFMA2 | Op::IMAD)
 }
 
 /// Computes the figures of a function whose control words are in place.
@@ -71,24 +125,21 @@ pub fn statistics(function: &MachineFunction) -> Statistics {
                         Kind::Shared => figures.shared.add(passed),
                         Kind::Global => figures.global.add(passed),
                         Kind::Special => figures.special.add(passed),
+                        Kind::Wide => figures.wide.add(passed),
                         Kind::Source => figures.antidependences.add(passed),
                     }
                 }
                 !waits
             });
-            let kind = match instruction.op {
-                Op::LDS | Op::LDSM | Op::ATOMS => Some(Kind::Shared),
-                Op::LDG | Op::LD | Op::ATOM | Op::ATOMG => Some(Kind::Global),
-                Op::MUFU | Op::F2F | Op::F2I | Op::I2F | Op::FRND | Op::POPC | Op::FLO | Op::BREV => {
-                    Some(Kind::Special)
-                }
-                _ => None,
-            };
-            if let (Some(number), Some(kind)) = (control.write_barrier, kind) {
+            if let (Some(number), Some(kind)) = (control.write_barrier, kind(instruction)) {
                 open.push((number, kind, cycle));
             }
             if let Some(number) = control.read_barrier {
                 open.push((number, Kind::Source, cycle));
+            }
+            if is_multiply_add(instruction) {
+                figures.multiply_adds += 1;
+                figures.multiply_add_reuses += instruction.operands.iter().filter(|o| o.reuse).count() as u32;
             }
             let stall = u32::from(control.stall.max(1));
             cycle += stall;
@@ -98,4 +149,27 @@ pub fn statistics(function: &MachineFunction) -> Statistics {
         }
     }
     figures
+}
+
+/// How busy each block keeps the units, for blocks that are not empty.
+pub fn usage(function: &MachineFunction) -> Vec<Usage> {
+    let mut first = 0;
+    let mut list = Vec::with_capacity(function.blocks.len());
+    for block in function.blocks.iter().filter(|block| !block.instructions.is_empty()) {
+        list.push(block_usage(block, first));
+        first += block.instructions.len() as u32;
+    }
+    list
+}
+
+fn block_usage(block: &MachineBlock, first: u32) -> Usage {
+    let mut usage = Usage { first, loop_depth: block.loop_depth, ..Usage::default() };
+    for machine in &block.instructions {
+        let Instruction { op, mods, control, .. } = &machine.instruction;
+        let cost: Resources = resources(*op, mods);
+        usage.instructions += 1;
+        usage.issue_cycles += u32::from(control.stall.max(1));
+        usage.busy.iter_mut().zip(cost).for_each(|(busy, cycles)| *busy += u32::from(cycles));
+    }
+    usage
 }

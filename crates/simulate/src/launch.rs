@@ -101,6 +101,8 @@ pub enum HazardKind {
     WaitTooEarly,
     /// The stall of a branch or the like is shorter than such an instruction takes; no register is concerned.
     StallTooShort,
+    /// A register is read from the operand cache, where an earlier value of it was kept.
+    KeptTooLong,
     /// A uniform register is read by lanes that did not take part in writing it.
     UniformDivergent,
 }
@@ -147,6 +149,12 @@ impl std::fmt::Display for Hazard {
             }
             HazardKind::StallTooShort => {
                 write!(f, "{kernel}+{pc:#x}: stalls {} cycles, {} are needed", self.distance, self.needed)
+            }
+            HazardKind::KeptTooLong => {
+                write!(
+                    f,
+                    "{kernel}+{pc:#x}: reads {file}{register} as {other:#x} kept it, before it was overwritten"
+                )
             }
             HazardKind::UniformDivergent => {
                 write!(f, "{kernel}+{pc:#x}: reads {file}{register}, which other lanes wrote last")

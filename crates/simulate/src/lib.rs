@@ -14,6 +14,7 @@ mod lint;
 mod machine;
 mod memory;
 mod number;
+mod operand_cache;
 mod program;
 mod tracker;
 mod warp;

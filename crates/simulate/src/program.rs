@@ -1,8 +1,9 @@
 //! The code of a kernel, decoded once: instructions with the registers they touch and their scheduling class.
 
+use crate::operand_cache::{Source, sources};
 use oriole_chip::Chip;
 use oriole_latency::{Access, Class, accesses, class, is_variable};
-use oriole_sass::decode::decode_lenient;
+use oriole_sass::decode::decode_with_form;
 use oriole_sass::{Guard, Instruction, Op};
 
 /// Units whose variable-latency instructions finish in the order of issue among themselves.
@@ -41,6 +42,8 @@ pub(crate) struct Step {
     pub queue: Queue,
     pub read_queue: ReadQueue,
     pub accesses: Vec<Access>,
+    /// What goes through the operand cache.
+    pub cached: Vec<Source>,
 }
 
 /// A decoded kernel; a word that is no instruction is an error only when it is executed.
@@ -75,7 +78,7 @@ impl Program {
         let steps = code
             .iter()
             .map(|&word| {
-                decode_lenient(chip, word).map_err(|error| error.to_string()).map(|instruction| {
+                decode_with_form(chip, word).map_err(|error| error.to_string()).map(|(form, instruction)| {
                     let mut list = Vec::new();
                     accesses(&instruction, |access| {
                         if !list.contains(&access) {
@@ -89,6 +92,7 @@ impl Program {
                         variable: is_variable(instruction.op, &instruction.mods),
                         queue: queue(instruction.op),
                         accesses: list,
+                        cached: sources(form, &instruction),
                         instruction,
                     }
                 })

@@ -3,6 +3,7 @@
 //! only guards.
 
 use crate::launch::HazardKind;
+use crate::operand_cache::OperandCache;
 use crate::program::{Queue, ReadQueue, Step};
 use oriole_latency::{Access, Class, Model, RegisterFile, ResultPart, Slot, is_branch_like, minimum_stall};
 use oriole_sass::{Op, OperandKind};
@@ -85,6 +86,8 @@ pub(crate) struct Tracker<C> {
     recent: Vec<Recent<C>>,
     /// When and where each scoreboard was last set, if that was just before.
     set: [Option<(i64, u32)>; 6],
+    /// Operands kept for the next instruction.
+    kept: OperandCache,
 }
 
 /// Scoreboards that a `DEPBAR` waits for completely, and those it waits for in part.
@@ -160,6 +163,7 @@ impl<C: Condition> Tracker<C> {
             operands: Vec::new(),
             recent: Vec::new(),
             set: [None; 6],
+            kept: OperandCache::default(),
         }
     }
 
@@ -230,6 +234,10 @@ impl<C: Condition> Tracker<C> {
                 needed: u32::from(least),
             });
         }
+        self.kept.issue(step, pc, |register, other| {
+            let register = (RegisterFile::General, register);
+            report(Conflict { other, kind: HazardKind::KeptTooLong, register, distance: 0, needed: 0 });
+        });
         self.cover(step);
         self.record(step, pc, condition);
         let stall = if control.stall == 0 { SPECIAL_STALL } else { i64::from(control.stall) };
@@ -457,6 +465,7 @@ impl<C: Condition> Tracker<C> {
             *set = set.and_then(|(time, pc)| (now - time < SET_TO_WAIT).then_some((time - now, pc)));
         }
         self.time = 0;
+        self.kept = OperandCache::default();
         self
     }
 

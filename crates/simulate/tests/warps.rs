@@ -168,7 +168,7 @@ fn hazards(body: &str) -> Vec<HazardKind> {
 #[test]
 fn hazards_are_found() {
     use HazardKind::*;
-    let rows: [(&str, &[HazardKind]); 9] = [
+    let rows: [(&str, &[HazardKind]); 13] = [
         ("IADD3 R2, R0, R1, RZ ; stall=4\nIADD3 R9, R2, R1, RZ", &[]),
         ("IADD3 R2, R0, R1, RZ ; stall=3\nIADD3 R9, R2, R1, RZ", &[ReadTooEarly]),
         ("IADD3 R2, R0, R1, RZ ; stall=4\nFADD R9, R2, R1", &[ReadTooEarly]),
@@ -177,6 +177,14 @@ fn hazards_are_found() {
         ("MUFU.RCP R2, R0 ; stall=15 write=1\nMOV R9, R2 ; stall=15", &[ReadWithoutWait]),
         ("MUFU.RCP R2, R0 ; stall=1 write=1\nMOV R9, R2 ; stall=15 wait=1", &[WaitTooEarly]),
         ("MUFU.RCP R2, R0 ; stall=15 write=1\nMOV R2, R1 ; stall=15", &[WriteWithoutWait]),
+        ("FADD R2, R0.reuse, R1 ; stall=2\nFADD R9, R0, R1", &[]),
+        ("FADD R2, R0.reuse, R1 ; stall=2\nMOV R0, R1 ; stall=5\nFADD R9, R0, R1", &[KeptTooLong]),
+        ("FADD R0, R0.reuse, R1 ; stall=4\nFADD R9, R0, R1", &[KeptTooLong]),
+        // Another register of the same bank takes the place.
+        (
+            "FADD R9, R0.reuse, R1 ; stall=4\nFADD R9, R2, R1 ; stall=2\nMOV R0, R1 ; stall=5\nFADD R9, R0, R1",
+            &[],
+        ),
         ("STS [0x400], R2 ; stall=15 read=1\nMOV R2, R1 ; stall=15", &[OverwriteUnread]),
     ];
     for (body, expected) in rows {
@@ -184,7 +192,8 @@ fn hazards_are_found() {
     }
     let lines = rows.iter().map(|row| row.0).collect::<Vec<_>>().join("\n");
     let found = oriole_simulate::lint(&assemble(&format!("{lines}\nEXIT")));
-    for kind in [ReadTooEarly, ReadWithoutWait, WaitTooEarly, WriteWithoutWait, OverwriteUnread] {
+    for kind in [ReadTooEarly, ReadWithoutWait, WaitTooEarly, WriteWithoutWait, OverwriteUnread, KeptTooLong]
+    {
         assert!(found.iter().any(|hazard| hazard.kind == kind), "{kind:?}");
     }
 }

@@ -1,0 +1,90 @@
+//! The list scheduler that goes backwards, from the last instruction to the first. Going up, a read starts the life of
+//! a value and a write ends it, so that the effect of each choice on the registers is exact, and a chain of
+//! computations is finished before the next one is begun.
+
+use crate::piece::{Counts, FILES, Piece};
+
+/// So many ready instructions are compared.
+const WINDOW: usize = 48;
+
+/// A little room is left for results that come several at once.
+const ROOM: Counts = [2, 1, 2];
+
+/// Cycles from the start to each instruction on the longest way.
+fn depths(piece: &Piece) -> Vec<u32> {
+    let mut depth = vec![0u32; piece.len()];
+    for node in 0..piece.len() {
+        for &(to, cycles) in &piece.graph.successors[node] {
+            depth[to as usize] = depth[to as usize].max(depth[node] + cycles);
+        }
+    }
+    depth
+}
+
+/// How many values more of each file are live above an instruction than below it.
+fn change(piece: &Piece, live: &[bool], node: u32) -> [i32; 3] {
+    let touched = &piece.touches[node as usize];
+    let mut change = [0; 3];
+    for &v in &touched.definitions {
+        let ends = live[v as usize] && !touched.guarded;
+        change[usize::from(piece.file[v as usize])] -= i32::from(ends);
+    }
+    for &v in &touched.uses {
+        let written = !touched.guarded && touched.definitions.contains(&v);
+        let begins = !live[v as usize] || written;
+        change[usize::from(piece.file[v as usize])] += i32::from(begins);
+    }
+    change
+}
+
+/// An order in which few values are live at once. As long as fewer than `budget` are, latencies are hidden.
+pub fn order(piece: &Piece, budget: Counts) -> Vec<u32> {
+    let depth = depths(piece);
+    let (mut count, mut live) = piece.end();
+    // When each value came to life, counted in places from the end.
+    let mut birth = vec![0u32; piece.file.len()];
+    let mut waiting: Vec<u32> = piece.graph.successors.iter().map(|list| list.len() as u32).collect();
+    let mut ready_at: Vec<u32> = piece.leaving.iter().map(|&cycles| cycles - 1).collect();
+    // The last to become ready stand last.
+    let mut ready: Vec<u32> = (0..piece.len() as u32).filter(|&n| waiting[n as usize] == 0).collect();
+    let mut places = Vec::with_capacity(piece.len());
+    let mut cycle = 0u32;
+    while !ready.is_empty() {
+        let short: [bool; 3] = std::array::from_fn(|k| count[k].saturating_add(ROOM[k]) > budget[k]);
+        let key = |slot: usize| -> (i64, i64, i64) {
+            let node = ready[slot];
+            if short.contains(&true) {
+                let change = change(piece, &live, node);
+                let more: i32 = (0..FILES.len()).filter(|&k| short[k]).map(|k| change[k]).sum();
+                // What was begun last is continued first; what ends nothing, as stores do, waits.
+                let ended = piece.touches[node as usize].definitions.iter().filter(|&&v| live[v as usize]);
+                let born = ended.map(|&v| birth[v as usize]).max().unwrap_or(0);
+                (i64::from(-more), i64::from(born), slot as i64)
+            } else {
+                let wait = ready_at[node as usize].saturating_sub(cycle);
+                (-i64::from(wait), i64::from(depth[node as usize]), slot as i64)
+            }
+        };
+        let first = ready.len().saturating_sub(WINDOW);
+        let Some(slot) = (first..ready.len()).max_by_key(|&slot| key(slot)) else { break };
+        let node = ready.remove(slot);
+        let issue = cycle.max(ready_at[node as usize]);
+        cycle = issue + 1;
+        piece.rise(node, &mut count, &mut live);
+        places.push(node);
+        for &v in &piece.touches[node as usize].uses {
+            let born = &mut birth[v as usize];
+            *born = if *born == 0 { places.len() as u32 } else { *born };
+        }
+        for &(from, cycles) in &piece.before[node as usize] {
+            let at = from as usize;
+            ready_at[at] = ready_at[at].max(issue + cycles);
+            waiting[at] -= 1;
+            if waiting[at] == 0 {
+                ready.push(from);
+            }
+        }
+    }
+    places.reverse();
+    places
+}

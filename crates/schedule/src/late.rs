@@ -1,0 +1,305 @@
+//! List scheduling of machine instructions after allocation and form choice (phase 106): within each block the order
+//! is chosen anew, with the registers as they are and the distances between instructions as they will be.
+//!
+//! It is here because allocation adds copies and reloads, and form choice settles which unit executes what: both come
+//! too late for the order that was made before allocation. Nothing moves between blocks and no register changes. The
+//! order decides only how long the code waits, never whether it is right: stalls and scoreboards are computed after it.
+
+use crate::effects::{Effects, REGISTERS};
+use crate::graph::{Accesses, Graph, Kind};
+use oriole_latency::{Class, Model, ResultPart, estimate, is_variable, minimum_stall};
+use oriole_ori::effects::{is_convergent_operation, is_fixed_register, is_lane_wise, is_uniform_datapath};
+use oriole_ori::{BlockId, MachineBlock, MachineFunction, MachineInstruction};
+use oriole_sass::{Instruction, Op, OperandKind};
+
+/// Cycles after which a source that is read late may be overwritten; an estimate, a scoreboard tells.
+const LATE_READ: u32 = 12;
+
+/// Orders the instructions of every block.
+pub fn order(function: &mut MachineFunction, model: &Model, blocks: &[BlockId]) {
+    // Cycles until the results on their way at the end of a block arrive, by register. Blocks that come later in the
+    // order, over back edges, are not known and count as nothing on its way.
+    let mut left: Vec<Vec<(u16, u32)>> = vec![Vec::new(); function.blocks.len()];
+    for &id in blocks {
+        let at = id.0 as usize;
+        let mut arrival = vec![0u32; REGISTERS];
+        for &(register, cycles) in &left[at] {
+            let known = &mut arrival[usize::from(register)];
+            *known = (*known).max(cycles);
+        }
+        order_block(&mut function.blocks[at], model, &mut arrival);
+        let under_way: Vec<(u16, u32)> = (0u16..)
+            .zip(&arrival)
+            .filter(|&(_, &cycles)| cycles > 0)
+            .map(|(r, &cycles)| (r, cycles))
+            .collect();
+        for successor in &function.blocks[at].successors {
+            left[successor.0 as usize].extend_from_slice(&under_way);
+        }
+    }
+}
+
+/// What an instruction is to the order of others.
+fn kind(machine: &MachineInstruction) -> Kind {
+    let Instruction { op, mods, operands, .. } = &machine.instruction;
+    match (oriole_latency::class(*op, mods), *op) {
+        // Lanes are only gathered later; nothing but the branches that follow depends on it.
+        (_, Op::BSSY) => return Kind::Together,
+        // Threads meet: what touches no memory may pass.
+        (_, Op::BAR) => return Kind::Meeting,
+        (Class::Fence | Class::Control | Class::Bulk | Class::Sync | Class::Group, _) | (_, Op::LEPC) => {
+            return Kind::Wall;
+        }
+        _ => {}
+    }
+    if let Some(memory) = machine.memory {
+        return match is_convergent_operation(*op) {
+            true => Kind::Wall,
+            false => Kind::Memory(memory),
+        };
+    }
+    if matches!(op, Op::S2R | Op::S2UR | Op::CS2R) {
+        let fixed = operands
+            .iter()
+            .any(|o| matches!(o.kind, OperandKind::Symbol(symbol) if is_fixed_register(symbol)));
+        return if fixed { Kind::Free } else { Kind::Wall };
+    }
+    if is_convergent_operation(*op) {
+        return Kind::Together;
+    }
+    let plain = is_lane_wise(*op) || is_uniform_datapath(*op) || matches!(op, Op::P2R | Op::R2P);
+    if plain { Kind::Free } else { Kind::Wall }
+}
+
+/// Who wrote a register last in the block, and who has read it since.
+#[derive(Clone, Default)]
+struct Uses {
+    writer: Option<(u32, ResultPart)>,
+    readers: Vec<(u32, oriole_latency::Slot)>,
+}
+
+/// Time from the issue of an instruction until its result is there.
+fn result_time(model: &Model, from: &MachineInstruction, class: Class, part: ResultPart) -> u32 {
+    let Instruction { op, mods, .. } = &from.instruction;
+    match is_variable(*op, mods) {
+        true => u32::from(estimate(*op, mods)),
+        false => model.longest(class, part).map_or(1, u32::from),
+    }
+}
+
+/// The dependency graph of a block.
+fn graph(block: &MachineBlock, effects: &[Effects], model: &Model) -> Graph {
+    let count = effects.len();
+    let mut graph = Graph::empty(count);
+    let mut registers: Vec<Uses> = vec![Uses::default(); REGISTERS];
+    let mut memory = Accesses::default();
+    let mut together: Option<u32> = None;
+    let mut wall: Option<u32> = None;
+    let mut since_wall: Vec<u32> = Vec::new();
+    let mut meeting: Option<u32> = None;
+    let mut since_meeting: Vec<u32> = Vec::new();
+    let mut edges: Vec<(u32, u32)> = Vec::new();
+    for (index, (machine, e)) in block.instructions.iter().zip(effects).enumerate() {
+        let node = index as u32;
+        edges.clear();
+        for &(register, slot) in &e.reads {
+            if let Some((from, part)) = registers[usize::from(register)].writer {
+                let class = effects[from as usize].class;
+                let distance = match model.raw(class, part, e.class, slot) {
+                    Some(distance) => u32::from(distance.cycles),
+                    None => result_time(model, &block.instructions[from as usize], class, part),
+                };
+                edges.push((from, distance));
+            }
+        }
+        for &(register, part) in &e.writes {
+            let uses = &registers[usize::from(register)];
+            if let Some((from, first)) = uses.writer {
+                let class = effects[from as usize].class;
+                let distance = match model.waw(class, first, e.class, part) {
+                    Some(distance) => u32::from(distance.cycles),
+                    None => result_time(model, &block.instructions[from as usize], class, first),
+                };
+                edges.push((from, distance));
+            }
+            for &(from, slot) in &uses.readers {
+                let reader = &effects[from as usize];
+                let distance = match reader.reported_read(register) {
+                    true => LATE_READ,
+                    false => u32::from(model.war(reader.class, slot, e.class, part)),
+                };
+                edges.push((from, distance));
+            }
+        }
+        let kind = kind(machine);
+        let touches_memory = !matches!(kind, Kind::Free);
+        match kind {
+            Kind::Free => {}
+            Kind::Memory(info) => edges.extend(memory.add(info, node).into_iter().map(|from| (from, 1))),
+            Kind::Together => {
+                edges.extend(together.map(|from| (from, 1)));
+                together = Some(node);
+            }
+            Kind::Meeting => {
+                edges.extend(since_meeting.drain(..).map(|from| (from, 1)));
+                memory = Accesses::default();
+                together = None;
+            }
+            Kind::Wall => {
+                edges.extend(since_wall.drain(..).map(|from| (from, 1)));
+                since_meeting.clear();
+                memory = Accesses::default();
+                together = None;
+                meeting = None;
+            }
+        }
+        edges.extend(wall.map(|from| (from, 1)));
+        if touches_memory {
+            edges.extend(meeting.map(|from| (from, 1)));
+        }
+        match kind {
+            Kind::Wall => wall = Some(node),
+            Kind::Meeting => {
+                meeting = Some(node);
+                since_wall.push(node);
+            }
+            _ => since_wall.push(node),
+        }
+        if touches_memory && kind != Kind::Wall {
+            since_meeting.push(node);
+        }
+        // Of several reasons the longest counts.
+        edges.sort_unstable_by_key(|&(from, distance)| (from, std::cmp::Reverse(distance)));
+        edges.dedup_by_key(|(from, _)| *from);
+        for &(from, distance) in &edges {
+            if from != node {
+                graph.connect(from, node, distance);
+            }
+        }
+        for &(register, slot) in &e.reads {
+            registers[usize::from(register)].readers.push((node, slot));
+        }
+        for &(register, part) in &e.writes {
+            let uses = &mut registers[usize::from(register)];
+            uses.writer = Some((node, part));
+            uses.readers.clear();
+        }
+    }
+    graph
+}
+
+/// The time at which each instruction issues in an order, and the time after the last one. `arrival` says when the
+/// registers that the block does not write itself are there.
+struct Clock<'a> {
+    block: &'a MachineBlock,
+    graph: &'a Graph,
+    ready_at: Vec<u32>,
+    cycle: u32,
+}
+
+impl<'a> Clock<'a> {
+    fn new(block: &'a MachineBlock, effects: &[Effects], graph: &'a Graph, arrival: &[u32]) -> Clock<'a> {
+        let mut written = vec![false; REGISTERS];
+        let mut ready_at = Vec::with_capacity(effects.len());
+        for e in effects {
+            let outside = e.reads.iter().map(|&(r, _)| r).chain(e.writes.iter().map(|&(r, _)| r));
+            let outside = outside.map(usize::from).filter(|&r| !written[r]);
+            ready_at.push(outside.map(|r| arrival[r]).max().unwrap_or(0));
+            e.writes.iter().for_each(|&(r, _)| written[usize::from(r)] = true);
+        }
+        Clock { block, graph, ready_at, cycle: 0 }
+    }
+
+    /// Issues an instruction; gives the time.
+    fn issue(&mut self, node: u32) -> u32 {
+        let at = node as usize;
+        let time = self.cycle.max(self.ready_at[at]);
+        for &(to, distance) in &self.graph.successors[at] {
+            let ready = &mut self.ready_at[to as usize];
+            *ready = (*ready).max(time + distance);
+        }
+        self.cycle = time + u32::from(minimum_stall(self.block.instructions[at].instruction.op));
+        time
+    }
+}
+
+/// Puts the instructions of a block in a new order, unless the old one is as quick. `arrival` holds the cycles until
+/// the results arrive that are under way at the start, and after the call those at the end.
+fn order_block(block: &mut MachineBlock, model: &Model, arrival: &mut [u32]) {
+    let effects: Vec<Effects> = block.instructions.iter().map(|m| Effects::new(&m.instruction)).collect();
+    let graph = graph(block, &effects, model);
+    let mut clock = Clock::new(block, &effects, &graph, arrival);
+    let old: Vec<u32> = (0..effects.len() as u32).collect();
+    let old_times: Vec<u32> = old.iter().map(|&node| clock.issue(node)).collect();
+    let old_end = clock.cycle;
+    let clock = Clock::new(block, &effects, &graph, arrival);
+    let (new, new_times, new_end) = list(clock, &heights(block, &effects, &graph, model));
+    let better = new_end < old_end;
+    let (places, times, end) = if better { (new, new_times, new_end) } else { (old, old_times, old_end) };
+    arrival.iter_mut().for_each(|cycles| *cycles = cycles.saturating_sub(end));
+    for (&node, &time) in places.iter().zip(&times) {
+        let e = &effects[node as usize];
+        for &(register, part) in &e.writes {
+            let there = time + result_time(model, &block.instructions[node as usize], e.class, part);
+            arrival[usize::from(register)] = there.saturating_sub(end);
+        }
+    }
+    if better {
+        let mut old: Vec<Option<MachineInstruction>> =
+            std::mem::take(&mut block.instructions).into_iter().map(Some).collect();
+        block.instructions = places.iter().filter_map(|&node| old[node as usize].take()).collect();
+    }
+}
+
+/// Cycles from the issue of each instruction to the end of the longest way that starts there. A result that leaves
+/// the block counts with the time that it takes to arrive.
+fn heights(block: &MachineBlock, effects: &[Effects], graph: &Graph, model: &Model) -> Vec<u32> {
+    let mut height = vec![0u32; effects.len()];
+    let mut overwritten = vec![false; REGISTERS];
+    for node in (0..effects.len()).rev() {
+        let e = &effects[node];
+        let machine = &block.instructions[node];
+        let leaving = e
+            .writes
+            .iter()
+            .filter(|&&(r, _)| !overwritten[usize::from(r)])
+            .map(|&(_, part)| result_time(model, machine, e.class, part))
+            .max();
+        let below = graph.successors[node].iter().map(|&(to, cycles)| height[to as usize] + cycles).max();
+        height[node] = below.unwrap_or(1).max(leaving.unwrap_or(1));
+        e.writes.iter().for_each(|&(r, _)| overwritten[usize::from(r)] = true);
+    }
+    height
+}
+
+/// So many ready instructions are compared; more would cost time without much gain.
+const WINDOW: usize = 64;
+
+/// The list scheduler: forwards, of the ready instructions the one that waits least, then the one on the longest way.
+/// Gives the order, the times, and the time after the last one.
+fn list(mut clock: Clock<'_>, height: &[u32]) -> (Vec<u32>, Vec<u32>, u32) {
+    let count = height.len();
+    let mut waiting = clock.graph.predecessors.clone();
+    let mut ready: Vec<u32> = (0..count as u32).filter(|&n| waiting[n as usize] == 0).collect();
+    let mut places = Vec::with_capacity(count);
+    let mut times = Vec::with_capacity(count);
+    while !ready.is_empty() {
+        let key = |node: u32| {
+            let wait = clock.ready_at[node as usize].saturating_sub(clock.cycle);
+            (std::cmp::Reverse(wait), height[node as usize], std::cmp::Reverse(node))
+        };
+        let best = (0..ready.len().min(WINDOW)).max_by_key(|&slot| key(ready[slot]));
+        let Some(slot) = best else { break };
+        let node = ready.remove(slot);
+        times.push(clock.issue(node));
+        places.push(node);
+        for &(to, _) in &clock.graph.successors[node as usize] {
+            waiting[to as usize] -= 1;
+            if waiting[to as usize] == 0 {
+                let place = ready.partition_point(|&n| n < to);
+                ready.insert(place, to);
+            }
+        }
+    }
+    (places, times, clock.cycle)
+}

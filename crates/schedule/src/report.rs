@@ -1,0 +1,76 @@
+//! The report of a schedule as text: how much of the long latencies is hidden, and which units each block keeps busy.
+
+use crate::statistics::{Hiding, Usage, statistics, usage};
+use oriole_latency::Unit;
+use oriole_ori::MachineFunction;
+use std::fmt::Write as _;
+
+/// So many blocks are listed: those that take longest, loops counted tenfold.
+const BLOCKS: usize = 8;
+
+/// The report, indented lines. The control words must be in place.
+pub fn report(function: &MachineFunction) -> String {
+    let figures = statistics(function);
+    let blocks = usage(function);
+    let mut text = format!(
+        "  schedule: {} instructions, {} cycles to issue, {} with loops counted tenfold\n",
+        figures.instructions, figures.issue_cycles, figures.weighted_cycles
+    );
+    hiding(&mut text, "LDS", figures.shared);
+    hiding(&mut text, "LDG", figures.global);
+    hiding(&mut text, "Xu", figures.special);
+    hiding(&mut text, "Xu64", figures.wide);
+    hiding(&mut text, "Antidep", figures.antidependences);
+    if figures.multiply_adds > 0 {
+        let _ = writeln!(
+            text,
+            "  multiply-adds: {}, {} of their sources kept in the operand cache, {}% of the issue cycles",
+            figures.multiply_adds,
+            figures.multiply_add_reuses,
+            u64::from(figures.multiply_adds) * 100 / figures.issue_cycles.max(1)
+        );
+    }
+    let weight = |usage: &Usage| {
+        u64::from(usage.bound()).saturating_mul(10u64.saturating_pow(u32::from(usage.loop_depth.min(6))))
+    };
+    let mut order: Vec<&Usage> = blocks.iter().collect();
+    order.sort_by_key(|usage| (std::cmp::Reverse(weight(usage)), usage.first));
+    for usage in order.iter().take(BLOCKS) {
+        units(&mut text, usage);
+    }
+    if let Some(more @ 1..) = order.len().checked_sub(BLOCKS) {
+        let _ = writeln!(text, "  and {more} blocks that take less");
+    }
+    text
+}
+
+fn hiding(text: &mut String, name: &str, figures: Hiding) {
+    if let Some(mean) = (figures.sum * 10).checked_div(u64::from(figures.count)) {
+        let _ = writeln!(
+            text,
+            "  {name} latency hiding: Num {}, Min {}, Max {}, Avg {}.{}",
+            figures.count,
+            figures.least,
+            figures.most,
+            mean / 10,
+            mean % 10
+        );
+    }
+}
+
+fn units(text: &mut String, usage: &Usage) {
+    let _ = write!(text, "  block {:#06x}", usage.first * 16);
+    if usage.loop_depth > 0 {
+        let _ = write!(text, " in {} loop{}", usage.loop_depth, if usage.loop_depth > 1 { "s" } else { "" });
+    }
+    let plural = if usage.instructions == 1 { "" } else { "s" };
+    let _ = write!(text, ": {} instruction{plural}, {} cycles; busy", usage.instructions, usage.issue_cycles);
+    for (unit, cycles) in Unit::ALL.into_iter().zip(usage.busy).filter(|&(_, cycles)| cycles > 0) {
+        let _ = write!(text, " {} {cycles}", unit.name());
+    }
+    let bound = usage.busiest().filter(|&(_, cycles)| cycles > usage.issue_cycles);
+    let _ = match bound {
+        Some((unit, _)) => writeln!(text, ", bound by {}", unit.name()),
+        None => writeln!(text),
+    };
+}

@@ -1,0 +1,90 @@
+//! What the operand cache of a warp holds, as strictly as the flags allow: an entry is taken to live until an
+//! instruction reads the same slot and bank, whether the warp's turn ends before or not. Where a register was
+//! overwritten in between, the reader gets the old value.
+
+use crate::program::Step;
+use oriole_latency::{Access, CACHE_SLOTS, RegisterFile, banks, is_branch_like, operand_cache};
+use oriole_sass::form::Form;
+use oriole_sass::{Instruction, Op, OperandKind};
+
+/// A register that an instruction reads through the operand cache.
+#[derive(Clone, Copy)]
+pub(crate) struct Source {
+    double: bool,
+    slot: usize,
+    first: u8,
+    registers: u8,
+    keep: bool,
+}
+
+/// The sources of an instruction that go through the cache.
+pub(crate) fn sources(form: &Form, instruction: &Instruction) -> Vec<Source> {
+    let mut list = Vec::new();
+    for (slot, &at) in form.reuse.iter().enumerate() {
+        let Some(operand) = instruction.operands.get(usize::from(at)) else { continue };
+        let OperandKind::Reg(first) = operand.kind else { continue };
+        let cached = operand_cache(instruction.op, &instruction.mods, slot);
+        if let Some(cached) = cached.filter(|_| first < 255) {
+            list.push(Source {
+                double: cached.double,
+                slot,
+                first,
+                registers: cached.registers,
+                keep: operand.reuse,
+            });
+        }
+    }
+    list
+}
+
+/// A register kept for the next instruction.
+#[derive(Clone, Copy, PartialEq)]
+struct Kept {
+    first: u8,
+    registers: u8,
+    pc: u32,
+    overwritten: bool,
+}
+
+/// The entries: by unit (64-bit floating or not), slot and bank.
+#[derive(Clone, PartialEq, Default)]
+pub(crate) struct OperandCache {
+    entries: [[[Option<Kept>; 2]; CACHE_SLOTS]; 2],
+}
+
+impl OperandCache {
+    /// Issues an instruction; reports each register that is read as it was before it was overwritten, with the place
+    /// that kept it.
+    pub(crate) fn issue(&mut self, step: &Step, pc: u32, mut report: impl FnMut(u8, u32)) {
+        for source in &step.cached {
+            let entries = &mut self.entries[usize::from(source.double)][source.slot];
+            for (bank, entry) in entries.iter_mut().enumerate() {
+                if banks(source.first, source.registers) >> bank & 1 == 0 {
+                    continue;
+                }
+                if let Some(kept) = entry.take()
+                    && (kept.first, kept.registers) == (source.first, source.registers)
+                    && kept.overwritten
+                {
+                    report(kept.first, kept.pc);
+                }
+                if source.keep {
+                    let Source { first, registers, .. } = *source;
+                    *entry = Some(Kept { first, registers, pc, overwritten: false });
+                }
+            }
+        }
+        for access in &step.accesses {
+            if let Access::Write { file: RegisterFile::General, register, .. } = *access {
+                for kept in self.entries.iter_mut().flatten().flatten().flatten() {
+                    let behind = register.wrapping_sub(kept.first);
+                    kept.overwritten |= behind < kept.registers;
+                }
+            }
+        }
+        let op = step.instruction.op;
+        if is_branch_like(op) && !matches!(op, Op::BSSY | Op::WARPSYNC) {
+            *self = OperandCache::default();
+        }
+    }
+}
