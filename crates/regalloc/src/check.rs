@@ -9,7 +9,8 @@
 use crate::Allocation;
 use crate::place::Prepared;
 use oriole_ori::{
-    BlockId, Cfg, File, Function, Instruction, Liveness, Opcode, Pseudo, Source, SourceKind, Space, Value,
+    Address, BlockId, Cfg, File, Function, Instruction, Liveness, Opcode, Pseudo, Source, SourceKind, Space,
+    Value,
 };
 use oriole_sass::Op;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -437,10 +438,13 @@ impl Checker<'_> {
         let stack_pointer = self.stack_pointer;
         let place = |v: Value| place_of(allocation, v);
         let slot = |source: &Source| match &source.kind {
-            SourceKind::Address { descriptor: None, base, uniform, symbol: None, offset }
-                if base.as_slice() == [stack_pointer] && uniform.is_empty() =>
+            SourceKind::Address(address)
+                if address.descriptor.is_none()
+                    && address.symbol.is_none()
+                    && address.base.as_slice() == [stack_pointer]
+                    && address.uniform.is_empty() =>
             {
-                Some(Place::Slot(*offset))
+                Some(Place::Slot(address.offset))
             }
             _ => None,
         };
@@ -565,28 +569,20 @@ impl Checker<'_> {
                     }
                     self.tuple(&[*index], &[*index2], None, state);
                 }
-                (
-                    SourceKind::Address { descriptor, base, uniform, symbol, offset },
-                    SourceKind::Address {
-                        descriptor: descriptor2,
-                        base: base2,
-                        uniform: uniform2,
-                        symbol: symbol2,
-                        offset: offset2,
-                    },
-                ) => {
-                    if (symbol, offset, descriptor.is_some()) != (symbol2, offset2, descriptor2.is_some()) {
+                (SourceKind::Address(address), SourceKind::Address(now)) => {
+                    let key = |it: &Address| (it.symbol, it.offset, it.descriptor.is_some());
+                    if key(address) != key(now) {
                         self.problem(ProblemKind::InstructionLost, || "an address changed".into());
                     }
                     let empty = oriole_ori::Values::new();
                     self.tuple(
-                        descriptor.as_ref().unwrap_or(&empty),
-                        descriptor2.as_ref().unwrap_or(&empty),
+                        address.descriptor.as_ref().unwrap_or(&empty),
+                        now.descriptor.as_ref().unwrap_or(&empty),
                         None,
                         state,
                     );
-                    self.tuple(base, base2, a.fixed, state);
-                    self.tuple(uniform, uniform2, None, state);
+                    self.tuple(&address.base, &now.base, a.fixed, state);
+                    self.tuple(&address.uniform, &now.uniform, None, state);
                 }
                 // Targets may lead over a block on the edge; `edges` has looked at that.
                 (SourceKind::Block(_), SourceKind::Block(_)) => {}

@@ -127,65 +127,93 @@ fn bundle(work: &mut Work, file: File) -> Bundles {
         }
     }
     for block in 0..work.function.blocks.len() {
-        let old = std::mem::take(&mut work.function.blocks[block].instructions);
+        let mut instructions = std::mem::take(&mut work.function.blocks[block].instructions);
+        // What stands before (false) and behind (true) an instruction, by its index.
+        let mut copies: Vec<(usize, bool, Instruction)> = Vec::new();
+        for (index, instruction) in instructions.iter_mut().enumerate() {
+            if !is_parallel_copy(instruction) {
+                join_operands(work, &mut bundles, file, instruction, |behind, copy| {
+                    copies.push((index, behind, copy));
+                });
+            }
+        }
+        if copies.is_empty() {
+            work.function.blocks[block].instructions = instructions;
+            continue;
+        }
         let marks = std::mem::take(&mut work.inserted[block]);
-        let mut out = Vec::with_capacity(old.len());
-        let mut out_marks = Vec::with_capacity(old.len());
-        for (mut instruction, mark) in old.into_iter().zip(marks) {
-            let mut behind = Vec::new();
-            if !is_parallel_copy(&instruction) {
-                let origin = instruction.origin;
-                let reads = sources(&work.function, &instruction, file, work.stack_pointer);
-                let writes = destinations(&instruction, file);
-                let writing = writes.len();
-                for (k, group) in writes.into_iter().chain(reads).enumerate() {
-                    if (group.values.len() == 1 && group.fixed.is_none()) || bundles.join(&group) {
-                        continue;
-                    }
-                    let copies: Vec<Value> = group
-                        .values
-                        .iter()
-                        .map(|_| {
-                            let new = work.new_value(file);
-                            bundles.parent.push(new.0);
-                            bundles.offset.push(0);
-                            bundles.members.insert(new.0, vec![(0, new)]);
-                            new
-                        })
-                        .collect();
-                    let guarded = k < writing && is_partial(&instruction);
-                    for (&copy, &v) in copies.iter().zip(&group.values) {
-                        let mut before = Instruction::new(Pseudo::Copy, origin);
-                        before.destinations.push(Destination::new(file, [copy]));
-                        before.sources.push(Source::value(v));
-                        if k >= writing || guarded {
-                            out.push(before);
-                            out_marks.push(true);
-                        }
-                        if k < writing {
-                            let mut after = Instruction::new(Pseudo::Copy, origin);
-                            after.destinations.push(Destination::new(file, [v]));
-                            after.sources.push(Source::value(copy));
-                            behind.push(after);
-                        }
-                    }
-                    replace(&mut instruction, group.operand, &copies);
-                    for (&copy, &v) in copies.iter().zip(&group.values) {
-                        work.original[copy.0 as usize] = work.original[v.0 as usize];
-                    }
-                    let fresh = Group { values: copies.into_iter().collect(), ..group };
-                    bundles.join(&fresh);
-                }
+        let mut out = Vec::with_capacity(instructions.len() + copies.len());
+        let mut out_marks = Vec::with_capacity(instructions.len() + copies.len());
+        copies.sort_by_key(|&(index, behind, _)| (index, behind));
+        let mut copies = copies.into_iter().peekable();
+        for (index, (instruction, mark)) in instructions.into_iter().zip(marks).enumerate() {
+            while let Some((.., copy)) = copies.next_if(|&(at, behind, _)| at == index && !behind) {
+                out.push(copy);
+                out_marks.push(true);
             }
             out.push(instruction);
             out_marks.push(mark);
-            out_marks.extend(behind.iter().map(|_| true));
-            out.extend(behind);
+            while let Some((.., copy)) = copies.next_if(|&(at, ..)| at == index) {
+                out.push(copy);
+                out_marks.push(true);
+            }
         }
         work.function.blocks[block].instructions = out;
         work.inserted[block] = out_marks;
     }
     bundles
+}
+
+/// Joins the values of each operand of an instruction; an operand that cannot join gets copies, which are given away:
+/// true for one that belongs behind the instruction.
+fn join_operands(
+    work: &mut Work,
+    bundles: &mut Bundles,
+    file: File,
+    instruction: &mut Instruction,
+    mut give: impl FnMut(bool, Instruction),
+) {
+    let origin = instruction.origin;
+    let reads = sources(&work.function, instruction, file, work.stack_pointer);
+    let writes = destinations(instruction, file);
+    let writing = writes.len();
+    for (k, group) in writes.into_iter().chain(reads).enumerate() {
+        if (group.values.len() == 1 && group.fixed.is_none()) || bundles.join(&group) {
+            continue;
+        }
+        let copies: Vec<Value> = group
+            .values
+            .iter()
+            .map(|_| {
+                let new = work.new_value(file);
+                bundles.parent.push(new.0);
+                bundles.offset.push(0);
+                bundles.members.insert(new.0, vec![(0, new)]);
+                new
+            })
+            .collect();
+        let guarded = k < writing && is_partial(instruction);
+        for (&copy, &v) in copies.iter().zip(&group.values) {
+            let between = |to: Value, from: Value| {
+                let mut between = Instruction::new(Pseudo::Copy, origin);
+                between.destinations.push(Destination::new(file, [to]));
+                between.sources.push(Source::value(from));
+                between
+            };
+            if k >= writing || guarded {
+                give(false, between(copy, v));
+            }
+            if k < writing {
+                give(true, between(v, copy));
+            }
+        }
+        replace(instruction, group.operand, &copies);
+        for (&copy, &v) in copies.iter().zip(&group.values) {
+            work.original[copy.0 as usize] = work.original[v.0 as usize];
+        }
+        let fresh = Group { values: copies.into_iter().collect(), ..group };
+        bundles.join(&fresh);
+    }
 }
 
 /// Who is alive together, who wants to share, who lives across a call.
@@ -210,7 +238,7 @@ impl Graph {
         };
         let mut met = vec![false; count];
         let cfg = Cfg::new(function);
-        let liveness = Liveness::new(function, &cfg);
+        let liveness = Liveness::of(function, &cfg, |value| function.file(value) == file);
         let is_ours = |v: &Value| function.file(*v) == file;
         for &block in cfg.order() {
             for instruction in &function.block(block).instructions {

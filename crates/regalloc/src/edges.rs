@@ -3,19 +3,19 @@
 use crate::AllocateError;
 use crate::moves::{Emitter, From, Move, Place};
 use crate::operands::is_transfer;
-use crate::scan::{Borders, Location, NONE, Registers, location};
+use crate::scan::{Borders, Facts, Location, NONE, Registers, location};
 use crate::set::RegisterSet;
 use crate::work::Work;
-use oriole_ori::{Block, BlockId, Cfg, Instruction, Origin, SourceKind, Table, Value};
+use oriole_ori::{Block, BlockId, Instruction, Origin, SourceKind, Table, Value};
 
 /// Puts the moves in: at the end of a block with one successor, else in a new block on the edge.
 pub fn repair(
     work: &mut Work,
     registers: &Registers,
-    cfg: &Cfg,
+    facts: &Facts,
     borders: &Borders,
 ) -> Result<(), AllocateError> {
-    for &block in cfg.order() {
+    for &block in facts.cfg.order() {
         let successors = work.function.block(block).successors.clone();
         let mut done: Vec<BlockId> = Vec::new();
         for &successor in &successors {
@@ -25,7 +25,7 @@ pub fn repair(
             done.push(successor);
             let Some(entry) = &borders.entry[successor.0 as usize] else { continue };
             let exit = &borders.exit[block.0 as usize];
-            let plan = Plan::new(entry, exit, borders, registers);
+            let plan = Plan::new(entry, exit, facts, borders, registers);
             if plan.is_empty() {
                 continue;
             }
@@ -70,6 +70,7 @@ impl Plan {
     fn new(
         entry: &[(Value, Location)],
         exit: &[(Value, Location)],
+        facts: &Facts,
         borders: &Borders,
         registers: &Registers,
     ) -> Plan {
@@ -82,7 +83,7 @@ impl Plan {
         }
         for &(v, wanted) in entry {
             let stored = borders.stored_at_definition[v.0 as usize];
-            let recipe = &borders.recipes[v.0 as usize];
+            let recipe = &facts.recipes[v.0 as usize];
             let found = location(exit, v);
             if wanted.register != NONE {
                 busy.insert(wanted.register);

@@ -3,7 +3,7 @@
 use crate::AllocateError;
 use crate::operands::local_address;
 use oriole_ori::{
-    AddressPart, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolKind, Value,
+    Address, AddressPart, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolKind, Value,
 };
 use oriole_sass::Op;
 
@@ -65,9 +65,8 @@ pub fn resolve(function: &mut Function, frame: &Frame, stack_pointer: Value) -> 
                 continue;
             }
             for source in &mut instruction.sources {
-                let SourceKind::Address { descriptor: None, base, symbol: Some(symbol), offset, .. } =
-                    &source.kind
-                else {
+                let SourceKind::Address(address) = &source.kind else { continue };
+                let Address { descriptor: None, base, symbol: Some(symbol), offset, .. } = &**address else {
                     continue;
                 };
                 let Some(start) = offset_of(function, *symbol) else { continue };

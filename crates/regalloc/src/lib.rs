@@ -16,6 +16,7 @@ mod edges;
 mod expand;
 mod frame;
 mod moves;
+mod narrow;
 mod next_use;
 mod operands;
 mod place;
@@ -97,24 +98,26 @@ pub fn assign(
 ) -> Result<Allocation, AllocateError> {
     let mut input = function.clone();
     abi::bind(&mut input)?;
-    place::allocate(input, chip, options)
+    place::allocate(place::prepare(input)?, chip, options)
 }
 
-/// Phases 97 to 105: chooses registers, checks the choice, and expands what depends on it.
+/// Phases 97 to 105: chooses registers, and expands what depends on the choice. The choice is checked if the options
+/// say so, and always where debug assertions are on.
 ///
 /// # Errors
 /// As [`assign`]; also if the checker finds the result wrong.
 pub fn allocate(
-    function: &Function,
+    mut function: Function,
     chip: Chip,
     options: &AllocateOptions,
 ) -> Result<(Function, Assignment), AllocateError> {
-    let mut input = function.clone();
-    abi::bind(&mut input)?;
-    let prepared = place::prepare(input)?;
-    let allocation = place::allocate_prepared(&prepared, chip, options)?;
-    let problems = check::check(&prepared, &allocation);
-    if let Some(problem) = problems.first() {
+    abi::bind(&mut function)?;
+    let prepared = place::prepare(function)?;
+    let asked = (options.check || cfg!(debug_assertions)).then(|| prepared.clone());
+    let allocation = place::allocate(prepared, chip, options)?;
+    if let Some(asked) = asked
+        && let Some(problem) = check::check(&asked, &allocation).first()
+    {
         return Err(AllocateError::Internal(problem.to_string()));
     }
     expand::expand(allocation, chip)

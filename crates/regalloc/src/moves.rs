@@ -155,6 +155,12 @@ impl Emitter<'_> {
 
     /// All moves at once. No two have the same destination.
     pub fn parallel(&mut self, moves: Vec<Move>, scratch: RegisterSet) {
+        if let [only] = moves.as_slice() {
+            if only.from != From::Place(only.to) {
+                self.single(only, scratch.first().as_slice());
+            }
+            return;
+        }
         let mut readers: FxHashMap<Place, u32> = FxHashMap::default();
         let mut pending: Vec<Option<Move>> = Vec::with_capacity(moves.len());
         for m in moves {

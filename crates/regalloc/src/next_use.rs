@@ -2,7 +2,9 @@
 //! An edge that leaves a loop counts as very long, so that a value that a loop only carries through is thrown out
 //! before one that the loop uses.
 
-use crate::operands::{destinations, is_partial, sources};
+use crate::operands::is_partial;
+use std::collections::BinaryHeap;
+
 use oriole_ori::{BlockId, Cfg, File, Function, Liveness, Loops, Value};
 
 /// No use at all.
@@ -43,20 +45,24 @@ pub fn touches(
     out.uses.clear();
     out.definitions.clear();
     out.partial = is_partial(instruction);
-    for group in sources(function, instruction, file, stack_pointer) {
-        for &value in &group.values {
-            if !out.uses.contains(&value) {
-                out.uses.push(value);
-            }
+    instruction.for_each_use(|value| {
+        if function.file(value) == file && value != stack_pointer {
+            out.uses.push(value);
         }
+    });
+    if out.uses.len() > 1 {
+        out.uses.sort_unstable();
+        out.uses.dedup();
     }
-    for group in destinations(instruction, file) {
-        out.definitions.extend(group.values.iter().copied());
+    for destination in &instruction.destinations {
+        if destination.file == file {
+            out.definitions.extend_from_slice(&destination.values);
+        }
     }
 }
 
 impl NextUse {
-    /// Computes the distances for one file.
+    /// Computes the distances for one file; the live sets hold the values of that file but the stack pointer.
     pub fn new(
         function: &Function,
         cfg: &Cfg,
@@ -66,13 +72,8 @@ impl NextUse {
         stack_pointer: Value,
     ) -> NextUse {
         let count = function.blocks.len();
-        let of_file = |values: &[Value]| -> Vec<(Value, u32)> {
-            values
-                .iter()
-                .filter(|&&v| function.file(v) == file && v != stack_pointer)
-                .map(|&v| (v, NEVER))
-                .collect()
-        };
+        let of_file =
+            |values: &[Value]| -> Vec<(Value, u32)> { values.iter().map(|&v| (v, NEVER)).collect() };
         let mut next = NextUse {
             entry: function.block_ids().map(|b| of_file(liveness.live_in(b))).collect(),
             exit: function.block_ids().map(|b| of_file(liveness.live_out(b))).collect(),
@@ -80,6 +81,7 @@ impl NextUse {
         // What a block does to each live-in value: distance of its first use, or that it only passes through.
         let mut first: Vec<Vec<u32>> = vec![Vec::new(); count];
         let mut seen = vec![NEVER; function.values.len()];
+        let mut touched: Vec<Value> = Vec::new();
         let mut buffer = Touches { uses: Vec::new(), definitions: Vec::new(), partial: false };
         for &block in cfg.order() {
             let length = function.block(block).instructions.len();
@@ -89,48 +91,60 @@ impl NextUse {
                     seen[v.0 as usize] = if buffer.partial { index as u32 } else { NEVER };
                 }
                 buffer.uses.iter().for_each(|v| seen[v.0 as usize] = index as u32);
+                touched.extend(buffer.uses.iter().chain(&buffer.definitions));
             }
             first[block.0 as usize] =
                 next.entry[block.0 as usize].iter().map(|(v, _)| seen[v.0 as usize]).collect();
-            for index in 0..length {
-                touches(function, (block, index), file, stack_pointer, &mut buffer);
-                buffer.uses.iter().chain(&buffer.definitions).for_each(|v| seen[v.0 as usize] = NEVER);
-            }
+            touched.drain(..).for_each(|v| seen[v.0 as usize] = NEVER);
         }
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for &block in cfg.order().iter().rev() {
-                let at = block.0 as usize;
-                let mut exit = std::mem::take(&mut next.exit[at]);
-                for &successor in &function.block(block).successors {
-                    let leaves = loops.depth(successor) < loops.depth(block)
-                        || loops.innermost(block).is_some_and(|l| !loops.contains(l, successor));
-                    let length = if leaves { LOOP_EXIT } else { 0 };
-                    merge(&mut exit, &next.entry[successor.0 as usize], length);
-                }
-                next.exit[at] = exit;
-                let length = function.block(block).instructions.len() as u32;
-                let exit = &next.exit[at];
-                let mut from = 0;
-                for (index, (value, distance)) in next.entry[at].iter_mut().enumerate() {
-                    let mut new = first[at][index];
-                    if new == NEVER {
-                        while from < exit.len() && exit[from].0 < *value {
-                            from += 1;
-                        }
-                        if from < exit.len() && exit[from].0 == *value && exit[from].1 != NEVER {
-                            new = (exit[from].1 + length).min(FAR);
-                        }
-                    }
-                    if new < *distance {
-                        *distance = new;
-                        changed = true;
+        // Blocks whose successors have come nearer since they were looked at, the last in RPO first.
+        let mut work: BinaryHeap<u32> = (0..cfg.order().len() as u32).collect();
+        let mut waits = vec![true; cfg.order().len()];
+        while let Some(position) = work.pop() {
+            waits[position as usize] = false;
+            let block = cfg.order()[position as usize];
+            if next.update(function, loops, block, &first[block.0 as usize]) {
+                for &predecessor in cfg.predecessors(block) {
+                    let Some(before) = cfg.position(predecessor) else { continue };
+                    if !std::mem::replace(&mut waits[before as usize], true) {
+                        work.push(before);
                     }
                 }
             }
         }
         next
+    }
+
+    /// Looks at the successors of a block; true if something at its top has come nearer.
+    fn update(&mut self, function: &Function, loops: &Loops, block: BlockId, first: &[u32]) -> bool {
+        let at = block.0 as usize;
+        let mut exit = std::mem::take(&mut self.exit[at]);
+        for &successor in &function.block(block).successors {
+            let leaves = loops.depth(successor) < loops.depth(block)
+                || loops.innermost(block).is_some_and(|l| !loops.contains(l, successor));
+            let length = if leaves { LOOP_EXIT } else { 0 };
+            merge(&mut exit, &self.entry[successor.0 as usize], length);
+        }
+        let length = function.block(block).instructions.len() as u32;
+        let mut from = 0;
+        let mut changed = false;
+        for (index, (value, distance)) in self.entry[at].iter_mut().enumerate() {
+            let mut new = first[index];
+            if new == NEVER {
+                while from < exit.len() && exit[from].0 < *value {
+                    from += 1;
+                }
+                if from < exit.len() && exit[from].0 == *value && exit[from].1 != NEVER {
+                    new = (exit[from].1 + length).min(FAR);
+                }
+            }
+            if new < *distance {
+                *distance = new;
+                changed = true;
+            }
+        }
+        self.exit[at] = exit;
+        changed
     }
 
     /// Live-in values of the file with their distances from the top of the block.

@@ -1,6 +1,6 @@
 //! The register operands of an instruction, seen for one file: groups of values that must lie side by side.
 
-use oriole_ori::{File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value};
+use oriole_ori::{Address, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value, Values};
 use smallvec::SmallVec;
 
 /// Values that must lie in consecutive registers, the first aligned.
@@ -78,7 +78,8 @@ pub fn sources(
         match &source.kind {
             SourceKind::Values(values) => add(values, source.fixed, Slot::Source(index)),
             SourceKind::ConstIndexed { index: value, .. } => add(&[*value], None, Slot::Source(index)),
-            SourceKind::Address { descriptor, base, uniform, .. } => {
+            SourceKind::Address(address) => {
+                let Address { descriptor, base, uniform, .. } = &**address;
                 if let Some(descriptor) = descriptor {
                     add(descriptor, None, Slot::Address(index, 0));
                 }
@@ -121,9 +122,8 @@ pub fn replace(instruction: &mut Instruction, operand: Slot, values: &[Value]) {
             _ => {}
         },
         Slot::Address(index, part) => {
-            if let SourceKind::Address { descriptor, base, uniform, .. } =
-                &mut instruction.sources[index].kind
-            {
+            if let SourceKind::Address(address) = &mut instruction.sources[index].kind {
+                let Address { descriptor, base, uniform, .. } = &mut **address;
                 match part {
                     0 => {
                         if let Some(descriptor) = descriptor {
@@ -141,11 +141,9 @@ pub fn replace(instruction: &mut Instruction, operand: Slot, values: &[Value]) {
 
 /// `[base + offset]`, a 32-bit local address.
 pub fn local_address(base: Value, offset: i32) -> Source {
-    Source::plain(SourceKind::Address {
-        descriptor: None,
-        base: SmallVec::from_slice(&[base]),
-        uniform: SmallVec::new(),
-        symbol: None,
+    Source::plain(SourceKind::Address(Box::new(Address {
+        base: Values::from_slice(&[base]),
         offset,
-    })
+        ..Address::default()
+    })))
 }

@@ -1,14 +1,15 @@
 //! The order of the files, and the limits of each.
 
 use crate::frame::{self, FRAME_ALIGN};
+use crate::narrow::improve;
 use crate::operands::alignment;
-use crate::scan::{Registers, scan};
+use crate::scan::{Facts, Patience, Registers, scan};
 use crate::set::RegisterSet;
 use crate::work::Work;
 use crate::{AllocateError, Allocation, abi, color, edges, operands};
 use oriole_chip::Chip;
 use oriole_options::AllocateOptions;
-use oriole_ori::{Assignment, Cfg, Dominators, File, Function, Liveness, Loops, Opcode, Pseudo, Value};
+use oriole_ori::{Assignment, File, Function, Opcode, Pseudo, Value};
 
 /// A function whose local variables have their places: the input of the allocation proper, and what the checker
 /// compares with.
@@ -38,15 +39,6 @@ pub fn prepare(mut function: Function) -> Result<Prepared, AllocateError> {
     Ok(Prepared { function, stack_pointer, frame })
 }
 
-/// Prepares and allocates.
-pub fn allocate(
-    function: Function,
-    chip: Chip,
-    options: &AllocateOptions,
-) -> Result<Allocation, AllocateError> {
-    allocate_prepared(&prepare(function)?, chip, options)
-}
-
 /// The least number of general registers that the hungriest instruction needs, with the stack pointer.
 fn least(function: &Function, stack_pointer: Value) -> u16 {
     let mut most = 0;
@@ -68,13 +60,13 @@ fn least(function: &Function, stack_pointer: Value) -> u16 {
 }
 
 /// Allocates all files.
-pub fn allocate_prepared(
-    prepared: &Prepared,
+pub fn allocate(
+    prepared: Prepared,
     _chip: Chip,
     options: &AllocateOptions,
 ) -> Result<Allocation, AllocateError> {
-    let function = prepared.function.clone();
-    let least = least(&function, prepared.stack_pointer);
+    let Prepared { function, stack_pointer, frame } = prepared;
+    let least = least(&function, stack_pointer);
     let calls = function
         .blocks
         .iter()
@@ -88,53 +80,55 @@ pub fn allocate_prepared(
     }
     // A budget that the hungriest instruction does not fit into is exceeded rather than refused.
     let limit = limit.max(floor).min(255);
-    let mut work = Work::new(function, prepared.stack_pointer, prepared.frame.spill_base);
+    let mut work = Work::new(function, stack_pointer, frame.spill_base);
 
     for file in [File::UR, File::UP, File::B] {
         color::color(&mut work, file)?;
     }
     let cheap_predicates = RegisterSet::range(0, 7);
-    let predicates =
-        Registers { file: File::P, usable: RegisterSet::range(0, 7), count: 7, cheap: cheap_predicates };
-    file(&mut work, &predicates)?;
+    let predicates = Registers {
+        file: File::P,
+        usable: RegisterSet::range(0, 7),
+        count: 7,
+        cheap: cheap_predicates,
+        spread: false,
+        patience: None,
+    };
+    let facts = Facts::new(&work, File::P);
+    file(&mut work, &facts, &predicates)?;
 
-    let before = work.clone();
     let mut limit = limit;
+    let facts = Facts::new(&work, File::R);
+    // What another try would start from.
+    let before = (limit < 255 || options.level > 0).then(|| work.clone());
     loop {
-        let mut usable = RegisterSet::range(0, limit);
-        usable.remove(abi::STACK_POINTER);
-        let cheap = if work.function.is_entry { usable } else { usable.without(abi::saved()) };
-        match file(&mut work, &Registers { file: File::R, usable, count: limit, cheap }) {
+        match general(&mut work, &facts, limit, false, None) {
             Ok(()) => break,
             // Sources may lie so badly that a wide result finds no aligned range: a few more registers help.
-            Err(AllocateError::TooFewRegisters { .. }) if limit < 255 => {
+            Err(error @ AllocateError::TooFewRegisters { .. }) => {
+                let Some(before) = before.as_ref().filter(|_| limit < 255) else { return Err(error) };
                 limit = (limit + 8).min(255);
                 work = before.clone();
             }
             Err(error) => return Err(error),
         }
     }
-
-    let mut highest = 0;
-    for (value, register) in work.function.values.iter().zip(&work.register) {
-        if value.file == File::R
-            && let Some(register) = register
-        {
-            highest = highest.max(u16::from(*register) + 1);
-        }
+    if let Some(before) = before.filter(|_| options.level > 0) {
+        improve(&mut work, before, &facts, floor);
     }
+    let mut highest = work.highest();
     if by_convention {
         highest = highest.max(24);
     }
     let spill_bytes = 4 * work.spill_words;
-    let frame_bytes = (prepared.frame.spill_base + spill_bytes).next_multiple_of(FRAME_ALIGN);
+    let frame_bytes = (frame.spill_base + spill_bytes).next_multiple_of(FRAME_ALIGN);
     Ok(Allocation {
         assignment: Assignment {
             registers: work.register,
             general_registers: highest,
             frame_bytes,
             spill_bytes,
-            local_offsets: prepared.frame.local_offsets.clone(),
+            local_offsets: frame.local_offsets,
             spill_stores: work.stores,
             spill_loads: work.loads,
         },
@@ -142,16 +136,27 @@ pub fn allocate_prepared(
         original: work.original,
         inserted: work.inserted,
         blocks: work.blocks,
-        stack_pointer: prepared.stack_pointer,
+        stack_pointer,
     })
 }
 
+/// Allocates the general registers below a limit; with `spread` those first that have rested longest.
+pub(crate) fn general(
+    work: &mut Work,
+    facts: &Facts,
+    limit: u16,
+    spread: bool,
+    patience: Option<Patience>,
+) -> Result<(), AllocateError> {
+    let mut usable = RegisterSet::range(0, limit);
+    usable.remove(abi::STACK_POINTER);
+    let cheap = if work.function.is_entry { usable } else { usable.without(abi::saved()) };
+    let registers = Registers { file: File::R, usable, count: limit, cheap, spread, patience };
+    file(work, facts, &registers)
+}
+
 /// Scans one file and repairs the edges.
-fn file(work: &mut Work, registers: &Registers) -> Result<(), AllocateError> {
-    let cfg = Cfg::new(&work.function);
-    let liveness = Liveness::new(&work.function, &cfg);
-    let dominators = Dominators::new(&work.function, &cfg);
-    let loops = Loops::new(&work.function, &cfg, &dominators);
-    let borders = scan(work, registers, &cfg, &liveness, &loops)?;
-    edges::repair(work, registers, &cfg, &borders)
+fn file(work: &mut Work, facts: &Facts, registers: &Registers) -> Result<(), AllocateError> {
+    let borders = scan(work, registers, facts)?;
+    edges::repair(work, registers, facts, &borders)
 }

@@ -8,16 +8,17 @@
 use crate::AllocateError;
 mod borders;
 mod choose;
+mod facts;
 mod parallel;
 
+pub use facts::Facts;
+
 use crate::moves::{Emitter, From, Move, Place};
-use crate::next_use::{NEVER, NextUse, Touches, touches};
+use crate::next_use::{NEVER, Touches, touches};
 use crate::operands::{Group, Slot, destinations, is_parallel_copy, is_partial, replace, sources};
 use crate::set::RegisterSet;
 use crate::work::Work;
-use oriole_ori::{
-    BlockId, Cfg, File, Instruction, Liveness, Loops, Opcode, Origin, Pseudo, SourceKind, Value,
-};
+use oriole_ori::{BlockId, File, Instruction, Opcode, Origin, Pseudo, Value};
 use oriole_sass::Op;
 use smallvec::SmallVec;
 
@@ -39,6 +40,25 @@ pub struct Registers {
     pub count: u16,
     /// To be taken first (functions: what need not be saved).
     pub cheap: RegisterSet,
+    /// Of free registers take the one that has rested longest, not the lowest: instructions that have nothing to do with
+    /// each other stay free to change places.
+    pub spread: bool,
+    /// When to give up; `None` for never.
+    pub patience: Option<Patience>,
+}
+
+/// What an allocation may cost before it is given up.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// Instructions that the allocator puts in, each counted by [`weight`].
+    pub moves: u64,
+    /// Accesses to the frame.
+    pub memory: u32,
+}
+
+/// How often an instruction counts that lies in so many loops.
+pub fn weight(depth: u32) -> u64 {
+    8u64.pow(depth.min(6))
 }
 
 /// Where a value is at the border of a block.
@@ -58,8 +78,6 @@ pub struct Borders {
     pub exit: Vec<Vec<(Value, Location)>>,
     /// Values stored right behind their only definition: their slot is always right.
     pub stored_at_definition: Vec<bool>,
-    /// How to make a value anew.
-    pub recipes: Vec<Option<Box<Instruction>>>,
 }
 
 /// The position of an instruction in the output, where a value was defined.
@@ -71,32 +89,21 @@ struct Site {
     depth: u32,
 }
 
-/// Which tuple a value will stand in.
-#[derive(Clone)]
-struct TupleHint {
-    members: SmallVec<[Value; 4]>,
-    index: u8,
-}
-
 pub struct Scan<'a> {
     work: &'a mut Work,
     registers: &'a Registers,
-    cfg: &'a Cfg,
-    loops: &'a Loops,
-    next_use: NextUse,
+    facts: &'a Facts,
     // State at the current point, by value.
     home: Vec<u8>,
     in_memory: Vec<bool>,
     next: Vec<u32>,
     occupant: [u32; 256],
-    // Facts and hints by value.
-    recipes: Vec<Option<Box<Instruction>>>,
-    single: Vec<bool>,
+    /// When each register was touched last, in instructions.
+    used: [u32; 256],
+    clock: u32,
     site: Vec<Option<Site>>,
     stored_at_definition: Vec<bool>,
-    web: Vec<u32>,
     web_register: Vec<u8>,
-    tuple: Vec<Option<Box<TupleHint>>>,
     // State of the current instruction.
     start: Vec<u8>,
     touched: Vec<Value>,
@@ -113,37 +120,25 @@ pub struct Scan<'a> {
     marks: Vec<bool>,
     entry: Vec<Option<Vec<(Value, Location)>>>,
     exit: Vec<Vec<(Value, Location)>>,
-    pressure: Vec<u32>,
 }
 
-/// Runs the scan over all blocks. The function's instructions are rewritten; block borders come back for the edges.
-pub fn scan(
-    work: &mut Work,
-    registers: &Registers,
-    cfg: &Cfg,
-    liveness: &Liveness,
-    loops: &Loops,
-) -> Result<Borders, AllocateError> {
+/// Runs the scan over all blocks of the function that the facts are about. The function's instructions are rewritten; block borders come back for the edges.
+pub fn scan(work: &mut Work, registers: &Registers, facts: &Facts) -> Result<Borders, AllocateError> {
     let function = &work.function;
     let values = function.values.len();
     let blocks = function.blocks.len();
-    let next_use = NextUse::new(function, cfg, liveness, loops, registers.file, work.stack_pointer);
     let mut scan = Scan {
         registers,
-        cfg,
-        loops,
-        next_use,
+        facts,
         home: vec![NONE; values],
         in_memory: vec![false; values],
         next: vec![NEVER; values],
         occupant: [FREE; 256],
-        recipes: vec![None; values],
-        single: vec![false; values],
+        used: [0; 256],
+        clock: 0,
         site: vec![None; values],
         stored_at_definition: vec![false; values],
-        web: (0..values as u32).collect(),
         web_register: vec![NONE; values],
-        tuple: vec![None; values],
         start: vec![NONE; values],
         touched: Vec::new(),
         is_touched: vec![false; values],
@@ -158,44 +153,24 @@ pub fn scan(
         marks: Vec::new(),
         entry: vec![None; blocks],
         exit: vec![Vec::new(); blocks],
-        pressure: vec![0; blocks],
         work,
     };
-    scan.collect_facts();
-    for position in 0..cfg.order().len() {
-        let block = cfg.order()[position];
+    let mut moves = 0;
+    for &block in facts.cfg.order() {
         scan.enter(block);
         scan.run_block()?;
         scan.leave();
+        if let Some(patience) = registers.patience {
+            let marks = &scan.work.inserted[block.0 as usize];
+            moves += weight(scan.depth) * marks.iter().filter(|mark| **mark).count() as u64;
+            // What comes behind the scan only adds to this.
+            if moves > patience.moves || scan.work.stores + scan.work.loads > patience.memory {
+                return Err(AllocateError::Pressure { file: registers.file });
+            }
+        }
     }
     scan.insert_stores();
-    Ok(Borders {
-        entry: scan.entry,
-        exit: scan.exit,
-        stored_at_definition: scan.stored_at_definition,
-        recipes: scan.recipes,
-    })
-}
-
-/// An instruction whose result can be made again anywhere: no register is read and the result never changes.
-fn is_recipe(instruction: &Instruction) -> bool {
-    let plain = |kind: &SourceKind| {
-        matches!(
-            kind,
-            SourceKind::Imm(_)
-                | SourceKind::Zero(_)
-                | SourceKind::True(_)
-                | SourceKind::Const { .. }
-                | SourceKind::Address32 { .. }
-                | SourceKind::Literal(_)
-        )
-    };
-    instruction.guard.is_none()
-        && instruction.destinations.len() == 1
-        && instruction.destinations[0].values.len() == 1
-        && instruction.destinations[0].fixed.is_none()
-        && matches!(instruction.opcode, Opcode::Sass(Op::MOV) | Opcode::Pseudo(Pseudo::Copy))
-        && instruction.sources.iter().all(|s| plain(&s.kind))
+    Ok(Borders { entry: scan.entry, exit: scan.exit, stored_at_definition: scan.stored_at_definition })
 }
 
 impl Scan<'_> {
@@ -205,7 +180,7 @@ impl Scan<'_> {
         let at = self.block.0 as usize;
         let length = self.work.function.blocks[at].instructions.len();
         // Next uses behind each touch, found backwards.
-        for &(v, distance) in self.next_use.at_exit(self.block) {
+        for &(v, distance) in self.facts.next_use.at_exit(self.block) {
             self.next[v.0 as usize] = distance.saturating_add(length as u32);
         }
         let mut records: Vec<(Value, u32)> = Vec::new();
@@ -236,12 +211,22 @@ impl Scan<'_> {
         }
         let instructions = std::mem::take(&mut self.work.function.blocks[at].instructions);
         let marks = std::mem::take(&mut self.work.inserted[at]);
+        self.out.reserve(length);
+        self.marks.reserve(length);
         for (index, (instruction, mark)) in instructions.into_iter().zip(marks).enumerate() {
             let (split, end) = ends[index];
             let begin = ends.get(index + 1).map_or(0, |e| e.1);
             let after_definitions = &records[begin as usize..split as usize];
             let after_uses = &records[split as usize..end as usize];
-            if is_parallel_copy(&instruction) && !mark {
+            if begin == end
+                && instruction.call.is_none()
+                && instruction.opcode != Opcode::Pseudo(Pseudo::Undefined)
+                && !is_parallel_copy(&instruction)
+            {
+                // Nothing of this file is read or written.
+                self.out.push(instruction);
+                self.marks.push(mark);
+            } else if is_parallel_copy(&instruction) && !mark {
                 self.parallel_copy(instruction, after_definitions, after_uses)?;
             } else {
                 self.instruction(instruction, mark, after_definitions, after_uses)?;
@@ -282,6 +267,7 @@ impl Scan<'_> {
         self.home[v.0 as usize] = register;
         if register != NONE {
             self.occupant[usize::from(register)] = v.0;
+            self.used[usize::from(register)] = self.clock;
             self.remember(v, register);
         }
     }
@@ -297,7 +283,7 @@ impl Scan<'_> {
             return true;
         }
         let cheap = self.site[at].is_some_and(|site| site.depth <= self.depth);
-        if self.single[at] && cheap {
+        if self.facts.single[at] && cheap {
             self.stored_at_definition[at] = true;
             return true;
         }
@@ -307,7 +293,7 @@ impl Scan<'_> {
     /// Throws a value out of its register.
     fn spill(&mut self, v: Value) {
         let at = v.0 as usize;
-        if !self.in_memory[at] && self.recipes[at].is_none() {
+        if !self.in_memory[at] && self.facts.recipes[at].is_none() {
             let from = self.start_of(v);
             if !self.mark_stored_at_definition(v) && from != NONE {
                 self.stores.push((v, from));
@@ -367,7 +353,7 @@ impl Scan<'_> {
                     from: From::Place(Place::Register(from)),
                     value: v,
                 });
-            } else if let Some(recipe) = &self.recipes[at] {
+            } else if let Some(recipe) = &self.facts.recipes[at] {
                 made.push((v, to, recipe.clone()));
             } else if self.in_memory[at] || self.stored_at_definition[at] {
                 moves.push(Move {
@@ -529,7 +515,9 @@ impl Scan<'_> {
         self.emit_moves(instruction.origin);
 
         // The instruction itself.
+        self.clock += 1;
         for (group, registers) in placed.iter().chain(&results) {
+            registers.iter().for_each(|&r| self.used[usize::from(r)] = self.clock);
             let values: SmallVec<[Value; 4]> =
                 group.values.iter().zip(registers).map(|(&v, &r)| self.work.incarnation(v, r)).collect();
             replace(&mut instruction, group.operand, &values);
@@ -581,17 +569,6 @@ impl Scan<'_> {
         self.begin();
         Ok(())
     }
-}
-
-/// Root of a value in the forest of webs.
-fn root(web: &mut [u32], value: Value) -> u32 {
-    let mut at = value.0;
-    while web[at as usize] != at {
-        let up = web[at as usize];
-        web[at as usize] = web[up as usize];
-        at = up;
-    }
-    at
 }
 
 /// Where a value is, from a sorted list.

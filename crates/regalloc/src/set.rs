@@ -18,46 +18,55 @@ impl RegisterSet {
     }
 
     /// Adds a register.
+    #[inline]
     pub fn insert(&mut self, register: u8) {
         self.0[usize::from(register >> 6)] |= 1 << (register & 63);
     }
 
     /// Takes a register away.
+    #[inline]
     pub fn remove(&mut self, register: u8) {
         self.0[usize::from(register >> 6)] &= !(1 << (register & 63));
     }
 
     /// True if it is in the set.
+    #[inline]
     pub fn contains(&self, register: u8) -> bool {
         self.0[usize::from(register >> 6)] >> (register & 63) & 1 != 0
     }
 
     /// Union.
+    #[inline]
     pub fn with(self, other: RegisterSet) -> RegisterSet {
         RegisterSet(std::array::from_fn(|k| self.0[k] | other.0[k]))
     }
 
     /// Difference.
+    #[inline]
     pub fn without(self, other: RegisterSet) -> RegisterSet {
         RegisterSet(std::array::from_fn(|k| self.0[k] & !other.0[k]))
     }
 
     /// Intersection.
+    #[inline]
     pub fn within(self, other: RegisterSet) -> RegisterSet {
         RegisterSet(std::array::from_fn(|k| self.0[k] & other.0[k]))
     }
 
     /// True if there is none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0 == [0; 4]
     }
 
     /// How many there are.
+    #[inline]
     pub fn len(&self) -> u32 {
         self.0.iter().map(|w| w.count_ones()).sum()
     }
 
     /// The lowest register.
+    #[inline]
     pub fn first(&self) -> Option<u8> {
         (0..4).find(|&k| self.0[k] != 0).map(|k| (k as u32 * 64 + self.0[k].trailing_zeros()) as u8)
     }
@@ -72,6 +81,7 @@ impl RegisterSet {
     }
 
     /// Registers in rising order.
+    #[inline]
     pub fn iter(self) -> impl Iterator<Item = u8> {
         (0..4usize).flat_map(move |k| {
             let mut word = self.0[k];

@@ -2,12 +2,11 @@
 //! allocations.
 
 mod broken;
-mod large;
 mod random;
 mod written;
 
 use crate::check::{Problem, check};
-use crate::place::{Prepared, allocate_prepared, prepare};
+use crate::place::{Prepared, allocate, prepare};
 use crate::{AllocateError, Allocation, abi};
 use oriole_chip::Chip;
 use oriole_options::AllocateOptions;
@@ -15,7 +14,7 @@ use oriole_ori::Function;
 
 /// Options with a limit.
 fn options(limit: Option<u16>) -> AllocateOptions {
-    AllocateOptions { level: 3, minimal: false, limit }
+    AllocateOptions { level: 3, minimal: false, limit, check: true }
 }
 
 /// Allocates and checks; the problems are for the caller to judge.
@@ -26,7 +25,7 @@ fn run(
     let mut input = function.clone();
     abi::bind(&mut input)?;
     let prepared = prepare(input)?;
-    let allocation = allocate_prepared(&prepared, Chip::SM_90, &options(limit))?;
+    let allocation = allocate(prepared.clone(), Chip::SM_90, &options(limit))?;
     let problems = check(&prepared, &allocation);
     Ok((prepared, allocation, problems))
 }

@@ -60,6 +60,13 @@ impl Work {
         work
     }
 
+    /// The highest general register chosen so far, plus one.
+    pub fn highest(&self) -> u16 {
+        let general =
+            self.function.values.iter().zip(&self.register).filter(|(value, _)| value.file == File::R);
+        general.filter_map(|(_, register)| *register).map(|r| u16::from(r) + 1).max().unwrap_or(0)
+    }
+
     /// A new value that stands for nothing of the input.
     pub fn new_value(&mut self, file: File) -> Value {
         let value = self.function.new_value(file, None);

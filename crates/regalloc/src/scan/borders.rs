@@ -1,127 +1,41 @@
-//! The borders of blocks in the scan: what is known before it begins, where values are at the top and at the end of a
+//! The borders of blocks in the scan: where values are at the top and at the end of a
 //! block, and the stores that belong behind definitions.
 
-use super::{COPY, FREE, Location, NONE, Scan, TupleHint, is_recipe, location, root};
+use super::{COPY, FREE, Location, NONE, Scan, location};
 use crate::moves::Emitter;
-use crate::next_use::{LOOP_EXIT, NEVER, Touches, touches};
-use crate::operands::{Group, destinations, is_parallel_copy, is_partial, sources};
-use oriole_ori::{BlockId, SourceKind, Value};
+use crate::next_use::{LOOP_EXIT, NEVER};
+use oriole_ori::{BlockId, Value};
 use smallvec::SmallVec;
 
 impl Scan<'_> {
-    /// Recipes, single definitions, webs of copies, tuples to come, pressure of blocks.
-    pub(super) fn collect_facts(&mut self) {
-        let file = self.registers.file;
-        let function = std::mem::take(&mut self.work.function);
-        let stack_pointer = self.work.stack_pointer;
-        let mut definitions = vec![0u32; self.home.len()];
-        for &block in self.cfg.order() {
-            let marks = self.work.inserted[block.0 as usize].clone();
-            for (instruction, mark) in function.block(block).instructions.iter().zip(marks) {
-                let groups = destinations(instruction, file);
-                let copy = is_parallel_copy(instruction);
-                for group in &groups {
-                    for &v in &group.values {
-                        let at = v.0 as usize;
-                        // Copies of many values count twice: they have no one place behind which to store.
-                        definitions[at] += if copy || is_partial(instruction) { 2 } else { 1 };
-                        self.single[at] = definitions[at] == 1;
-                        // What an earlier file put in stands for something else than it says.
-                        self.recipes[at] = (definitions[at] == 1 && !mark && is_recipe(instruction))
-                            .then(|| Box::new(instruction.clone()));
-                    }
-                    self.note_tuple(group);
-                }
-                if copy {
-                    for (d, s) in instruction.destinations.iter().zip(&instruction.sources) {
-                        if let (Some(&d), SourceKind::Values(s)) = (d.values.first(), &s.kind)
-                            && function.file(d) == file
-                            && function.file(s[0]) == file
-                        {
-                            let (a, b) = (root(&mut self.web, d), root(&mut self.web, s[0]));
-                            self.web[a.max(b) as usize] = a.min(b);
-                        }
-                    }
-                } else {
-                    for group in sources(&function, instruction, file, stack_pointer) {
-                        self.note_tuple(&group);
-                    }
-                }
-            }
-        }
-        // Pressure: live at the end, walked backwards.
-        for &block in self.cfg.order() {
-            let mut count = self.next_use.at_exit(block).len() as u32;
-            let mut seen: rustc_hash::FxHashSet<Value> =
-                self.next_use.at_exit(block).iter().map(|(v, _)| *v).collect();
-            let mut highest = count;
-            let mut buffer = Touches { uses: Vec::new(), definitions: Vec::new(), partial: false };
-            for index in (0..function.block(block).instructions.len()).rev() {
-                touches(&function, (block, index), file, stack_pointer, &mut buffer);
-                if !buffer.partial {
-                    for v in &buffer.definitions {
-                        count -= u32::from(seen.remove(v));
-                    }
-                }
-                for &v in buffer.uses.iter().chain(buffer.definitions.iter().filter(|_| buffer.partial)) {
-                    count += u32::from(seen.insert(v));
-                }
-                highest = highest.max(count);
-            }
-            self.pressure[block.0 as usize] = highest;
-        }
-        // A loop is as hungry as its hungriest block.
-        for &block in self.cfg.order() {
-            let mut inner = self.loops.innermost(block);
-            while let Some(index) = inner {
-                let header = self.loops.loops[index].header.0 as usize;
-                self.pressure[header] = self.pressure[header].max(self.pressure[block.0 as usize]);
-                inner = self.loops.loops[index].parent;
-            }
-        }
-        for value in 0..self.web.len() as u32 {
-            self.web[value as usize] = root(&mut self.web, Value(value));
-        }
-        self.work.function = function;
-    }
-
-    pub(super) fn note_tuple(&mut self, group: &Group) {
-        if group.values.len() > 1 {
-            for (index, v) in group.values.iter().enumerate() {
-                if self.tuple[v.0 as usize].is_none() {
-                    let hint = TupleHint { members: group.values.clone(), index: index as u8 };
-                    self.tuple[v.0 as usize] = Some(Box::new(hint));
-                }
-            }
-        }
-    }
-
     /// The web of copies that a value belongs to.
     pub(super) fn find(&self, value: Value) -> u32 {
-        self.web[value.0 as usize]
+        self.facts.web[value.0 as usize]
     }
 
     /// Sets the state for the top of a block.
     pub(super) fn enter(&mut self, block: BlockId) {
         self.block = block;
-        self.depth = self.loops.depth(block);
+        self.depth = self.facts.loops.depth(block);
         self.occupant = [FREE; 256];
-        let live_in: Vec<(Value, u32)> = self.next_use.at_entry(block).to_vec();
+        let live_in: Vec<(Value, u32)> = self.facts.next_use.at_entry(block).to_vec();
         for &(v, _) in &live_in {
             self.home[v.0 as usize] = NONE;
             self.in_memory[v.0 as usize] = false;
         }
-        let position = self.cfg.position(block);
+        let position = self.facts.cfg.position(block);
         let done: SmallVec<[BlockId; 4]> = self
+            .facts
             .cfg
             .predecessors(block)
             .iter()
             .copied()
-            .filter(|&p| self.cfg.position(p) < position)
+            .filter(|&p| self.facts.cfg.position(p) < position)
             .collect();
-        let is_header = done.len() < self.cfg.predecessors(block).len();
+        let is_header = done.len() < self.facts.cfg.predecessors(block).len();
         // The most frequent predecessor decides; among equals the last, which is nearest.
-        let chosen = done.iter().copied().max_by_key(|&p| (self.loops.depth(p), self.cfg.position(p)));
+        let chosen =
+            done.iter().copied().max_by_key(|&p| (self.facts.loops.depth(p), self.facts.cfg.position(p)));
         if let Some(chosen) = chosen {
             let others: Vec<BlockId> = done.iter().copied().filter(|&p| p != chosen).collect();
             let mut unknown = Vec::new();
@@ -135,7 +49,7 @@ impl Scan<'_> {
                 self.home[at] = exit.register;
                 let everywhere =
                     others.iter().all(|p| location(&self.exit[p.0 as usize], v).is_none_or(|l| l.in_memory));
-                let stays = !is_header || self.single[at];
+                let stays = !is_header || self.facts.single[at];
                 self.in_memory[at] = self.stored_at_definition[at]
                     || (exit.in_memory && ((everywhere && stays) || exit.register == NONE));
                 if exit.register != NONE {
@@ -145,7 +59,7 @@ impl Scan<'_> {
             // What is unknown on the chosen path may be known on another: it gets a place all the same.
             for v in unknown {
                 let at = v.0 as usize;
-                if self.recipes[at].is_some() {
+                if self.facts.recipes[at].is_some() {
                     continue;
                 }
                 let found = others.iter().find_map(|p| location(&self.exit[p.0 as usize], v));
@@ -179,7 +93,7 @@ impl Scan<'_> {
     /// At the top of a hungry loop: values that it only carries through go to memory before it.
     pub(super) fn thin_out(&mut self, block: BlockId, live_in: &[(Value, u32)]) {
         let available = self.registers.usable.len();
-        let wanted = self.pressure[block.0 as usize] + 4;
+        let wanted = self.facts.pressure[block.0 as usize] + 4;
         let Some(mut excess) = wanted.checked_sub(available) else { return };
         let mut carried: Vec<(u32, Value)> = live_in
             .iter()
@@ -195,7 +109,7 @@ impl Scan<'_> {
             let at = v.0 as usize;
             self.occupant[usize::from(self.home[at])] = FREE;
             self.home[at] = NONE;
-            if self.recipes[at].is_none() {
+            if self.facts.recipes[at].is_none() {
                 // The edge into the loop stores it, or its definition does.
                 self.mark_stored_at_definition(v);
                 self.in_memory[at] = true;
@@ -211,6 +125,7 @@ impl Scan<'_> {
     pub(super) fn leave(&mut self) {
         let block = self.block.0 as usize;
         let exit: Vec<(Value, Location)> = self
+            .facts
             .next_use
             .at_exit(self.block)
             .iter()
@@ -219,7 +134,7 @@ impl Scan<'_> {
             .collect();
         self.exit[block] = exit;
         // The next block finds its own next uses; what is not read there has none.
-        for &(v, _) in self.next_use.at_exit(self.block) {
+        for &(v, _) in self.facts.next_use.at_exit(self.block) {
             self.next[v.0 as usize] = NEVER;
         }
         for r in 0..256 {

@@ -17,7 +17,7 @@ impl Scan<'_> {
             }
             let at = occupant as usize;
             let free_of_charge =
-                self.in_memory[at] || self.stored_at_definition[at] || self.recipes[at].is_some();
+                self.in_memory[at] || self.stored_at_definition[at] || self.facts.recipes[at].is_some();
             let key =
                 (self.next[at].saturating_add(if free_of_charge { 8 } else { 0 }), u32::from(free_of_charge));
             if best.is_none_or(|(k, _)| key > k) {
@@ -48,12 +48,18 @@ impl Scan<'_> {
         if self.registers.count % 2 == 1 {
             lone.remove((self.registers.count - 1) as u8);
         }
+        if self.registers.spread {
+            // A broken pair must be worth it.
+            const PAIR: u32 = 8;
+            let age = |r: &u8| self.used[usize::from(*r)] + if lone.contains(*r) { 0 } else { PAIR };
+            return free.iter().min_by_key(age);
+        }
         lone.first().or(free.first())
     }
 
     /// A register that lines up with the tuple the value will stand in.
     pub(super) fn tuple_place(&self, free: RegisterSet, v: Value) -> Option<u8> {
-        let hint = self.tuple[v.0 as usize].as_deref()?;
+        let hint = self.facts.tuple[v.0 as usize].as_deref()?;
         let align = alignment(hint.members.len());
         for (k, m) in hint.members.iter().enumerate() {
             let home = self.home[m.0 as usize];
@@ -66,14 +72,21 @@ impl Scan<'_> {
             }
         }
         let count = hint.members.len() as u16;
+        let mut best: Option<(u32, u16)> = None;
         let mut base = 0u16;
         while base + count <= self.registers.count {
             if (base..base + count).all(|r| free.contains(r as u8)) {
-                return Some(base as u8 + hint.index);
+                let age = self.age(base, count);
+                if best.is_none_or(|known| (age, base) < known) {
+                    best = Some((age, base));
+                }
+                if !self.registers.spread {
+                    break;
+                }
             }
             base += u16::from(align);
         }
-        None
+        best.map(|(_, base)| base as u8 + hint.index)
     }
 
     /// Moves a value out of its register: to a free one, else it or a better victim goes to memory.
@@ -274,7 +287,7 @@ impl Scan<'_> {
             // A copy wants the register of its source, an accumulator that of its old value.
             let wish = sources.iter().filter(|(g, _)| g.values.len() == 1).map(|(_, r)| r[0]);
             let hint = self.web_register[self.find(v) as usize];
-            if hint == NONE && self.tuple[v.0 as usize].is_none() {
+            if hint == NONE && self.facts.tuple[v.0 as usize].is_none() {
                 for r in wish {
                     if free.contains(r) && self.registers.cheap.contains(r) {
                         return Some(r);
@@ -325,19 +338,26 @@ impl Scan<'_> {
             let wanted = hints.contains(&(base as u8)) || wish.contains(&(base as u8));
             Some(2 * cost + u32::from(!wanted))
         };
-        let mut best: Option<(u32, u16)> = None;
+        let mut best: Option<(u32, u32, u16)> = None;
         let mut base = 0;
         while base + count <= self.registers.count {
-            if let Some(c) = cost(base)
-                && best.is_none_or(|b| (c, base) < b)
-            {
-                best = Some((c, base));
-                if c == 0 {
-                    break;
+            if let Some(c) = cost(base) {
+                let age = self.age(base, count);
+                if best.is_none_or(|b| (c, age, base) < b) {
+                    best = Some((c, age, base));
+                    if c == 0 {
+                        break;
+                    }
                 }
             }
             base += align;
         }
-        best.map(|(_, base)| base as u8)
+        best.map(|(_, _, base)| base as u8)
+    }
+
+    /// When a range of registers was touched last; all the same unless registers are to be spread.
+    fn age(&self, base: u16, count: u16) -> u32 {
+        let range = usize::from(base)..usize::from(base + count);
+        if self.registers.spread { self.used[range].iter().copied().max().unwrap_or(0) } else { 0 }
     }
 }

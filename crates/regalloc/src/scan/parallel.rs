@@ -37,7 +37,12 @@ impl Scan<'_> {
                 }
             }
         }
-        let after = |list: &[(Value, u32)], v: Value| list.iter().find(|(u, _)| *u == v).map(|(_, n)| *n);
+        // There may be as many as there are values: the list is sorted to be searched.
+        let mut after_each = after_definitions.to_vec();
+        after_each.sort_unstable();
+        let after = |v: Value| {
+            after_each.binary_search_by_key(&v, |(u, _)| *u).ok().map_or(NEVER, |at| after_each[at].1)
+        };
         // Sources that die give up their registers.
         let mut available = self.free();
         for &(v, next) in after_uses {
@@ -57,7 +62,7 @@ impl Scan<'_> {
         // Two rounds: wishes first, so that nobody takes what another one wants.
         order.retain(|&k| {
             let d = pairs[k].0;
-            let next = after(after_definitions, d).unwrap_or(NEVER);
+            let next = after(d);
             if next == NEVER {
                 return false;
             }
@@ -72,7 +77,7 @@ impl Scan<'_> {
                     return false;
                 }
                 Some(l) => l.register,
-                None if self.tuple[d.0 as usize].is_none() => own,
+                None if self.facts.tuple[d.0 as usize].is_none() => own,
                 None => NONE,
             };
             if wish != NONE && available.contains(wish) && !taken.contains(wish) {
@@ -86,14 +91,14 @@ impl Scan<'_> {
         if let Some((only, entry)) = successor {
             self.entry[only.0 as usize] = Some(entry);
         }
-        late.sort_by_key(|&k| (after(after_definitions, pairs[k].0), k));
+        late.sort_by_key(|&k| (after(pairs[k].0), k));
         let mut placed_now: Vec<(Value, u8)> = Vec::new();
         for k in late {
             let d = pairs[k].0;
             let free = available.without(taken);
             let choice = {
                 // Siblings of a tuple that were placed a moment ago count as being there.
-                let hint = self.tuple[d.0 as usize].as_deref().and_then(|hint| {
+                let hint = self.facts.tuple[d.0 as usize].as_deref().and_then(|hint| {
                     let (j, base) =
                         hint.members.iter().enumerate().find_map(|(j, m)| {
                             placed_now.iter().find(|(v, _)| v == m).map(|&(_, r)| (j, r))
@@ -106,7 +111,7 @@ impl Scan<'_> {
             let place = match choice {
                 Some(r) => Place::Register(r),
                 None => {
-                    let next = after(after_definitions, d).unwrap_or(NEVER);
+                    let next = after(d);
                     let sources_here: RegisterSet = {
                         let mut set = taken;
                         for &(v, _) in after_uses {
@@ -145,7 +150,7 @@ impl Scan<'_> {
                     if from != NONE {
                         let from = From::Place(Place::Register(from));
                         moves.push(Move { to, into: d, from, value: s });
-                    } else if let Some(recipe) = &self.recipes[at] {
+                    } else if let Some(recipe) = &self.facts.recipes[at] {
                         made.push((d, to, s, recipe.clone()));
                     } else if self.in_memory[at] || self.stored_at_definition[at] {
                         moves.push(Move { to, into: d, from: From::Place(Place::Slot(s)), value: s });

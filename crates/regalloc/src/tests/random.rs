@@ -169,13 +169,13 @@ fn instruction(
             3 => {
                 let base: Vec<Value> = (0..1 + random.below(2)).map(|_| any(random, general)).collect();
                 let descriptor: Vec<Value> = distinct(random, uniform, 2);
-                Source::plain(SourceKind::Address {
+                Source::plain(SourceKind::Address(Box::new(oriole_ori::Address {
                     descriptor: random.chance(50).then(|| descriptor.into_iter().collect()),
                     base: base.into_iter().collect(),
                     uniform: oriole_ori::Values::new(),
                     symbol: None,
                     offset: 4,
-                })
+                })))
             }
             // A tuple may name a value twice.
             _ => {

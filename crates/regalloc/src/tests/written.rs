@@ -10,7 +10,8 @@ use oriole_ori::{File, Value};
 /// Prints the expanded function with physical registers.
 fn show(text: &str, limit: Option<u16>, expected: Expect) {
     let function = parse(text).expect("test input parses");
-    let (mut function, assignment) = allocate(&function, Chip::SM_90, &options(limit)).expect("allocation");
+    let (mut function, assignment) =
+        allocate(function.clone(), Chip::SM_90, &options(limit)).expect("allocation");
     // Values of equal register become one value with the register's number, so that the text shows registers.
     let mut renamed = function.clone();
     let registers = assignment.registers.clone();

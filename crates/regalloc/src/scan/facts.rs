@@ -1,0 +1,189 @@
+//! What the scan of a file knows before it begins, and what hints it gets: the graph, next uses, recipes, webs of
+//! copies, tuples to come, pressure.
+//!
+//! It is here because a function is scanned several times with different limits, and nothing of this depends on them.
+
+use crate::next_use::{NextUse, Touches, touches};
+use crate::operands::{Group, destinations, is_parallel_copy, is_partial, sources};
+use crate::work::Work;
+use oriole_ori::{Cfg, Dominators, File, Instruction, Liveness, Loops, Opcode, Pseudo, SourceKind, Value};
+use oriole_sass::Op;
+use smallvec::SmallVec;
+
+/// Facts and hints of one file, by value where nothing else is said.
+pub struct Facts {
+    /// The graph.
+    pub cfg: Cfg,
+    /// Its loops.
+    pub loops: Loops,
+    /// How far away the next uses are.
+    pub next_use: NextUse,
+    /// How to make a value anew.
+    pub recipes: Vec<Option<Box<Instruction>>>,
+    /// True if it has one definition, which always happens.
+    pub single: Vec<bool>,
+    /// Which values copies join: the lowest of them.
+    pub web: Vec<u32>,
+    /// The first tuple that it stands in.
+    pub tuple: Vec<Option<Box<TupleHint>>>,
+    /// For each block the most values of the file alive at once; for a header those of the loop.
+    pub pressure: Vec<u32>,
+}
+
+/// Which tuple a value will stand in.
+pub struct TupleHint {
+    /// Lowest first.
+    pub members: SmallVec<[Value; 4]>,
+    /// The place of the value among them.
+    pub index: u8,
+}
+
+impl Facts {
+    /// Looks at a function.
+    pub fn new(work: &Work, file: File) -> Facts {
+        let function = &work.function;
+        let stack_pointer = work.stack_pointer;
+        let values = function.values.len();
+        let cfg = Cfg::new(function);
+        let dominators = Dominators::new(function, &cfg);
+        let loops = Loops::new(function, &cfg, &dominators);
+        let wanted = |value: Value| function.file(value) == file && value != stack_pointer;
+        let liveness = Liveness::of(function, &cfg, wanted);
+        let next_use = NextUse::new(function, &cfg, &liveness, &loops, file, stack_pointer);
+        let mut facts = Facts {
+            cfg,
+            loops,
+            next_use,
+            recipes: vec![None; values],
+            single: vec![false; values],
+            web: (0..values as u32).collect(),
+            tuple: std::iter::repeat_with(|| None).take(values).collect(),
+            pressure: vec![0; function.blocks.len()],
+        };
+        facts.look_at_operands(work, file);
+        facts.count_pressure(work, file);
+        facts
+    }
+
+    fn look_at_operands(&mut self, work: &Work, file: File) {
+        let function = &work.function;
+        let mut definitions = vec![0u32; self.single.len()];
+        for &block in self.cfg.order() {
+            let marks = &work.inserted[block.0 as usize];
+            for (instruction, &mark) in function.block(block).instructions.iter().zip(marks) {
+                let groups = destinations(instruction, file);
+                let copy = is_parallel_copy(instruction);
+                for group in &groups {
+                    for &v in &group.values {
+                        let at = v.0 as usize;
+                        // Copies of many values count twice: they have no one place behind which to store.
+                        definitions[at] += if copy || is_partial(instruction) { 2 } else { 1 };
+                        self.single[at] = definitions[at] == 1;
+                        // What an earlier file put in stands for something else than it says.
+                        self.recipes[at] = (definitions[at] == 1 && !mark && is_recipe(instruction))
+                            .then(|| Box::new(instruction.clone()));
+                    }
+                    note_tuple(&mut self.tuple, group);
+                }
+                if copy {
+                    for (d, s) in instruction.destinations.iter().zip(&instruction.sources) {
+                        if let (Some(&d), SourceKind::Values(s)) = (d.values.first(), &s.kind)
+                            && function.file(d) == file
+                            && function.file(s[0]) == file
+                        {
+                            let (a, b) = (root(&mut self.web, d), root(&mut self.web, s[0]));
+                            self.web[a.max(b) as usize] = a.min(b);
+                        }
+                    }
+                } else {
+                    for group in sources(function, instruction, file, work.stack_pointer) {
+                        note_tuple(&mut self.tuple, &group);
+                    }
+                }
+            }
+        }
+        for value in 0..self.web.len() as u32 {
+            self.web[value as usize] = root(&mut self.web, Value(value));
+        }
+    }
+
+    /// Counts what is alive, from the end of each block backwards.
+    fn count_pressure(&mut self, work: &Work, file: File) {
+        let function = &work.function;
+        // For each value the block in which it was last seen alive.
+        let mut seen = vec![u32::MAX; self.single.len()];
+        let mut buffer = Touches { uses: Vec::new(), definitions: Vec::new(), partial: false };
+        for &block in self.cfg.order() {
+            let mut count = self.next_use.at_exit(block).len() as u32;
+            self.next_use.at_exit(block).iter().for_each(|(v, _)| seen[v.0 as usize] = block.0);
+            let mut highest = count;
+            for index in (0..function.block(block).instructions.len()).rev() {
+                touches(function, (block, index), file, work.stack_pointer, &mut buffer);
+                if !buffer.partial {
+                    for v in &buffer.definitions {
+                        let was = std::mem::replace(&mut seen[v.0 as usize], u32::MAX);
+                        count -= u32::from(was == block.0);
+                    }
+                }
+                for &v in buffer.uses.iter().chain(buffer.definitions.iter().filter(|_| buffer.partial)) {
+                    let was = std::mem::replace(&mut seen[v.0 as usize], block.0);
+                    count += u32::from(was != block.0);
+                }
+                highest = highest.max(count);
+            }
+            self.pressure[block.0 as usize] = highest;
+        }
+        // A loop is as hungry as its hungriest block.
+        for &block in self.cfg.order() {
+            let mut inner = self.loops.innermost(block);
+            while let Some(index) = inner {
+                let header = self.loops.loops[index].header.0 as usize;
+                self.pressure[header] = self.pressure[header].max(self.pressure[block.0 as usize]);
+                inner = self.loops.loops[index].parent;
+            }
+        }
+    }
+}
+
+fn note_tuple(tuple: &mut [Option<Box<TupleHint>>], group: &Group) {
+    if group.values.len() > 1 {
+        for (index, v) in group.values.iter().enumerate() {
+            if tuple[v.0 as usize].is_none() {
+                let hint = TupleHint { members: group.values.clone(), index: index as u8 };
+                tuple[v.0 as usize] = Some(Box::new(hint));
+            }
+        }
+    }
+}
+
+/// An instruction whose result can be made again anywhere: no register is read and the result never changes.
+fn is_recipe(instruction: &Instruction) -> bool {
+    let plain = |kind: &SourceKind| {
+        matches!(
+            kind,
+            SourceKind::Imm(_)
+                | SourceKind::Zero(_)
+                | SourceKind::True(_)
+                | SourceKind::Const { .. }
+                | SourceKind::Address32 { .. }
+                | SourceKind::Literal(_)
+        )
+    };
+    instruction.guard.is_none()
+        && instruction.destinations.len() == 1
+        && instruction.destinations[0].values.len() == 1
+        && instruction.destinations[0].fixed.is_none()
+        && matches!(instruction.opcode, Opcode::Sass(Op::MOV) | Opcode::Pseudo(Pseudo::Copy))
+        && instruction.sources.iter().all(|s| plain(&s.kind))
+}
+
+/// Root of a value in the forest of webs.
+fn root(web: &mut [u32], value: Value) -> u32 {
+    let mut at = value.0;
+    while web[at as usize] != at {
+        let up = web[at as usize];
+        web[at as usize] = web[up as usize];
+        at = up;
+    }
+    at
+}
