@@ -26,122 +26,77 @@ pub enum Payload {
     Sized(Vec<u8>),
 }
 
-/// Codes that the writer emits or the reader interprets.
-#[allow(dead_code)]
-pub(crate) mod code {
-    pub(crate) const CTAIDZ_USED: u8 = 0x04;
-    pub(crate) const MAX_THREADS: u8 = 0x05;
-    pub(crate) const PARAM_CBANK: u8 = 0x0a;
-    pub(crate) const EXTERNS: u8 = 0x0f;
-    pub(crate) const REQNTID: u8 = 0x10;
-    pub(crate) const FRAME_SIZE: u8 = 0x11;
-    pub(crate) const MIN_STACK_SIZE: u8 = 0x12;
-    pub(crate) const BINDLESS_TEXTURE_BANK: u8 = 0x15;
-    pub(crate) const BINDLESS_SURFACE_BANK: u8 = 0x16;
-    pub(crate) const KPARAM_INFO: u8 = 0x17;
-    pub(crate) const CBANK_PARAM_SIZE: u8 = 0x19;
-    pub(crate) const MAXREG_COUNT: u8 = 0x1b;
-    pub(crate) const EXIT_INSTR_OFFSETS: u8 = 0x1c;
-    pub(crate) const S2RCTAID_INSTR_OFFSETS: u8 = 0x1d;
-    pub(crate) const CRS_STACK_SIZE: u8 = 0x1e;
-    pub(crate) const MAX_STACK_SIZE: u8 = 0x23;
-    pub(crate) const LD_CACHEMOD_INSTR_OFFSETS: u8 = 0x25;
-    pub(crate) const ATOM_SYS_INSTR_OFFSETS: u8 = 0x27;
-    pub(crate) const COOP_GROUP_INSTR_OFFSETS: u8 = 0x28;
-    pub(crate) const COOP_GROUP_MASK_REGIDS: u8 = 0x29;
-    pub(crate) const WMMA_USED: u8 = 0x2b;
-    pub(crate) const REGCOUNT: u8 = 0x2f;
-    pub(crate) const INT_WARP_WIDE_INSTR_OFFSETS: u8 = 0x31;
-    pub(crate) const SHARED_SCRATCH: u8 = 0x32;
-    pub(crate) const INDIRECT_BRANCH_TARGETS: u8 = 0x34;
-    pub(crate) const SW2861232_WAR: u8 = 0x35;
-    pub(crate) const SW_WAR: u8 = 0x36;
-    pub(crate) const CUDA_API_VERSION: u8 = 0x37;
-    pub(crate) const NUM_MBARRIERS: u8 = 0x38;
-    pub(crate) const MBARRIER_INSTR_OFFSETS: u8 = 0x39;
-    pub(crate) const CTA_PER_CLUSTER: u8 = 0x3d;
-    pub(crate) const EXPLICIT_CLUSTER: u8 = 0x3e;
-    pub(crate) const MAX_CLUSTER_RANK: u8 = 0x3f;
-    pub(crate) const INSTR_REG_MAP: u8 = 0x40;
-    pub(crate) const RESERVED_SMEM_USED: u8 = 0x41;
-    pub(crate) const KPARAM_INFO_V2: u8 = 0x45;
-    pub(crate) const SYSCALL_OFFSETS: u8 = 0x46;
-    pub(crate) const VRC_CTA_INIT_COUNT: u8 = 0x4a;
-    pub(crate) const NUM_BARRIERS: u8 = 0x4c;
-    pub(crate) const AT_ENTRY_FRAGMENTS: u8 = 0x4f;
-    pub(crate) const SPARSE_MMA_MASK: u8 = 0x50;
-    pub(crate) const TCGEN05_1CTA_USED: u8 = 0x51;
-    pub(crate) const TCGEN05_2CTA_USED: u8 = 0x52;
-    pub(crate) const GEN_ERRBAR_AT_EXIT: u8 = 0x53;
-    pub(crate) const REG_RECONFIG: u8 = 0x54;
-    pub(crate) const ANNOTATIONS: u8 = 0x55;
-    pub(crate) const STACK_CANARY_TRAP_OFFSETS: u8 = 0x57;
-    pub(crate) const MERCURY_FINALIZER_OPTIONS: u8 = 0x5a;
-    pub(crate) const BLOCKS_ARE_CLUSTERS: u8 = 0x5b;
-    pub(crate) const SANITIZE: u8 = 0x5c;
-    pub(crate) const MERCURY_ISA_VERSION: u8 = 0x5f;
-    pub(crate) const CLUSTER_LAUNCH_CONTROL_USED: u8 = 0x62;
+/// One row is one attribute: its name, as NVIDIA's tools print it after `EIATTR_`, and its code.
+macro_rules! attributes {
+    ($($name:ident = $code:literal,)*) => {
+        /// The codes of attributes, each under its name.
+        #[allow(missing_docs, reason = "the names are all that is known of most")]
+        pub mod code {
+            $(pub const $name: u8 = $code;)*
+        }
+
+        const NAMES: &[(u8, &str)] = &[$(($code, stringify!($name)),)*];
+    };
 }
 
-/// Row: code, name after `EIATTR_`.
-const NAMES: [(u8, &str); 56] = [
-    (0x00, "ERROR"),
-    (0x01, "PAD"),
-    (0x02, "IMAGE_SLOT"),
-    (0x03, "JUMPTABLE_RELOCS"),
-    (0x04, "CTAIDZ_USED"),
-    (0x05, "MAX_THREADS"),
-    (0x0a, "PARAM_CBANK"),
-    (0x0f, "EXTERNS"),
-    (0x10, "REQNTID"),
-    (0x11, "FRAME_SIZE"),
-    (0x12, "MIN_STACK_SIZE"),
-    (0x15, "BINDLESS_TEXTURE_BANK"),
-    (0x16, "BINDLESS_SURFACE_BANK"),
-    (0x17, "KPARAM_INFO"),
-    (0x19, "CBANK_PARAM_SIZE"),
-    (0x1b, "MAXREG_COUNT"),
-    (0x1c, "EXIT_INSTR_OFFSETS"),
-    (0x1d, "S2RCTAID_INSTR_OFFSETS"),
-    (0x1e, "CRS_STACK_SIZE"),
-    (0x23, "MAX_STACK_SIZE"),
-    (0x25, "LD_CACHEMOD_INSTR_OFFSETS"),
-    (0x27, "ATOM_SYS_INSTR_OFFSETS"),
-    (0x28, "COOP_GROUP_INSTR_OFFSETS"),
-    (0x29, "COOP_GROUP_MASK_REGIDS"),
-    (0x2b, "WMMA_USED"),
-    (0x2f, "REGCOUNT"),
-    (0x31, "INT_WARP_WIDE_INSTR_OFFSETS"),
-    (0x32, "SHARED_SCRATCH"),
-    (0x34, "INDIRECT_BRANCH_TARGETS"),
-    (0x35, "SW2861232_WAR"),
-    (0x36, "SW_WAR"),
-    (0x37, "CUDA_API_VERSION"),
-    (0x38, "NUM_MBARRIERS"),
-    (0x39, "MBARRIER_INSTR_OFFSETS"),
-    (0x3d, "CTA_PER_CLUSTER"),
-    (0x3e, "EXPLICIT_CLUSTER"),
-    (0x3f, "MAX_CLUSTER_RANK"),
-    (0x40, "INSTR_REG_MAP"),
-    (0x41, "RESERVED_SMEM_USED"),
-    (0x45, "KPARAM_INFO_V2"),
-    (0x46, "SYSCALL_OFFSETS"),
-    (0x4a, "VRC_CTA_INIT_COUNT"),
-    (0x4c, "NUM_BARRIERS"),
-    (0x4f, "AT_ENTRY_FRAGMENTS"),
-    (0x50, "SPARSE_MMA_MASK"),
-    (0x51, "TCGEN05_1CTA_USED"),
-    (0x52, "TCGEN05_2CTA_USED"),
-    (0x53, "GEN_ERRBAR_AT_EXIT"),
-    (0x54, "REG_RECONFIG"),
-    (0x55, "ANNOTATIONS"),
-    (0x57, "STACK_CANARY_TRAP_OFFSETS"),
-    (0x5a, "MERCURY_FINALIZER_OPTIONS"),
-    (0x5b, "BLOCKS_ARE_CLUSTERS"),
-    (0x5c, "SANITIZE"),
-    (0x5f, "MERCURY_ISA_VERSION"),
-    (0x62, "CLUSTER_LAUNCH_CONTROL_USED"),
-];
+attributes! {
+    ERROR = 0x00,
+    PAD = 0x01,
+    IMAGE_SLOT = 0x02,
+    JUMPTABLE_RELOCS = 0x03,
+    CTAIDZ_USED = 0x04,
+    MAX_THREADS = 0x05,
+    PARAM_CBANK = 0x0a,
+    EXTERNS = 0x0f,
+    REQNTID = 0x10,
+    FRAME_SIZE = 0x11,
+    MIN_STACK_SIZE = 0x12,
+    BINDLESS_TEXTURE_BANK = 0x15,
+    BINDLESS_SURFACE_BANK = 0x16,
+    KPARAM_INFO = 0x17,
+    CBANK_PARAM_SIZE = 0x19,
+    MAXREG_COUNT = 0x1b,
+    EXIT_INSTR_OFFSETS = 0x1c,
+    S2RCTAID_INSTR_OFFSETS = 0x1d,
+    CRS_STACK_SIZE = 0x1e,
+    MAX_STACK_SIZE = 0x23,
+    LD_CACHEMOD_INSTR_OFFSETS = 0x25,
+    ATOM_SYS_INSTR_OFFSETS = 0x27,
+    COOP_GROUP_INSTR_OFFSETS = 0x28,
+    COOP_GROUP_MASK_REGIDS = 0x29,
+    WMMA_USED = 0x2b,
+    REGCOUNT = 0x2f,
+    INT_WARP_WIDE_INSTR_OFFSETS = 0x31,
+    SHARED_SCRATCH = 0x32,
+    INDIRECT_BRANCH_TARGETS = 0x34,
+    SW2861232_WAR = 0x35,
+    SW_WAR = 0x36,
+    CUDA_API_VERSION = 0x37,
+    NUM_MBARRIERS = 0x38,
+    MBARRIER_INSTR_OFFSETS = 0x39,
+    CTA_PER_CLUSTER = 0x3d,
+    EXPLICIT_CLUSTER = 0x3e,
+    MAX_CLUSTER_RANK = 0x3f,
+    INSTR_REG_MAP = 0x40,
+    RESERVED_SMEM_USED = 0x41,
+    KPARAM_INFO_V2 = 0x45,
+    SYSCALL_OFFSETS = 0x46,
+    VRC_CTA_INIT_COUNT = 0x4a,
+    NUM_BARRIERS = 0x4c,
+    AT_ENTRY_FRAGMENTS = 0x4f,
+    SPARSE_MMA_MASK = 0x50,
+    TCGEN05_1CTA_USED = 0x51,
+    TCGEN05_2CTA_USED = 0x52,
+    GEN_ERRBAR_AT_EXIT = 0x53,
+    REG_RECONFIG = 0x54,
+    ANNOTATIONS = 0x55,
+    STACK_CANARY_TRAP_OFFSETS = 0x57,
+    MERCURY_FINALIZER_OPTIONS = 0x5a,
+    BLOCKS_ARE_CLUSTERS = 0x5b,
+    SANITIZE = 0x5c,
+    MERCURY_ISA_VERSION = 0x5f,
+    CLUSTER_LAUNCH_CONTROL_USED = 0x62,
+}
 
 impl Attribute {
     pub(crate) fn none(code: u8) -> Attribute {

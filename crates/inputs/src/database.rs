@@ -1,15 +1,31 @@
-//! The database: salsa's storage and, for tests and for tools that explain, the log of executed queries.
+//! The database: salsa's storage and, for tests and for tools that explain, the log of executed queries
+//! and the clock.
 
 use std::sync::Arc;
 
-use crate::{ExecutionLog, Place};
+use oriole_store::Cache;
+
+use crate::{ExecutionLog, Part, Place, Running, Times};
 
 /// What queries may ask of the database besides salsa's own operations.
 #[salsa::db]
 pub trait Db: salsa::Database {
     /// Notes that the body of a query runs. Every query calls it first, so that the log is the exact list of
     /// executions; without a log it does nothing.
-    fn executes(&self, query: &'static str, place: Place<'_>);
+    ///
+    /// What it gives lives as long as the body runs, so that its time can be told.
+    fn executes(&self, query: &'static str, place: Place<'_>) -> Running<'_>;
+
+    /// Where times are noted, if anybody wants to know them.
+    fn times(&self) -> Option<&Times>;
+
+    /// True if results of inner stages are kept for the next edit; a database that sees one text only needs the last
+    /// one. It never changes during the life of a database, so queries may ask.
+    fn keeps_stages(&self) -> bool;
+
+    /// Where finished functions are looked up before they are compiled. It never changes during the life of a
+    /// database, and what it gives is what compiling would give, so queries may ask.
+    fn cache(&self) -> Option<&Cache>;
 }
 
 /// The database of a session. A clone is a handle to the same data for another thread; a write waits until all
@@ -19,17 +35,40 @@ pub trait Db: salsa::Database {
 pub struct Database {
     storage: salsa::Storage<Self>,
     log: Option<Arc<ExecutionLog>>,
+    once: bool,
+    times: Option<Arc<Times>>,
+    cache: Option<Arc<Cache>>,
 }
 
 impl Database {
+    /// A database for a single compile of each function: what inner stages give is dropped as soon as the next stage
+    /// has read it.
+    pub fn once() -> Database {
+        Database { once: true, ..Database::default() }
+    }
+
+    /// The database with a clock that [`Db::times`] reads.
+    pub fn timed(self) -> Database {
+        Database { times: Some(Arc::default()), ..self }
+    }
+
+    /// The database with a store of finished functions.
+    pub fn cached(self, cache: Arc<Cache>) -> Database {
+        Database { cache: Some(cache), ..self }
+    }
+
     /// A database that logs executed queries.
     pub fn with_log() -> Database {
-        Database { storage: salsa::Storage::default(), log: Some(Arc::default()) }
+        Database { log: Some(Arc::default()), ..Database::default() }
     }
 
     /// A database that logs executed queries and passes salsa's own events to `observer`.
     pub fn with_observer(observer: Box<dyn Fn(salsa::Event) + Send + Sync>) -> Database {
-        Database { storage: salsa::Storage::new(Some(observer)), log: Some(Arc::default()) }
+        Database {
+            storage: salsa::Storage::new(Some(observer)),
+            log: Some(Arc::default()),
+            ..Database::default()
+        }
     }
 
     /// The log, if there is one; shared between clones.
@@ -43,9 +82,22 @@ impl salsa::Database for Database {}
 
 #[salsa::db]
 impl Db for Database {
-    fn executes(&self, query: &'static str, place: Place<'_>) {
+    fn executes(&self, query: &'static str, place: Place<'_>) -> Running<'_> {
         if let Some(log) = &self.log {
             log.note(self, query, place);
         }
+        Running::new(self.times(), Part::Query, query)
+    }
+
+    fn times(&self) -> Option<&Times> {
+        self.times.as_deref()
+    }
+
+    fn keeps_stages(&self) -> bool {
+        !self.once
+    }
+
+    fn cache(&self) -> Option<&Cache> {
+        self.cache.as_deref()
     }
 }

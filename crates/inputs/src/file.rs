@@ -31,4 +31,11 @@ impl SourceFile {
             self.set_text(db).with_durability(Durability::LOW).to(Arc::from(text));
         }
     }
+
+    /// As [`SourceFile::update`], for a text that the host keeps as well: the two share it.
+    pub fn replace(self, db: &mut dyn Db, text: &Arc<str>) {
+        if !Arc::ptr_eq(self.text(db), text) && **self.text(db) != **text {
+            self.set_text(db).with_durability(Durability::LOW).to(text.clone());
+        }
+    }
 }

@@ -63,8 +63,12 @@ pub struct ScheduleOptions {
     pub level: u8,
     /// Every instruction waits for everything before it.
     pub serial: bool,
-    /// Instructions may be moved.
+    /// Instructions may be moved before registers are chosen.
     pub reorder: bool,
+    /// Instructions may be moved after registers are chosen.
+    pub reorder_late: bool,
+    /// Flags of the operand cache are set.
+    pub reuse: bool,
     /// Ranking.
     pub mode: ScheduleMode,
     /// Longest stall, cycles.
@@ -80,6 +84,8 @@ pub struct AllocateOptions {
     pub minimal: bool,
     /// Most general registers, if limited.
     pub limit: Option<u16>,
+    /// Prove the result right; builds with debug assertions always do.
+    pub check: bool,
 }
 
 impl Options {
@@ -118,6 +124,8 @@ impl Options {
             level: self.level,
             serial: self.level == 0 || self.bool("serial-deps"),
             reorder: self.level > 0 && !self.bool("no-sched"),
+            reorder_late: self.level > 0 && !self.bool("no-sched") && !self.bool("no-late-sched"),
+            reuse: self.level > 0 && !self.bool("no-reuse"),
             mode: match self.number("schedule-mode") {
                 0 => ScheduleMode::Pressure,
                 2 => ScheduleMode::Batches,
@@ -134,6 +142,7 @@ impl Options {
             level: self.level,
             minimal: self.bool("min-regs"),
             limit: (limit > 0).then_some(limit as u16),
+            check: self.bool("check-registers"),
         }
     }
 }

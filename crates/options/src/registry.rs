@@ -89,7 +89,8 @@ const fn number(
     Knob { name, kind: KnobKind::Number(low, high), default: Value::Number(default), group, doc }
 }
 
-/// Every knob. Debug switches are the rows of yes or no whose default is no: each turns one clever part off.
+/// Every knob. Debug switches are the rows of yes or no whose default is no: each turns one clever part off, or
+/// a check on.
 pub const KNOBS: &[Knob] = &[
     flag("fmad", Group::Optimize, "Contract separate f32 and f64 multiplies and adds into fused ones."),
     switch("no-fold", Group::Optimize, "Leave out copy propagation, constant folding and algebra."),
@@ -108,7 +109,9 @@ pub const KNOBS: &[Knob] = &[
     ),
     switch("no-back-copy", Group::Optimize, "Leave out back copy propagation."),
     switch("serial-deps", Group::Schedule, "Every instruction waits for everything before it."),
-    switch("no-sched", Group::Schedule, "Keep the order of instructions."),
+    switch("no-sched", Group::Schedule, "Keep the order of instructions, before allocation and after it."),
+    switch("no-late-sched", Group::Schedule, "Keep the order of instructions after allocation."),
+    switch("no-reuse", Group::Schedule, "Set no flags of the operand cache."),
     number(
         "schedule-mode",
         0,
@@ -126,6 +129,11 @@ pub const KNOBS: &[Knob] = &[
         "Longest stall in cycles that one control word may hold.",
     ),
     switch("min-regs", Group::Allocate, "Allocate as few registers as the function can be compiled with."),
+    switch(
+        "check-registers",
+        Group::Allocate,
+        "Prove each allocation of registers right by a checker of its own.",
+    ),
     number(
         "maxrregcount",
         0,

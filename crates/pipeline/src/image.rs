@@ -13,7 +13,7 @@ use oriole_ori::{AddressPart, ConstBase, Fixup, SymbolId, SymbolKind, Table};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A function as far as layout needs it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct LinkedFunction {
     /// Words, symbolic places and facts.
     pub encoded: EncodedFunction,

@@ -4,6 +4,7 @@
 //! Nothing here reads text, knows a file, or keeps a value from one compile to the next.
 
 pub mod context;
+pub mod facts;
 pub mod failure;
 pub mod image;
 pub mod phases;

@@ -97,7 +97,7 @@ use State::{Done, NotForCompute, NotYet};
 /// Every phase, in the order of numbers.
 #[rustfmt::skip]
 pub const PHASES: &[Phase] = &[
-    row(0, "OriCheckInitialProgram", Bridged, 0, Done, "", "Structural check of the raw function."),
+    row(0, "OriCheckInitialProgram", Bridged, 0, Done, "", "Structural check of the raw function, in builds with debug assertions."),
     row(1, "ApplyNvOptRecipes", Bridged, 0, Done, "", "What each later phase may do at this level."),
     row(2, "PromoteFP16", Bridged, 0, Done, "", "Half operations the chip lacks become single ones."),
     row(3, "AnalyzeControlFlow", Bridged, 0, Done, "", "Control-flow graph, RPO, dominators, back edges, loops."),
@@ -109,7 +109,7 @@ pub const PHASES: &[Phase] = &[
     row(9, "ReportInitialRepresentation", Bridged, 0, Done, "", "The per-function profile."),
     row(10, "EarlyOriSimpleLiveDead", Bridged, 1, Done, "no-dead-code", "Quick removal of dead code."),
     row(11, "ReplaceUniformsWithImm", Bridged, 1, NotYet, "", "Known constants become immediates."),
-    row(12, "OriSanitize", Bridged, 0, Done, "", "Second structural check."),
+    row(12, "OriSanitize", Bridged, 0, Done, "", "Second structural check, in builds with debug assertions."),
     row(13, "GeneralOptimizeEarly", Bridged, 1, Done, "no-fold", "Copy propagation, folding, algebra and dead code to a fixed point."),
     row(14, "DoSwitchOptFirst", Early, 1, NotYet, "", "Shapes of switches."),
     row(15, "OriBranchOpt", Early, 1, Done, "no-branch-opt", "Branch folding, unreachable blocks, straightening."),
@@ -168,7 +168,7 @@ pub const PHASES: &[Phase] = &[
     row(68, "DoTexMovement", SsaLate, 3, NotYet, "", "Moves texture fetches up."),
     row(69, "OriDoRemat", SsaLate, 2, NotYet, "", "Rematerialization."),
     row(70, "OriPropagateVaryingSecond", SsaLate, 0, Done, "", "Divergence analysis."),
-    row(71, "OptimizeSyncInstructions", SsaLate, 2, Done, "", "Removes warp synchronizations where the whole warp is together."),
+    row(71, "OptimizeSyncInstructions", SsaLate, 2, Done, "", "Removes warp synchronizations where the whole warp is together; acts at the end of 72."),
     row(72, "LateExpandSyncInstructions", SsaLate, 0, Done, "", "Places convergence barriers."),
     row(73, "ConvertAllMovPhiToMov", SsaLate, 0, Done, "", "Leaves partial SSA: parallel copies on edges."),
     row(74, "ConvertToUniformReg", Legal, 1, Done, "no-uniform", "Warp-uniform values move to uniform registers."),
@@ -203,7 +203,7 @@ pub const PHASES: &[Phase] = &[
     row(103, "Get64bRegComponents", Allocated, 0, Done, "", "Tuples become components."),
     row(104, "PostExpansion", Allocated, 0, Done, "", "Copies, frames and calls become instructions."),
     row(105, "ApplyPostRegAllocWars", Allocated, 0, NotYet, "", "Workarounds after allocation."),
-    row(106, "AdvancedPhasePostSched", Finished, 1, NotYet, "", "List scheduling after allocation."),
+    row(106, "AdvancedPhasePostSched", Finished, 1, Done, "no-late-sched", "List scheduling after allocation."),
     row(107, "OriRemoveNopCode", Finished, 1, Done, "", "Removes copies of a register to itself."),
     row(108, "OptimizeHotColdInLoop", Finished, 1, NotYet, "", "Moves cold blocks out of loops."),
     row(109, "OptimizeHotColdFlow", Finished, 1, NotYet, "", "Moves cold blocks to the end."),

@@ -29,8 +29,9 @@ fn order(group: Group) -> impl Iterator<Item = &'static Phase> {
 /// A phase found the function broken, or cannot compile it.
 pub fn run(group: Group, function: Function, context: &Context) -> Result<Function, Failure> {
     let mut function = function;
+    let mut settled = false;
     for phase in order(group) {
-        step(phase, &mut function, context)?;
+        step(phase, &mut function, &mut settled, context)?;
     }
     canonical::canonicalize(&mut function);
     Ok(function)
@@ -51,8 +52,9 @@ pub(crate) fn run_raw(function: &Function, context: &Context) -> Result<(), Fail
 pub fn run_until(last: &Phase, function: Function, context: &Context) -> Result<Function, Failure> {
     let mut function = function;
     for group in ORI_GROUPS {
+        let mut settled = false;
         for phase in order(group) {
-            step(phase, &mut function, context)?;
+            step(phase, &mut function, &mut settled, context)?;
             if phase.number == last.number {
                 return Ok(function);
             }
@@ -62,13 +64,19 @@ pub fn run_until(last: &Phase, function: Function, context: &Context) -> Result<
     Err(Failure::internal("run_until", format!("phase {} gives no Ori", last.name)))
 }
 
-fn step(phase: &'static Phase, function: &mut Function, context: &Context) -> Result<(), Failure> {
+/// Runs a phase. `settled` says that the bundle of 13 has found nothing left to do, and that nothing changed since.
+fn step(
+    phase: &'static Phase,
+    function: &mut Function,
+    settled: &mut bool,
+    context: &Context,
+) -> Result<(), Failure> {
     if phase.state != State::Done || context.settings.optimize.level < phase.level {
         return Ok(());
     }
     (context.check)();
     context.observer.before(phase);
-    apply(phase, function, context)?;
+    *settled = apply(phase, function, *settled, context)?;
     context.observer.after(phase, function);
     if context.verify {
         check(phase, function)?;
@@ -92,19 +100,41 @@ fn check(phase: &Phase, function: &Function) -> Result<(), Failure> {
     })
 }
 
-fn apply(phase: &'static Phase, function: &mut Function, context: &Context) -> Result<(), Failure> {
+/// Runs the code of a phase; gives back what is settled after it.
+fn apply(
+    phase: &'static Phase,
+    function: &mut Function,
+    settled: bool,
+    context: &Context,
+) -> Result<bool, Failure> {
     let settings = context.settings;
     let optimize = &settings.optimize;
     match phase.number {
-        0 | 12 => check(phase, function)?,
+        // The function goes on to form choice, which trusts it; between phases it is verified after each one if at all.
+        94 => {
+            check(phase, function)?;
+            return Ok(settled);
+        }
         10 | 16 | 33 | 61 | 84 if optimize.dead_code => {
-            oriole_optimize::live_dead::run(function);
+            // The bundle leaves nothing dead behind.
+            if !settled {
+                oriole_optimize::live_dead::run(function);
+            }
+            return Ok(settled);
         }
         13 | 29 | 37 | 46 | 58 | 65 | 81 => {
             let form = form_after(phase);
-            oriole_optimize::general_optimize::run(function, settings.chip, optimize, form);
+            return Ok(
+                settled || oriole_optimize::general_optimize::run(function, settings.chip, optimize, form)
+            );
         }
-        31 => oriole_optimize::linear_replacement::run(function, settings.chip, optimize),
+        31 => {
+            let fused = oriole_optimize::linear_replacement::run(function, settings.chip, optimize);
+            if optimize.dead_code && (fused || !settled) {
+                oriole_optimize::live_dead::run(function);
+            }
+            return Ok(settled && !fused);
+        }
         35 | 66 | 79 | 88 => oriole_optimize::hoist_invariants::run(function, optimize, form_after(phase)),
         50 => oriole_optimize::reassociate::run(function, settings.chip, optimize),
         49 if optimize.gvn => {
@@ -113,18 +143,17 @@ fn apply(phase: &'static Phase, function: &mut Function, context: &Context) -> R
         15 if optimize.branch => oriole_optimize::branch_opt::run(function),
         21 if optimize.strength => oriole_optimize::strength_reduce::run(function),
         23 => oriole_optimize::generate_mov_phi::run(function),
-        45 => oriole_legalize::expand_exact::run(function),
-        63 if optimize.predication => oriole_optimize::predication::run(function),
-        71 => oriole_optimize::expand_sync::optimize(function),
-        72 => oriole_optimize::expand_sync::run(function),
+        45 => return Ok(!oriole_legalize::expand_exact::run(function) && settled),
+        63 if optimize.predication => return Ok(!oriole_optimize::predication::run(function) && settled),
+        // What 71 does follows from where 72 has put barriers.
+        72 => oriole_optimize::expand_sync::run(function, optimize.level >= 2),
         73 => oriole_optimize::convert_mov_phi::run(function),
         74 if optimize.uniform => oriole_optimize::uniform_registers::run(function, settings.chip),
         78 => oriole_legalize::expand_wide::run(function),
         83 if optimize.back_copy => oriole_optimize::back_copy::run(function),
-        94 => check(phase, function)?,
-        _ => {}
+        _ => return Ok(settled),
     }
-    Ok(())
+    Ok(false)
 }
 
 /// A function with its registers.

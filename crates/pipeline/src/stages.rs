@@ -42,7 +42,7 @@ pub fn allocate(function: Function, context: &Context) -> Result<Allocated, Fail
         oriole_schedule::before_allocation(&mut function, settings.chip, &settings.schedule)
             .map_err(|error| Failure::internal("ScheduleInstructions", error))?;
     }
-    let (function, assignment) = oriole_regalloc::allocate(&function, settings.chip, &settings.allocate)
+    let (function, assignment) = oriole_regalloc::allocate(function, settings.chip, &settings.allocate)
         .map_err(|error| Failure::internal("AllocateRegisters", error))?;
     Ok(Allocated { function, assignment })
 }
@@ -57,7 +57,7 @@ pub fn select(allocated: &Allocated, context: &Context) -> Result<MachineFunctio
         .map_err(|error| Failure::internal("MercExpandInstructions", error))
 }
 
-/// Lays out blocks and computes control words: phases 106 to 116 and 119 to 121.
+/// Orders the instructions for the last time, lays out blocks and computes control words: phases 106 to 116 and 119 to 121.
 ///
 /// # Errors
 /// The chip has no latency table.
@@ -65,6 +65,8 @@ pub fn finish(machine: MachineFunction, context: &Context) -> Result<MachineFunc
     (context.check)();
     let mut machine = machine;
     let settings = context.settings;
+    oriole_schedule::after_allocation(&mut machine, settings.chip, &settings.schedule)
+        .map_err(|error| Failure::internal("AdvancedPhasePostSched", error))?;
     oriole_schedule::control_words(&mut machine, settings.chip, &settings.schedule)
         .map_err(|error| Failure::internal("AdvancedScoreboardsAndOpexes", error))?;
     Ok(machine)

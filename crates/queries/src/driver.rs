@@ -12,6 +12,7 @@ use oriole_syntax::UnitKind;
 
 use crate::failure::{Failed, at_start};
 use crate::graph;
+use crate::stored;
 
 /// What compiling a file gives.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -113,11 +114,16 @@ pub fn warm(db: &Database, file: SourceFile, config: Config, threads: usize) {
     }
 }
 
-/// Compiles a file. Nothing is compiled if the text has errors.
+/// Compiles a file. Nothing is compiled if the text has errors. With a content store, a text that compiled before without
+/// a finding is not even parsed.
 ///
 /// # Panics
 /// Unwinds with [`salsa::Cancelled`] if a write is waiting.
 pub fn compile(db: &Database, file: SourceFile, config: Config, threads: usize) -> Compiled {
+    stored::whole_file(db, file, config, || compile_now(db, file, config, threads))
+}
+
+fn compile_now(db: &Database, file: SourceFile, config: Config, threads: usize) -> Compiled {
     let mut found = findings(db, file);
     found.extend(target_findings(db, file, config));
     if found.iter().any(Diagnostic::is_error) {

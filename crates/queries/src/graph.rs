@@ -16,6 +16,7 @@ use oriole_hir::{Body, Declared, GlobalInfo, Header, Linkage, SignatureInfo, Sou
 use oriole_inputs::{Config, Db, FunctionUnit, Place, SourceFile};
 use oriole_options::{AllocateOptions, LegalizeOptions, LowerOptions, OptimizeOptions, ScheduleOptions};
 use oriole_ori::{Function, MachineFunction};
+use oriole_pipeline::facts::FunctionFacts;
 use oriole_pipeline::image::{LinkedFunction, ModuleVariable, Surroundings};
 use oriole_pipeline::{Allocated, Group};
 use oriole_syntax::Parse;
@@ -25,34 +26,35 @@ use crate::failure::{Failed, Staged};
 use crate::link::{self, CallGraph};
 use crate::module::{self, Index, Resolution, VariableUnit};
 use crate::stage;
+use crate::stored;
 
 // ---- a file and its units
 
 /// The units of a file, in file order. The only query that reads a file's text.
 #[salsa::tracked(returns(ref))]
 pub fn split_file(db: &dyn Db, file: SourceFile) -> Vec<FunctionUnit<'_>> {
-    db.executes("split_file", Place::File(file));
+    let _running = db.executes("split_file", Place::File(file));
     module::split(db, file)
 }
 
 /// The tree of a unit. The only query that reads a unit's text.
 #[salsa::tracked(returns(ref))]
 pub fn function_tree<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Parse {
-    db.executes("function_tree", Place::Unit(unit));
+    let _running = db.executes("function_tree", Place::Unit(unit));
     oriole_syntax::parse_unit(unit.kind(db), unit.text(db))
 }
 
 /// Which unit declares which name. Equal unless a unit comes, goes or changes its name.
 #[salsa::tracked(returns(ref))]
 pub fn index(db: &dyn Db, file: SourceFile) -> Index<'_> {
-    db.executes("index", Place::File(file));
+    let _running = db.executes("index", Place::File(file));
     module::index(db, file)
 }
 
 /// The unit that defines a name, or else the first that declares it; one entry of [`index`].
 #[salsa::tracked(returns(copy))]
 pub fn definition(db: &dyn Db, file: SourceFile, name: Arc<str>) -> Option<FunctionUnit<'_>> {
-    db.executes("definition", Place::Name(file, &name));
+    let _running = db.executes("definition", Place::Name(file, &name));
     index(db, file).definition(&name)
 }
 
@@ -61,35 +63,35 @@ pub fn definition(db: &dyn Db, file: SourceFile, name: Arc<str>) -> Option<Funct
 /// What the unit declares, with places. Only projections and the module's checks read it.
 #[salsa::tracked(returns(ref))]
 pub fn declared<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Declared> {
-    db.executes("declared", Place::Unit(unit));
+    let _running = db.executes("declared", Place::Unit(unit));
     oriole_hir::declarations(&function_tree(db, unit).unit(), module_header(db, unit.file(db)))
 }
 
 /// The header: version, targets, address size.
 #[salsa::tracked(returns(ref))]
 pub fn module_header(db: &dyn Db, file: SourceFile) -> Header {
-    db.executes("module_header", Place::File(file));
+    let _running = db.executes("module_header", Place::File(file));
     module::header(db, file)
 }
 
 /// The variables that a unit declares, as their users see them.
 #[salsa::tracked(returns(ref))]
 pub fn globals<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<(Arc<str>, GlobalInfo)> {
-    db.executes("globals", Place::Unit(unit));
+    let _running = db.executes("globals", Place::Unit(unit));
     module::globals(declared(db, unit))
 }
 
 /// What users see of one module-level variable.
 #[salsa::tracked(returns(ref))]
 pub fn global(db: &dyn Db, file: SourceFile, name: Arc<str>) -> Option<GlobalInfo> {
-    db.executes("global", Place::Name(file, &name));
+    let _running = db.executes("global", Place::Name(file, &name));
     module::global(db, file, &name)
 }
 
 /// The variables of a unit with their initial values, and the findings about them.
 #[salsa::tracked(returns(ref))]
 pub fn variables<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> VariableUnit {
-    db.executes("variables", Place::Unit(unit));
+    let _running = db.executes("variables", Place::Unit(unit));
     module::variables(db, unit)
 }
 
@@ -97,28 +99,28 @@ pub fn variables<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> VariableUnit 
 /// each other.
 #[salsa::tracked(returns(ref))]
 pub fn signature<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Option<SignatureInfo> {
-    db.executes("signature", Place::Unit(unit));
+    let _running = db.executes("signature", Place::Unit(unit));
     module::signature(declared(db, unit))
 }
 
 /// The linkage word of a function.
 #[salsa::tracked(returns(copy))]
 pub fn linkage<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Option<Linkage> {
-    db.executes("linkage", Place::Unit(unit));
+    let _running = db.executes("linkage", Place::Unit(unit));
     module::linkage(declared(db, unit))
 }
 
 /// The function that an `.alias` stands for; `None` for other units.
 #[salsa::tracked(returns(ref))]
 pub fn alias_target<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Option<Arc<str>> {
-    db.executes("alias_target", Place::Unit(unit));
+    let _running = db.executes("alias_target", Place::Unit(unit));
     module::alias_target(declared(db, unit))
 }
 
 /// The functions that the initial values of a unit's variables name, sorted.
 #[salsa::tracked(returns(ref))]
 pub fn initial_functions<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Arc<str>> {
-    db.executes("initial_functions", Place::Unit(unit));
+    let _running = db.executes("initial_functions", Place::Unit(unit));
     module::initial_functions(variables(db, unit))
 }
 
@@ -127,56 +129,56 @@ pub fn initial_functions<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<A
 /// Everything that resolving gives at once. Only the five projections below read it.
 #[salsa::tracked(returns(ref))]
 pub fn resolved<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Resolution {
-    db.executes("resolved", Place::Unit(unit));
+    let _running = db.executes("resolved", Place::Unit(unit));
     module::resolve(db, unit)
 }
 
 /// What the function means; `None` if it has errors. Comments, positions and the names of registers stop here.
 #[salsa::tracked(returns(ref))]
 pub fn body<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Option<Arc<Body>> {
-    db.executes("body", Place::Unit(unit));
+    let _running = db.executes("body", Place::Unit(unit));
     resolved(db, unit).body.clone()
 }
 
 /// The way back from ordinals to places. Rendering and line tables read it; no stage does.
 #[salsa::tracked(returns(ref))]
 pub fn source_map<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<SourceMap> {
-    db.executes("source_map", Place::Unit(unit));
+    let _running = db.executes("source_map", Place::Unit(unit));
     resolved(db, unit).source_map.clone()
 }
 
 /// Findings of parser and resolver, with spans relative to the unit.
 #[salsa::tracked(returns(ref))]
 pub fn diagnostics<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<[Diagnostic]> {
-    db.executes("diagnostics", Place::Unit(unit));
+    let _running = db.executes("diagnostics", Place::Unit(unit));
     resolved(db, unit).diagnostics.clone()
 }
 
 /// Names of the module that the function uses.
 #[salsa::tracked(returns(ref))]
 pub fn uses<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<Uses> {
-    db.executes("uses", Place::Unit(unit));
+    let _running = db.executes("uses", Place::Unit(unit));
     resolved(db, unit).uses.clone()
 }
 
 /// Uses that stand above the declaration, each with the ordinal of its unit; findings only, no stage reads it.
 #[salsa::tracked(returns(ref))]
 pub fn order_check(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diagnostic)> {
-    db.executes("order_check", Place::File(file));
+    let _running = db.executes("order_check", Place::File(file));
     module::order_check(db, file)
 }
 
 /// Findings that need the whole module, each with the ordinal of its unit; no stage reads it.
 #[salsa::tracked(returns(ref))]
 pub fn module_findings(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diagnostic)> {
-    db.executes("module_findings", Place::File(file));
+    let _running = db.executes("module_findings", Place::File(file));
     module::module_findings(db, file)
 }
 
 /// Whether any finding about the file is an error: then nothing is written.
 #[salsa::tracked(returns(copy))]
 pub fn has_errors(db: &dyn Db, file: SourceFile) -> bool {
-    db.executes("has_errors", Place::File(file));
+    let _running = db.executes("has_errors", Place::File(file));
     driver::findings_by_unit(db, file).iter().any(|(_, finding)| finding.is_error())
 }
 
@@ -185,42 +187,42 @@ pub fn has_errors(db: &dyn Db, file: SourceFile) -> bool {
 /// The chip.
 #[salsa::tracked(returns(copy))]
 pub fn chip_info(db: &dyn Db, config: Config) -> Chip {
-    db.executes("chip_info", Place::Config(config));
+    let _running = db.executes("chip_info", Place::Config(config));
     config.chip(db)
 }
 
 /// Options of lowering.
 #[salsa::tracked(returns(copy))]
 pub fn lower_options(db: &dyn Db, config: Config) -> LowerOptions {
-    db.executes("lower_options", Place::Config(config));
+    let _running = db.executes("lower_options", Place::Config(config));
     config.lower(db)
 }
 
 /// Options of the target-independent passes.
 #[salsa::tracked(returns(copy))]
 pub fn optimize_options(db: &dyn Db, config: Config) -> OptimizeOptions {
-    db.executes("optimize_options", Place::Config(config));
+    let _running = db.executes("optimize_options", Place::Config(config));
     config.optimize(db)
 }
 
 /// Options of the expansions.
 #[salsa::tracked(returns(copy))]
 pub fn legalize_options(db: &dyn Db, config: Config) -> LegalizeOptions {
-    db.executes("legalize_options", Place::Config(config));
+    let _running = db.executes("legalize_options", Place::Config(config));
     config.legalize(db)
 }
 
 /// Options of scheduling and control words.
 #[salsa::tracked(returns(copy))]
 pub fn schedule_options(db: &dyn Db, config: Config) -> ScheduleOptions {
-    db.executes("schedule_options", Place::Config(config));
+    let _running = db.executes("schedule_options", Place::Config(config));
     config.schedule(db)
 }
 
 /// Options of register allocation.
 #[salsa::tracked(returns(copy))]
 pub fn allocate_options(db: &dyn Db, config: Config) -> AllocateOptions {
-    db.executes("allocate_options", Place::Config(config));
+    let _running = db.executes("allocate_options", Place::Config(config));
     config.allocate(db)
 }
 
@@ -229,56 +231,56 @@ pub fn allocate_options(db: &dyn Db, config: Config) -> AllocateOptions {
 /// Phases 0 to 13: lowered, in opcodes of the machine.
 #[salsa::tracked(returns(ref))]
 pub fn bridged<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Function> {
-    db.executes("bridged", Place::UnitConfig(unit, config));
+    let _running = db.executes("bridged", Place::UnitConfig(unit, config));
     stage::bridged(db, config, body(db, unit).as_deref().ok_or(Failed::Diagnosed)?)
 }
 
 /// Phases 14 to 22.
 #[salsa::tracked(returns(ref), lru = 512)]
 pub fn early<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Function> {
-    db.executes("early", Place::UnitConfig(unit, config));
+    let _running = db.executes("early", Place::UnitConfig(unit, config));
     stage::ori(db, config, Group::Early, bridged(db, unit, config))
 }
 
 /// Phases 23 to 32: into SSA.
 #[salsa::tracked(returns(ref), lru = 512)]
 pub fn ssa_early<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Function> {
-    db.executes("ssa_early", Place::UnitConfig(unit, config));
+    let _running = db.executes("ssa_early", Place::UnitConfig(unit, config));
     stage::ori(db, config, Group::SsaEarly, early(db, unit, config))
 }
 
 /// Phases 33 to 52.
 #[salsa::tracked(returns(ref), lru = 512)]
 pub fn ssa_mid<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Function> {
-    db.executes("ssa_mid", Place::UnitConfig(unit, config));
+    let _running = db.executes("ssa_mid", Place::UnitConfig(unit, config));
     stage::ori(db, config, Group::SsaMid, ssa_early(db, unit, config))
 }
 
 /// Phases 53 to 73: out of SSA.
 #[salsa::tracked(returns(ref), lru = 512)]
 pub fn ssa_late<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Function> {
-    db.executes("ssa_late", Place::UnitConfig(unit, config));
+    let _running = db.executes("ssa_late", Place::UnitConfig(unit, config));
     stage::ori(db, config, Group::SsaLate, ssa_mid(db, unit, config))
 }
 
 /// Phases 74 to 96: every instruction has a form on the chip.
 #[salsa::tracked(returns(ref), lru = 512)]
 pub fn legal<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Function> {
-    db.executes("legal", Place::UnitConfig(unit, config));
+    let _running = db.executes("legal", Place::UnitConfig(unit, config));
     stage::ori(db, config, Group::Legal, ssa_late(db, unit, config))
 }
 
 /// The most registers that the source grants a kernel or function by itself.
 #[salsa::tracked(returns(copy))]
 pub fn register_limit<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Option<u16> {
-    db.executes("register_limit", Place::UnitConfig(unit, config));
-    bridged(db, unit, config).as_ref().ok().and_then(|function| function.register_limit)
+    let _running = db.executes("register_limit", Place::UnitConfig(unit, config));
+    oriole_lower::register_limit(body(db, unit).as_deref()?, chip_info(db, config))
 }
 
 /// The most registers that all kernels which reach a function leave it. Asked for functions only.
 #[salsa::tracked(returns(copy))]
 pub fn register_budget<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Option<u16> {
-    db.executes("register_budget", Place::UnitConfig(unit, config));
+    let _running = db.executes("register_budget", Place::UnitConfig(unit, config));
     let kernels = reaching_kernels(db, unit).iter();
     kernels.filter_map(|&kernel| register_limit(db, kernel, config)).min()
 }
@@ -286,30 +288,42 @@ pub fn register_budget<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Co
 /// Phases 97 to 105: ordered, with registers.
 #[salsa::tracked(returns(ref), lru = 512)]
 pub fn allocated<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Allocated> {
-    db.executes("allocated", Place::UnitConfig(unit, config));
+    let _running = db.executes("allocated", Place::UnitConfig(unit, config));
     stage::allocated(db, unit, config, legal(db, unit, config))
 }
 
 /// Forms chosen; after this nothing adds or removes an instruction.
 #[salsa::tracked(returns(ref), lru = 512)]
 pub fn selected<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<MachineFunction> {
-    db.executes("selected", Place::UnitConfig(unit, config));
+    let _running = db.executes("selected", Place::UnitConfig(unit, config));
     stage::selected(db, config, allocated(db, unit, config))
 }
 
 /// Phases 106 to 116 and 119 to 121: laid out, with control words.
 #[salsa::tracked(returns(ref), lru = 512)]
 pub fn finished<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<MachineFunction> {
-    db.executes("finished", Place::UnitConfig(unit, config));
+    let _running = db.executes("finished", Place::UnitConfig(unit, config));
     stage::finished(db, config, selected(db, unit, config))
 }
 
 /// Phase 122: words, what is symbolic in them, and what layout must know of the function.
 #[salsa::tracked(returns(ref))]
 pub fn encoded<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<LinkedFunction> {
-    db.executes("encoded", Place::UnitConfig(unit, config));
+    let _running = db.executes("encoded", Place::UnitConfig(unit, config));
     let body = body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
-    stage::encoded(db, config, body, allocated(db, unit, config), finished(db, unit, config))
+    stored::encoded(db, unit, config, body, || {
+        if !db.keeps_stages() {
+            return stage::straight(db, unit, config, body);
+        }
+        stage::encoded(db, config, body, allocated(db, unit, config), finished(db, unit, config))
+    })
+}
+
+/// What is worth telling of a compiled function; for editors and reports, no stage reads it.
+#[salsa::tracked(returns(ref))]
+pub fn facts<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<FunctionFacts> {
+    let _running = db.executes("facts", Place::UnitConfig(unit, config));
+    stage::facts(db, config, allocated(db, unit, config), finished(db, unit, config))
 }
 
 // ---- a module for a configuration
@@ -317,7 +331,7 @@ pub fn encoded<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) ->
 /// Who calls whom, and which functions are recursive.
 #[salsa::tracked(returns(ref))]
 pub fn call_graph(db: &dyn Db, file: SourceFile) -> CallGraph {
-    db.executes("call_graph", Place::File(file));
+    let _running = db.executes("call_graph", Place::File(file));
     link::call_graph(db, file)
 }
 
@@ -325,48 +339,48 @@ pub fn call_graph(db: &dyn Db, file: SourceFile) -> CallGraph {
 /// the list makes the function's address as a value.
 #[salsa::tracked(returns(ref))]
 pub fn addressed_functions(db: &dyn Db, file: SourceFile) -> Vec<Arc<str>> {
-    db.executes("addressed_functions", Place::File(file));
+    let _running = db.executes("addressed_functions", Place::File(file));
     link::addressed_functions(db, file)
 }
 
 /// The kernels that reach a function, in file order.
 #[salsa::tracked(returns(ref))]
 pub fn reaching_kernels<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<FunctionUnit<'db>> {
-    db.executes("reaching_kernels", Place::Unit(unit));
+    let _running = db.executes("reaching_kernels", Place::Unit(unit));
     link::reaching_kernels(db, unit)
 }
 
 /// Where the variables of the module lie, without their values.
 #[salsa::tracked(returns(ref))]
 pub fn module_layout(db: &dyn Db, file: SourceFile) -> Surroundings {
-    db.executes("module_layout", Place::File(file));
+    let _running = db.executes("module_layout", Place::File(file));
     link::module_layout(db, file)
 }
 
 /// Where one variable lies; one entry of [`module_layout`].
 #[salsa::tracked(returns(ref))]
 pub fn placed(db: &dyn Db, file: SourceFile, name: Arc<str>) -> Option<ModuleVariable> {
-    db.executes("placed", Place::Name(file, &name));
+    let _running = db.executes("placed", Place::Name(file, &name));
     link::placed(db, file, &name)
 }
 
 /// The variables of the module with their values, in file order.
 #[salsa::tracked(returns(ref))]
 pub fn module_data(db: &dyn Db, file: SourceFile) -> Vec<oriole_hir::ModuleVariable> {
-    db.executes("module_data", Place::File(file));
+    let _running = db.executes("module_data", Place::File(file));
     link::module_data(db, file)
 }
 
 /// A kernel with all that it reaches, laid out.
 #[salsa::tracked(returns(ref))]
 pub fn kernel_image<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<KernelImage> {
-    db.executes("kernel_image", Place::UnitConfig(unit, config));
+    let _running = db.executes("kernel_image", Place::UnitConfig(unit, config));
     link::kernel_image(db, unit, config)
 }
 
 /// The file's container for a chip.
 #[salsa::tracked(returns(ref))]
 pub fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec<u8>> {
-    db.executes("cubin", Place::FileConfig(file, config));
+    let _running = db.executes("cubin", Place::FileConfig(file, config));
     link::cubin(db, file, config)
 }

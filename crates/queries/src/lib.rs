@@ -9,6 +9,7 @@ pub mod graph;
 pub mod link;
 pub mod module;
 mod stage;
+mod stored;
 
 pub use driver::{Compiled, compile, findings, place_of, target_findings, warm};
 pub use failure::{Failed, Staged};

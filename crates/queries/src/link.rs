@@ -429,6 +429,7 @@ fn place_variables(
     for (at, kernel) in module.kernels.iter().enumerate() {
         symbols.insert(kernel.name.clone(), SymbolRef::Kernel(at));
     }
+    let mut dynamic = None;
     for placed in &surroundings.variables {
         let Some(value) = values.get(placed.name.as_str()) else { continue };
         let variable = oriole_cubin::Variable {
@@ -445,6 +446,10 @@ fn place_variables(
             ..oriole_cubin::Variable::default()
         };
         match placed.space {
+            // A size of 0 is that of a dynamic array.
+            VariableSpace::Shared if placed.size == 0 => {
+                dynamic = dynamic.max(Some(placed.align.max(1) as u32));
+            }
             VariableSpace::Shared => {}
             VariableSpace::Constant(offset) => {
                 symbols.insert(placed.name.clone(), SymbolRef::Constant(module.constants.len()));
@@ -455,6 +460,20 @@ fn place_variables(
                 module.globals.push(variable);
             }
         }
+    }
+    if let Some(alignment) = dynamic {
+        // Every kernel of a module that declares a dynamic array may be launched with dynamic shared memory; what the
+        // system appends must then be aligned, whether this kernel names the array or not.
+        for kernel in &mut module.kernels {
+            kernel.shared_size =
+                Some(kernel.shared_size.unwrap_or(0).checked_next_multiple_of(alignment).unwrap_or(u32::MAX));
+            kernel.shared_alignment = kernel.shared_alignment.max(alignment);
+        }
+    }
+    if let Some(opaque) = values.values().find(|value| value.info.ty.is_opaque()) {
+        let message =
+            format!("`{}` is a `{}` variable, which cannot be compiled yet", opaque.name, opaque.info.ty);
+        return Err(Failed::Stage { code: Code::NotSupported, statement: None, message });
     }
     for variable in module.globals.iter_mut().chain(&mut module.constants) {
         if let Some(initial) = values.get(variable.name.as_str()).and_then(|value| value.initial.as_ref()) {

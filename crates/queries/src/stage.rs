@@ -3,17 +3,33 @@
 //! Each function here reads just the options that its group may know; the others are filled with defaults, which no
 //! phase of the group looks at.
 
+use std::sync::Arc;
+
 use oriole_hir::Body;
-use oriole_inputs::{Config, Db, FunctionUnit};
+use oriole_inputs::{Config, Db, FunctionUnit, Part, Running, Times};
 use oriole_options::Options;
 use oriole_ori::{Function, MachineFunction};
+use oriole_pipeline::facts::FunctionFacts;
 use oriole_pipeline::image::LinkedFunction;
-use oriole_pipeline::{Allocated, Context, Group, Settings};
+use oriole_pipeline::{Allocated, Context, Group, Observer, Phase, Settings};
 
 use oriole_syntax::UnitKind;
 
 use crate::failure::{Failed, Staged, guarded};
 use crate::graph;
+
+/// Notes the times of phases.
+struct PhaseTimes<'a>(&'a Times);
+
+impl Observer for PhaseTimes<'_> {
+    fn before(&self, phase: &Phase) {
+        self.0.enter(Part::Phase(phase.number), phase.name);
+    }
+
+    fn after(&self, _: &Phase, _: &Function) {
+        self.0.leave();
+    }
+}
 
 /// Options of a group that nobody looks at, and the chip.
 fn settings(db: &dyn Db, config: Config) -> Settings {
@@ -37,7 +53,10 @@ fn run<T>(
     stage: impl FnOnce(&Context) -> Result<T, oriole_pipeline::Failure>,
 ) -> Staged<T> {
     let check = || db.unwind_if_revision_cancelled();
-    let context = Context { check: &check, ..Context::new(settings) };
+    let phases = db.times().map(PhaseTimes);
+    let observer = phases.as_ref().map_or(&oriole_pipeline::Unobserved as &dyn Observer, |phases| phases);
+    let context = Context { check: &check, observer, ..Context::new(settings) };
+    let _running = Running::new(db.times(), Part::Stage, name);
     guarded(name, || stage(&context).map_err(Failed::from))
 }
 
@@ -59,9 +78,12 @@ fn name(group: Group) -> &'static str {
 }
 
 pub(crate) fn ori(db: &dyn Db, config: Config, group: Group, before: &Staged<Function>) -> Staged<Function> {
-    let function = before.as_ref().map_err(Clone::clone)?;
+    passed(db, config, group, copied(before)?)
+}
+
+fn passed(db: &dyn Db, config: Config, group: Group, function: Function) -> Staged<Function> {
     let settings = ori_settings(db, config);
-    run(db, name(group), &settings, |context| oriole_pipeline::run(group, (**function).clone(), context))
+    run(db, name(group), &settings, |context| oriole_pipeline::run(group, function, context))
 }
 
 pub(crate) fn allocated<'db>(
@@ -70,7 +92,15 @@ pub(crate) fn allocated<'db>(
     config: Config,
     before: &Staged<Function>,
 ) -> Staged<Allocated> {
-    let function = before.as_ref().map_err(Clone::clone)?;
+    placed(db, unit, config, copied(before)?)
+}
+
+fn placed<'db>(
+    db: &'db dyn Db,
+    unit: FunctionUnit<'db>,
+    config: Config,
+    function: Function,
+) -> Staged<Allocated> {
     let mut allocate = graph::allocate_options(db, config);
     if unit.kind(db) == UnitKind::Function {
         // A function runs with the registers of the kernel that calls it.
@@ -79,7 +109,7 @@ pub(crate) fn allocated<'db>(
     }
     let settings =
         Settings { schedule: graph::schedule_options(db, config), allocate, ..settings(db, config) };
-    run(db, "allocated", &settings, |context| oriole_pipeline::allocate((**function).clone(), context))
+    run(db, "allocated", &settings, |context| oriole_pipeline::allocate(function, context))
 }
 
 pub(crate) fn selected(db: &dyn Db, config: Config, before: &Staged<Allocated>) -> Staged<MachineFunction> {
@@ -93,9 +123,12 @@ pub(crate) fn finished(
     config: Config,
     before: &Staged<MachineFunction>,
 ) -> Staged<MachineFunction> {
-    let selected = before.as_ref().map_err(Clone::clone)?;
+    ended(db, config, copied(before)?)
+}
+
+fn ended(db: &dyn Db, config: Config, machine: MachineFunction) -> Staged<MachineFunction> {
     let settings = Settings { schedule: graph::schedule_options(db, config), ..settings(db, config) };
-    run(db, "finished", &settings, |context| oriole_pipeline::finish((**selected).clone(), context))
+    run(db, "finished", &settings, |context| oriole_pipeline::finish(machine, context))
 }
 
 pub(crate) fn encoded(
@@ -109,4 +142,48 @@ pub(crate) fn encoded(
     let finished = finished.as_ref().map_err(Clone::clone)?;
     let settings = settings(db, config);
     run(db, "encoded", &settings, |context| oriole_pipeline::encode(body, allocated, finished, context))
+}
+
+/// All stages behind the body at once: the same steps as the queries, each value handed on and none kept.
+pub(crate) fn straight<'db>(
+    db: &'db dyn Db,
+    unit: FunctionUnit<'db>,
+    config: Config,
+    body: &Body,
+) -> Staged<LinkedFunction> {
+    let mut function = handed_on(bridged(db, config, body)?);
+    for group in [Group::Early, Group::SsaEarly, Group::SsaMid, Group::SsaLate, Group::Legal] {
+        function = handed_on(passed(db, config, group, function)?);
+    }
+    let mut allocated = placed(db, unit, config, function);
+    let machine = handed_on(selected(db, config, &allocated)?);
+    // What is left to do asks for names and the frame only.
+    if let Ok(allocated) = &mut allocated
+        && let Some(allocated) = Arc::get_mut(allocated)
+    {
+        allocated.function.blocks = Vec::new();
+        allocated.function.values = Vec::new();
+    }
+    let finished = ended(db, config, machine);
+    encoded(db, config, body, &allocated, &finished)
+}
+
+fn copied<T: Clone>(before: &Staged<T>) -> Result<T, Failed> {
+    before.as_ref().map(|value| (**value).clone()).map_err(Clone::clone)
+}
+
+fn handed_on<T: Clone>(value: Arc<T>) -> T {
+    Arc::unwrap_or_clone(value)
+}
+
+pub(crate) fn facts(
+    db: &dyn Db,
+    config: Config,
+    allocated: &Staged<Allocated>,
+    finished: &Staged<MachineFunction>,
+) -> Staged<FunctionFacts> {
+    let allocated = allocated.as_ref().map_err(Clone::clone)?;
+    let finished = finished.as_ref().map_err(Clone::clone)?;
+    let chip = graph::chip_info(db, config);
+    guarded("facts", || Ok(oriole_pipeline::facts::facts(chip, allocated, finished)))
 }

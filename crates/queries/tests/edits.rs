@@ -4,12 +4,10 @@
 //! and compares the log of executed queries with the rows of the table that bear the edit's name. A row that says
 //! nothing about a query says that it does not run.
 
-mod support;
-
 use std::collections::BTreeMap;
 
+use crate::support::{KERNELS, Session, kernel, module};
 use oriole_options::Options;
-use support::{KERNELS, Session, kernel, module};
 
 /// The part of the page between the markers, as rows of cells.
 fn table() -> Vec<Vec<String>> {

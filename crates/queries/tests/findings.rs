@@ -4,8 +4,6 @@ use oriole_inputs::{Database, SourceFile};
 use oriole_queries::findings;
 use proptest::prelude::*;
 
-mod support;
-
 fn check(text: &str) {
     let lines = |found: &[oriole_diagnostics::Diagnostic]| {
         let mut lines: Vec<String> = found.iter().map(ToString::to_string).collect();
@@ -65,8 +63,8 @@ proptest! {
             "{", "}", "\"", "/*", ";", ".entry", "k1", ".global .b32 x;", "\n", "%r2", "call.uni (q), twice, (p);",
         ])), 1..4),
     ) {
-        let full = support::module();
-        let mut text = full[..full.find(&support::kernel(5)).unwrap()].to_owned();
+        let full = crate::support::module();
+        let mut text = full[..full.find(&crate::support::kernel(5)).unwrap()].to_owned();
         for (place, removed, piece) in edits {
             let start = (place * text.len() as f64) as usize;
             let end = (start + removed).min(text.len());

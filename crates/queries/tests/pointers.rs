@@ -1,9 +1,7 @@
 //! Pointers to functions: numbers of the module that every kernel resolves in a table of its own.
 
-mod support;
-
+use crate::support::cold;
 use oriole_cubin::Cubin;
-use support::cold;
 
 const HEADER: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
 

@@ -1,11 +1,12 @@
 //! Whatever the way to a text, its bytes and findings are those of a cold compile: after a sequence of edits, on
 //! several threads, and after a compile that an edit cancelled.
 
-mod support;
-
+use crate::support::{KERNELS, Session, cold, kernel, module};
+use oriole_chip::Chip;
+use oriole_inputs::{Config, Database, SourceFile};
+use oriole_options::Options;
 use oriole_queries::compile;
 use proptest::prelude::*;
-use support::{KERNELS, Session, cold, kernel, module};
 
 /// One edit of a random sequence.
 #[derive(Clone, Debug)]
@@ -90,6 +91,15 @@ proptest! {
             prop_assert_eq!(&compile(&parallel.db, parallel.file, parallel.config, 4), &fresh);
         }
     }
+}
+
+#[test]
+fn a_database_that_keeps_no_stages_gives_the_same() {
+    let text = module();
+    let db = Database::once();
+    let file = SourceFile::open(&db, &text);
+    let config = Config::create(&db, Chip::SM_90, &Options::default());
+    assert_eq!(compile(&db, file, config, 1), cold(&text));
 }
 
 #[test]

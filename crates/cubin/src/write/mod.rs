@@ -180,9 +180,12 @@ fn fits(what: impl Fn() -> String, size: u64, limit: u64) -> Result<(), WriteErr
     if size <= limit { Ok(()) } else { Err(WriteError::TooLarge { what: what(), size, limit }) }
 }
 
+/// Lays out the variables that have bytes, or those that have none: the most aligned first, so that no padding stands
+/// between them, and variables of one alignment in order of declaration.
 fn place(variables: &[Variable], initialized: bool) -> Placed {
-    let members: Vec<usize> =
+    let mut members: Vec<usize> =
         (0..variables.len()).filter(|&index| variables[index].bytes.is_some() == initialized).collect();
+    members.sort_by_key(|&index| std::cmp::Reverse(variables[index].alignment.max(1)));
     let items: Vec<(u64, u64)> =
         members.iter().map(|&index| (variables[index].size, variables[index].alignment)).collect();
     let (offsets, size, alignment) = layout::pack(&items);

@@ -1,7 +1,5 @@
 //! A module of fifty kernels, and a session with it: what the tests of incrementality share.
 
-#![allow(dead_code, reason = "each test file uses its own part")]
-
 use std::collections::BTreeMap;
 
 use oriole_chip::Chip;

@@ -1,0 +1,124 @@
+//! Finished functions and whole files by way of the content store: the key of one, how it is written down, what becomes of
+//! a hit.
+//!
+//! The key of a function is made of what the stages read and of nothing else, so that a hit and a miss hang on the same
+//! facts. The key of a file holds its text; it is asked by the driver, outside of all queries, so that no query depends on
+//! more than before. What cannot be compiled is never kept, nor is a file about which there is something to say.
+
+use std::sync::Arc;
+
+use oriole_diagnostics::Code;
+use oriole_hir::Body;
+use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
+use oriole_pipeline::image::LinkedFunction;
+use oriole_store::{Cache, Key, KeyBuilder, Mode};
+use oriole_syntax::UnitKind;
+
+use crate::driver::Compiled;
+use crate::failure::{Failed, Staged, at_start};
+use crate::graph;
+
+/// What is kept, and how it is written. To be changed with the meaning of the bytes, where the build does not tell.
+const SCHEMA: &str = "linked function, 1";
+
+/// The same for whole files.
+const FILE_SCHEMA: &str = "cubin, 1";
+
+/// The hash of the sources of all crates that have a say in what a function compiles to, and of the lock file.
+const BUILD: &str = env!("ORIOLE_BUILD");
+
+/// The start of a key: what everything that is compiled for a configuration depends on.
+fn start(db: &dyn Db, config: Config, schema: &str) -> KeyBuilder {
+    let mut key = KeyBuilder::new(schema, BUILD);
+    key.with(&graph::chip_info(db, config))
+        .with(&graph::lower_options(db, config))
+        .with(&graph::optimize_options(db, config))
+        .with(&graph::legalize_options(db, config))
+        .with(&graph::schedule_options(db, config))
+        .with(&graph::allocate_options(db, config));
+    key
+}
+
+/// The key of a function.
+fn key<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config, body: &Body) -> Key {
+    let mut key = start(db, config, SCHEMA);
+    // What flows down to a function from the kernels that reach it.
+    let budget =
+        (unit.kind(db) == UnitKind::Function).then(|| graph::register_budget(db, unit, config)).flatten();
+    key.with(&budget).with(body).finish()
+}
+
+/// The function under its key, or what `compile` gives.
+pub(crate) fn encoded<'db>(
+    db: &'db dyn Db,
+    unit: FunctionUnit<'db>,
+    config: Config,
+    body: &Body,
+    compile: impl FnOnce() -> Staged<LinkedFunction>,
+) -> Staged<LinkedFunction> {
+    let Some(cache) = db.cache().filter(|cache| cache.mode() != Mode::Off) else { return compile() };
+    let key = key(db, unit, config, body);
+    let known = cache.find(&key, |value| postcard::from_bytes::<LinkedFunction>(value).ok());
+    match known {
+        Some(known) if cache.mode() != Mode::Verify => Ok(Arc::new(known)),
+        Some(known) => verified(known, compile()?),
+        None => {
+            let compiled = compile()?;
+            keep(cache, &key, &compiled);
+            Ok(compiled)
+        }
+    }
+}
+
+/// The cubin of a whole file under its key, or what `compile` gives.
+pub(crate) fn whole_file(
+    db: &dyn Db,
+    file: SourceFile,
+    config: Config,
+    compile: impl FnOnce() -> Compiled,
+) -> Compiled {
+    let Some(cache) = db.cache().filter(|cache| cache.mode() != Mode::Off) else { return compile() };
+    let key = start(db, config, FILE_SCHEMA).with(&**file.text(db)).finish();
+    let known = cache.find(&key, |value| Some(value.to_vec()));
+    if cache.mode() != Mode::Verify
+        && let Some(cubin) = known
+    {
+        return Compiled { cubin: Some(Arc::new(cubin)), findings: Vec::new() };
+    }
+    let mut compiled = compile();
+    match (known, &compiled.cubin) {
+        (Some(known), Some(cubin)) if known == **cubin => {}
+        (Some(_), _) => {
+            let message = "in the content store: a file was kept that compiles to something else";
+            compiled.findings.push(at_start(Code::InternalError, message));
+            compiled.cubin = None;
+        }
+        (None, Some(cubin)) if compiled.findings.is_empty() => cache.keep(&key, cubin),
+        (None, _) => {}
+    }
+    compiled
+}
+
+fn keep(cache: &Cache, key: &Key, compiled: &LinkedFunction) {
+    // What cannot be written down is not kept: it is compiled again next time.
+    if let Ok(bytes) = postcard::to_stdvec(compiled) {
+        cache.keep(key, &bytes);
+    }
+}
+
+/// Compares what was kept with what was compiled.
+fn verified(known: LinkedFunction, compiled: Arc<LinkedFunction>) -> Staged<LinkedFunction> {
+    if known == *compiled {
+        return Ok(compiled);
+    }
+    let words = known.encoded.words.iter().zip(&compiled.encoded.words);
+    let first = words.take_while(|(known, compiled)| known == compiled).count();
+    Err(Failed::internal(
+        "the content store",
+        format!(
+            "a function was kept that compiles to something else: {} words against {}, the first different one {first}",
+            known.encoded.words.len(),
+            compiled.encoded.words.len()
+        ),
+    ))
+}

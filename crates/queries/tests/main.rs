@@ -1,0 +1,10 @@
+//! Tests of the query graph: what runs after which edit, what is found, what a container holds. One program, so that it is
+//! linked once and shares its module of fifty kernels.
+
+mod containers;
+mod edits;
+mod findings;
+mod pointers;
+mod sequences;
+mod store;
+mod support;
