@@ -1,0 +1,356 @@
+//! The snapshot: every question, and the one place where cancellation becomes a value.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use oriole_chip::Chip;
+use oriole_inputs::{Config, Database, SourceFile};
+use oriole_queries::graph;
+
+use crate::compiled::LastGood;
+use crate::embedded::Snippet;
+use crate::host::{FileData, SettingsData};
+use crate::{
+    Call, CallItem, Completion, Edit, Feature, FileId, Finding, Fix, Fold, Hint, HintOptions, Hover,
+    KernelStatistics, Language, Lens, LineIndex, Link, Liveness, Range, Reference, RenameError, SassListing,
+    SignatureHelp, Symbol, Target, Token, TreeNode,
+};
+
+/// The answer was not wanted any more: a change is waiting, or the caller cancelled. Ask again of a new snapshot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cancelled;
+
+impl std::fmt::Display for Cancelled {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("cancelled")
+    }
+}
+
+impl std::error::Error for Cancelled {}
+
+/// An answer, unless it was cancelled.
+pub type Cancellable<T> = Result<T, Cancelled>;
+
+/// Cancels what one snapshot computes, from another thread.
+#[derive(Clone, Debug)]
+pub struct Canceller {
+    token: salsa::CancellationToken,
+}
+
+impl Canceller {
+    /// Cancels the question at hand and all later ones of that snapshot.
+    pub fn cancel(&self) {
+        self.token.cancel();
+    }
+}
+
+/// A snapshot of the host. It may be sent to another thread; clones share all results.
+#[derive(Clone)]
+pub struct Analysis {
+    pub(crate) db: Database,
+    pub(crate) files: Arc<Vec<FileData>>,
+    pub(crate) settings: Arc<Vec<SettingsData>>,
+    pub(crate) good: Arc<LastGood>,
+}
+
+/// PTX at a position: the file itself, or a snippet inside of another language.
+#[derive(Clone, Copy)]
+pub(crate) struct Located<'a> {
+    pub source: SourceFile,
+    /// The position in that PTX.
+    pub at: u32,
+    pub snippet: Option<&'a Snippet>,
+}
+
+impl Located<'_> {
+    /// A range of the PTX as a range of the file; nothing for what the file does not hold.
+    pub fn up(&self, range: Range) -> Option<Range> {
+        match self.snippet {
+            None => Some(range),
+            Some(snippet) => snippet.up(range),
+        }
+    }
+}
+
+impl Analysis {
+    pub(crate) fn file(&self, file: FileId) -> Option<&FileData> {
+        self.files.get(file.0 as usize)
+    }
+
+    /// The PTX at a position.
+    pub(crate) fn locate(&self, file: FileId, at: u32) -> Option<Located<'_>> {
+        let data = self.file(file)?;
+        if data.language == Language::Ptx {
+            return Some(Located { source: data.source, at, snippet: None });
+        }
+        let (index, down) =
+            data.snippets.iter().enumerate().find_map(|(index, snippet)| Some((index, snippet.down(at)?)))?;
+        Some(Located { source: data.snippet_sources[index], at: down, snippet: Some(&data.snippets[index]) })
+    }
+
+    /// Every PTX of a file.
+    pub(crate) fn sources(&self, file: FileId) -> Vec<Located<'_>> {
+        let Some(data) = self.file(file) else { return Vec::new() };
+        if data.language == Language::Ptx {
+            return vec![Located { source: data.source, at: 0, snippet: None }];
+        }
+        data.snippets
+            .iter()
+            .zip(&data.snippet_sources)
+            .map(|(snippet, &source)| Located { source, at: 0, snippet: Some(snippet) })
+            .collect()
+    }
+
+    /// The PTX file itself; nothing for another language.
+    pub(crate) fn ptx(&self, file: FileId) -> Option<SourceFile> {
+        self.file(file).filter(|data| data.language == Language::Ptx).map(|data| data.source)
+    }
+
+    pub(crate) fn is_on(&self, file: FileId, feature: Feature) -> bool {
+        let size = self.file(file).map_or(0, |data| data.text.len());
+        Feature::LIMITS.iter().all(|&(limited, bytes)| limited != feature || size < bytes as usize)
+    }
+
+    /// The configuration of a file for a chip.
+    pub(crate) fn config(&self, file: FileId, chip: Chip) -> Option<Config> {
+        let settings = self.settings.get(self.file(file)?.settings.0 as usize)?;
+        settings.configs.iter().find(|(known, _)| *known == chip).map(|(_, config)| *config)
+    }
+
+    pub(crate) fn chips(&self, file: FileId) -> Vec<Chip> {
+        let Some(data) = self.file(file) else { return Vec::new() };
+        if let Some(chip) = data.chosen {
+            return vec![chip];
+        }
+        let settings = self.settings.get(data.settings.0 as usize);
+        match settings.map(|settings| &settings.settings.targets).filter(|targets| !targets.is_empty()) {
+            Some(targets) => targets.clone(),
+            None => vec![self.own_chip(data)],
+        }
+    }
+
+    /// The chip that a file's `.target` asks for, or the first one that can stand in for it.
+    fn own_chip(&self, data: &FileData) -> Chip {
+        let targets = &graph::module_header(&self.db, data.source).targets;
+        let supported: Vec<Chip> = Chip::all().into_iter().filter(|chip| chip.is_supported()).collect();
+        let exact =
+            targets.iter().rev().filter_map(|target| target.as_chip()).find(|chip| chip.is_supported());
+        let stands_in =
+            || supported.iter().copied().find(|chip| targets.iter().any(|&target| chip.accepts(target)));
+        exact.or_else(stands_in).unwrap_or(Chip::SM_90)
+    }
+
+    fn with<T>(&self, answer: impl FnOnce(&Analysis) -> T) -> Cancellable<T> {
+        salsa::Cancelled::catch(AssertUnwindSafe(|| answer(self))).map_err(|_| Cancelled)
+    }
+
+    /// A handle that cancels what this snapshot computes.
+    pub fn canceller(&self) -> Canceller {
+        Canceller { token: salsa::Database::cancellation_token(&self.db) }
+    }
+
+    /// The text of a file.
+    pub fn text(&self, file: FileId) -> Option<Arc<str>> {
+        Some(self.file(file)?.text.clone())
+    }
+
+    /// The lines of a file.
+    pub fn lines(&self, file: FileId) -> Option<Arc<LineIndex>> {
+        Some(self.file(file)?.lines.clone())
+    }
+
+    /// What a file is written in.
+    pub fn language(&self, file: FileId) -> Option<Language> {
+        Some(self.file(file)?.language)
+    }
+
+    /// The features that are off for a file because of its size.
+    pub fn switched_off(&self, file: FileId) -> Vec<Feature> {
+        let all = Feature::LIMITS.iter().map(|&(feature, _)| feature);
+        all.filter(|&feature| !self.is_on(file, feature)).collect()
+    }
+
+    /// The chips that a file is compiled for; the first one is shown.
+    pub fn targets(&self, file: FileId) -> Cancellable<Vec<Chip>> {
+        self.with(|this| this.chips(file))
+    }
+
+    /// Findings of syntax, names and types, in text order.
+    pub fn findings(&self, file: FileId) -> Cancellable<Vec<Finding>> {
+        self.with(|this| crate::findings::findings(this, file))
+    }
+
+    /// Findings of code generation for a chip: what cannot be compiled, spills. Takes as long as compiling.
+    pub fn code_findings(&self, file: FileId, chip: Chip) -> Cancellable<Vec<Finding>> {
+        self.with(|this| crate::findings::code_findings(this, file, chip))
+    }
+
+    /// Fixes for the findings that meet a range.
+    pub fn fixes(&self, file: FileId, range: Range) -> Cancellable<Vec<Fix>> {
+        self.with(|this| crate::fixes::fixes(this, file, range))
+    }
+
+    /// What stands at a position.
+    pub fn hover(&self, file: FileId, at: u32) -> Cancellable<Option<Hover>> {
+        self.with(|this| crate::hover::hover(this, file, at))
+    }
+
+    /// Where the thing at a position is declared.
+    pub fn definition(&self, file: FileId, at: u32) -> Cancellable<Vec<Target>> {
+        self.with(|this| crate::navigation::definition(this, file, at))
+    }
+
+    /// Every place that names the thing at a position, its declaration among them.
+    pub fn references(&self, file: FileId, at: u32) -> Cancellable<Vec<Reference>> {
+        self.with(|this| crate::navigation::references(this, file, at))
+    }
+
+    /// The places of the same unit that name the thing at a position.
+    pub fn highlights(&self, file: FileId, at: u32) -> Cancellable<Vec<Reference>> {
+        self.with(|this| crate::navigation::highlights(this, file, at))
+    }
+
+    /// The name at a position, if it can be renamed.
+    ///
+    /// # Errors
+    /// The outer one for cancellation, the inner one says why there is nothing to rename.
+    pub fn prepare_rename(&self, file: FileId, at: u32) -> Cancellable<Result<(Range, String), RenameError>> {
+        self.with(|this| crate::navigation::prepare_rename(this, file, at))
+    }
+
+    /// Renames the thing at a position.
+    ///
+    /// # Errors
+    /// The outer one for cancellation, the inner one says why it cannot be renamed.
+    pub fn rename(&self, file: FileId, at: u32, name: &str) -> Cancellable<Result<Vec<Edit>, RenameError>> {
+        self.with(|this| crate::navigation::rename(this, file, at, name))
+    }
+
+    /// What may be typed at a position.
+    pub fn completions(&self, file: FileId, at: u32) -> Cancellable<Vec<Completion>> {
+        self.with(|this| crate::completion::completions(this, file, at))
+    }
+
+    /// The forms of the instruction at a position, or the signature of the function that is called.
+    pub fn signature_help(&self, file: FileId, at: u32) -> Cancellable<Option<SignatureHelp>> {
+        self.with(|this| crate::completion::signature_help(this, file, at))
+    }
+
+    /// The outline of a file.
+    pub fn symbols(&self, file: FileId) -> Cancellable<Vec<Symbol>> {
+        self.with(|this| crate::symbols::symbols(this, file))
+    }
+
+    /// What the modules declare, of all files, whose names hold the letters of `query` in their order.
+    pub fn workspace_symbols(&self, query: &str) -> Cancellable<Vec<(FileId, Symbol)>> {
+        self.with(|this| crate::symbols::workspace_symbols(this, query))
+    }
+
+    /// What can be folded.
+    pub fn folds(&self, file: FileId) -> Cancellable<Vec<Fold>> {
+        self.with(|this| crate::folding::folds(this, file))
+    }
+
+    /// The ranges round a position, from the innermost to the file.
+    pub fn selection(&self, file: FileId, at: u32) -> Cancellable<Vec<Range>> {
+        self.with(|this| crate::selection::selection(this, file, at))
+    }
+
+    /// The tokens of a range, or of the whole file.
+    pub fn tokens(&self, file: FileId, range: Option<Range>) -> Cancellable<Vec<Token>> {
+        self.with(|this| crate::tokens::tokens(this, file, range))
+    }
+
+    /// Edits of white space that format a range, or the whole file.
+    pub fn format(&self, file: FileId, range: Option<Range>) -> Cancellable<Vec<Edit>> {
+        self.with(|this| crate::format::format(this, file, range))
+    }
+
+    /// The function at a position.
+    pub fn call_item(&self, file: FileId, at: u32) -> Cancellable<Option<CallItem>> {
+        self.with(|this| crate::calls::item(this, file, at))
+    }
+
+    /// Who calls a function.
+    pub fn incoming_calls(&self, file: FileId, name: &str) -> Cancellable<Vec<Call>> {
+        self.with(|this| crate::calls::incoming(this, file, name))
+    }
+
+    /// Whom a function calls.
+    pub fn outgoing_calls(&self, file: FileId, name: &str) -> Cancellable<Vec<Call>> {
+        self.with(|this| crate::calls::outgoing(this, file, name))
+    }
+
+    /// Links of `.file` and `.loc` to sources.
+    pub fn links(&self, file: FileId) -> Cancellable<Vec<Link>> {
+        self.with(|this| crate::links::links(this, file))
+    }
+
+    /// Hints behind the instructions of a range.
+    pub fn hints(&self, file: FileId, range: Range, options: HintOptions) -> Cancellable<Vec<Hint>> {
+        self.with(|this| crate::hints::hints(this, file, range, options))
+    }
+
+    /// Lenses above the kernels, without their figures: [`Analysis::lens`] fills in one.
+    pub fn lenses(&self, file: FileId) -> Cancellable<Vec<Lens>> {
+        self.with(|this| crate::hints::lenses(this, file))
+    }
+
+    /// The lens of one kernel with its figures, for a chip.
+    pub fn lens(&self, file: FileId, kernel: &str, chip: Chip) -> Cancellable<Option<Lens>> {
+        self.with(|this| crate::hints::lens(this, file, kernel, chip))
+    }
+
+    /// The machine code of a kernel with its map to the text. While the kernel does not compile it is that of its last
+    /// good state, marked so.
+    pub fn sass(&self, file: FileId, kernel: &str, chip: Chip) -> Cancellable<Option<SassListing>> {
+        self.with(|this| crate::sass::listing(this, file, kernel, chip))
+    }
+
+    /// What a kernel needs on a chip, and why.
+    pub fn kernel_statistics(
+        &self,
+        file: FileId,
+        kernel: &str,
+        chip: Chip,
+    ) -> Cancellable<Option<KernelStatistics>> {
+        self.with(|this| crate::kernel::statistics(this, file, kernel, chip))
+    }
+
+    /// The live registers at a position, and where the kernel's peak is.
+    pub fn liveness(&self, file: FileId, at: u32, chip: Chip) -> Cancellable<Option<Liveness>> {
+        self.with(|this| crate::kernel::liveness(this, file, at, chip))
+    }
+
+    /// The syntax tree of a range, or of the whole file.
+    pub fn syntax_tree(&self, file: FileId, range: Option<Range>) -> Cancellable<Vec<TreeNode>> {
+        self.with(|this| crate::views::syntax_tree(this, file, range))
+    }
+
+    /// The intermediate representation of a function after a phase, given by name or number.
+    ///
+    /// # Errors
+    /// The outer one for cancellation, the inner one says what is wrong with the question or the function.
+    pub fn ori(
+        &self,
+        file: FileId,
+        function: &str,
+        chip: Chip,
+        phase: &str,
+    ) -> Cancellable<Result<String, String>> {
+        self.with(|this| crate::views::ori(this, file, function, chip, phase))
+    }
+
+    /// The container of a file for a chip; nothing if there are errors.
+    pub fn cubin(&self, file: FileId, chip: Chip) -> Cancellable<Option<Arc<Vec<u8>>>> {
+        self.with(|this| {
+            let (source, config) = (this.ptx(file)?, this.config(file, chip)?);
+            graph::cubin(&this.db, source, config).as_ref().ok().cloned()
+        })
+    }
+
+    /// Kernels of a file in text order.
+    pub fn kernels(&self, file: FileId) -> Cancellable<Vec<String>> {
+        self.with(|this| crate::hints::kernel_names(this, file))
+    }
+}

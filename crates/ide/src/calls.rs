@@ -1,0 +1,113 @@
+//! Call hierarchy: who calls whom, read from the names of units.
+
+use oriole_inputs::{Db, FunctionUnit};
+use oriole_queries::graph;
+use oriole_syntax::UnitKind;
+
+use crate::names::{Access, Meaning, names};
+use crate::navigation::named;
+use crate::{Analysis, FileId, Range};
+
+/// A kernel or function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CallItem {
+    /// Its file.
+    pub file: FileId,
+    /// Its name.
+    pub name: String,
+    /// Signature in words.
+    pub detail: String,
+    /// Whether it is a kernel.
+    pub is_kernel: bool,
+    /// All of it.
+    pub full: Range,
+    /// Its name in the text.
+    pub range: Range,
+}
+
+/// Calls of one function by another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Call {
+    /// The other one.
+    pub item: CallItem,
+    /// Where the calls stand, in the caller.
+    pub ranges: Vec<Range>,
+}
+
+fn of_unit(db: &dyn Db, file: FileId, unit: FunctionUnit<'_>) -> Option<CallItem> {
+    if !matches!(unit.kind(db), UnitKind::Entry | UnitKind::Function | UnitKind::Declaration) {
+        return None;
+    }
+    let start = unit.start(db);
+    let own = names(db, unit)
+        .occurrences
+        .iter()
+        .find(|found| found.meaning == Meaning::Module && found.access == Access::Declare)?;
+    Some(CallItem {
+        file,
+        name: own.name.to_string(),
+        detail: crate::symbols::signature(db, unit),
+        is_kernel: unit.kind(db) == UnitKind::Entry,
+        full: own.statement.shifted(start),
+        range: own.range.shifted(start),
+    })
+}
+
+pub(crate) fn item(analysis: &Analysis, file: FileId, at: u32) -> Option<CallItem> {
+    let source = analysis.ptx(file)?;
+    let db = &analysis.db;
+    let unit = match named(analysis, file, at) {
+        Some(named) if named.occurrence.meaning == Meaning::Module => {
+            graph::definition(db, source, named.occurrence.name.clone())?
+        }
+        _ => crate::cursor::spot(db, source, at)?.unit,
+    };
+    of_unit(db, file, unit)
+}
+
+/// Where a unit uses a function: by a call, or by taking its address.
+fn uses(db: &dyn Db, unit: FunctionUnit<'_>, name: &str) -> Vec<Range> {
+    let start = unit.start(db);
+    names(db, unit)
+        .occurrences
+        .iter()
+        .filter(|found| {
+            found.meaning == Meaning::Module && found.access != Access::Declare && *found.name == *name
+        })
+        .map(|found| found.range.shifted(start))
+        .collect()
+}
+
+pub(crate) fn incoming(analysis: &Analysis, file: FileId, name: &str) -> Vec<Call> {
+    let Some(source) = analysis.ptx(file) else { return Vec::new() };
+    let db = &analysis.db;
+    let units = graph::split_file(db, source).iter().filter(|unit| unit.has_code(db));
+    units
+        .filter_map(|&unit| {
+            let ranges = uses(db, unit, name);
+            (!ranges.is_empty()).then(|| Some(Call { item: of_unit(db, file, unit)?, ranges }))?
+        })
+        .collect()
+}
+
+pub(crate) fn outgoing(analysis: &Analysis, file: FileId, name: &str) -> Vec<Call> {
+    let (Some(source), Some(unit)) = (analysis.ptx(file), analysis.code_unit(file, name)) else {
+        return Vec::new();
+    };
+    let db = &analysis.db;
+    let mut called: Vec<&str> = names(db, unit)
+        .occurrences
+        .iter()
+        .filter(|found| found.meaning == Meaning::Module && found.access != Access::Declare)
+        .map(|found| &*found.name)
+        .collect();
+    called.sort_unstable();
+    called.dedup();
+    called
+        .into_iter()
+        .filter_map(|name| {
+            let item = of_unit(db, file, graph::definition(db, source, name.into())?)?;
+            Some(Call { item, ranges: uses(db, unit, name) })
+        })
+        .collect()
+}

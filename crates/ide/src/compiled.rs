@@ -1,0 +1,231 @@
+//! What is shown of compiled code: the newest result, or while there is none the last good one, moved with the text.
+//!
+//! Results are shared with the database; what is kept here for the time without a result are handles. A last good result
+//! belongs to a unit by kind and name, so that it outlives any state in which the text does not compile.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use oriole_chip::Chip;
+use oriole_cubin::KernelImage;
+use oriole_hir::SourceMap;
+use oriole_inputs::FunctionUnit;
+use oriole_pipeline::facts::FunctionFacts;
+use oriole_pipeline::image::LinkedFunction;
+use oriole_queries::graph;
+use oriole_syntax::UnitKind;
+
+use crate::{Analysis, FileId, Range};
+
+/// A function as it was compiled, with the text it was compiled from.
+#[derive(Clone)]
+pub(crate) struct Compiled {
+    pub facts: Arc<FunctionFacts>,
+    pub code: Arc<LinkedFunction>,
+    pub map: Arc<SourceMap>,
+    pub text: Arc<str>,
+}
+
+/// A kernel laid out.
+#[derive(Clone)]
+pub(crate) struct Image {
+    pub image: Arc<KernelImage>,
+    /// Name of each clone's function and its first byte in the kernel, the kernel itself first.
+    pub members: Vec<(String, u32)>,
+}
+
+/// A unit by kind and name, for a chip.
+type Key = (FileId, UnitKind, Arc<str>, Chip);
+
+#[derive(Clone, Default)]
+struct Entry {
+    compiled: Option<Arc<Compiled>>,
+    image: Option<Image>,
+}
+
+/// The last good results.
+#[derive(Default)]
+pub(crate) struct LastGood {
+    entries: Mutex<BTreeMap<Key, Entry>>,
+}
+
+impl LastGood {
+    fn with<T>(&self, act: impl FnOnce(&mut BTreeMap<Key, Entry>) -> T) -> T {
+        // Nothing that can panic runs under the lock.
+        act(&mut self.entries.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Forgets a file.
+    pub fn forget(&self, file: FileId) {
+        self.with(|entries| entries.retain(|key, _| key.0 != file));
+    }
+}
+
+/// How a text became another: one stretch was replaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Moved {
+    /// Bytes at the start that are the same.
+    prefix: u32,
+    /// Where the same end begins in the old text.
+    old_end: u32,
+    /// How much the end moved.
+    delta: i64,
+}
+
+impl Moved {
+    /// Compares two texts.
+    pub fn between(old: &str, new: &str) -> Moved {
+        let prefix = old.bytes().zip(new.bytes()).take_while(|(old, new)| old == new).count();
+        let most = old.len().min(new.len()) - prefix;
+        let ends = old.bytes().rev().zip(new.bytes().rev());
+        let suffix = ends.take(most).take_while(|(old, new)| old == new).count();
+        Moved {
+            prefix: prefix as u32,
+            old_end: (old.len() - suffix) as u32,
+            delta: new.len() as i64 - old.len() as i64,
+        }
+    }
+
+    /// Where a range of the old text stands now; nothing if it was touched.
+    pub fn map(self, range: Range) -> Option<Range> {
+        if range.end <= self.prefix {
+            return Some(range);
+        }
+        let forward = |at: u32| u32::try_from(i64::from(at) + self.delta).ok();
+        (range.start >= self.old_end).then(|| Some(Range::new(forward(range.start)?, forward(range.end)?)))?
+    }
+}
+
+/// A compiled function, with the way from its statements to the text as it is now.
+#[derive(Clone)]
+pub(crate) struct Shown {
+    pub compiled: Arc<Compiled>,
+    /// The text has changed since and does not compile.
+    pub stale: bool,
+    moved: Option<Moved>,
+    /// First byte of the unit in its file.
+    start: u32,
+}
+
+impl Shown {
+    fn new(
+        db: &dyn oriole_inputs::Db,
+        unit: FunctionUnit<'_>,
+        compiled: Arc<Compiled>,
+        stale: bool,
+    ) -> Shown {
+        let moved = stale.then(|| Moved::between(&compiled.text, unit.text(db)));
+        Shown { compiled, stale, moved, start: unit.start(db) }
+    }
+
+    /// A range of the text that was compiled, in the file as it is now.
+    pub fn now(&self, range: Range) -> Option<Range> {
+        let range = match self.moved {
+            Some(moved) => moved.map(range)?,
+            None => range,
+        };
+        Some(range.shifted(self.start))
+    }
+
+    /// Where a statement stands in the file.
+    pub fn statement(&self, ordinal: u32) -> Option<Range> {
+        self.now(Range::from(*self.compiled.map.instructions.get(ordinal as usize)?))
+    }
+
+    /// The name of a register of the source.
+    pub fn register(&self, number: u32) -> &str {
+        self.compiled.map.registers.get(number as usize).map_or("?", |register| register.0.as_str())
+    }
+
+    /// The statements that meet a range of the file, with their places there.
+    pub fn statements_in(&self, range: Range) -> Vec<(u32, Range)> {
+        let all = 0..self.compiled.map.instructions.len() as u32;
+        let placed = all.filter_map(|ordinal| Some((ordinal, self.statement(ordinal)?)));
+        placed.filter(|(_, place)| place.meets(range)).collect()
+    }
+}
+
+impl Analysis {
+    /// The compiled function of a unit: the newest, or the last good one.
+    pub(crate) fn compiled<'db>(
+        &'db self,
+        file: FileId,
+        unit: FunctionUnit<'db>,
+        chip: Chip,
+    ) -> Option<Shown> {
+        let db = &self.db;
+        let config = self.config(file, chip)?;
+        let key: Key = (file, unit.kind(db), unit.name(db).clone(), chip);
+        let fresh = match (graph::encoded(db, unit, config), graph::facts(db, unit, config)) {
+            (Ok(code), Ok(facts)) => Some(Arc::new(Compiled {
+                facts: facts.clone(),
+                code: code.clone(),
+                map: graph::source_map(db, unit).clone(),
+                text: unit.text(db).clone(),
+            })),
+            _ => None,
+        };
+        match fresh {
+            Some(compiled) => {
+                self.good.with(|entries| entries.entry(key).or_default().compiled = Some(compiled.clone()));
+                Some(Shown::new(db, unit, compiled, false))
+            }
+            None => {
+                let last =
+                    self.good.with(|entries| entries.get(&key).and_then(|entry| entry.compiled.clone()));
+                last.map(|compiled| Shown::new(db, unit, compiled, true))
+            }
+        }
+    }
+
+    /// The image of a kernel: the newest, or the last good one; and whether it is the latter.
+    pub(crate) fn image<'db>(
+        &'db self,
+        file: FileId,
+        unit: FunctionUnit<'db>,
+        chip: Chip,
+    ) -> Option<(Image, bool)> {
+        let db = &self.db;
+        let config = self.config(file, chip)?;
+        let key: Key = (file, unit.kind(db), unit.name(db).clone(), chip);
+        match graph::kernel_image(db, unit, config) {
+            Ok(image) => {
+                let own = format!("${}$", image.name);
+                let inner = image.functions.iter().map(|inner| {
+                    (inner.name.strip_prefix(&own).unwrap_or(&inner.name).to_owned(), inner.offset)
+                });
+                let members = std::iter::once((image.name.clone(), 0)).chain(inner).collect();
+                let image = Image { image: image.clone(), members };
+                self.good.with(|entries| entries.entry(key).or_default().image = Some(image.clone()));
+                Some((image, false))
+            }
+            Err(_) => {
+                let last = self.good.with(|entries| entries.get(&key).and_then(|entry| entry.image.clone()));
+                last.map(|image| (image, true))
+            }
+        }
+    }
+
+    /// The unit of a kernel or function with code.
+    pub(crate) fn code_unit(&self, file: FileId, name: &str) -> Option<FunctionUnit<'_>> {
+        let unit = graph::definition(&self.db, self.ptx(file)?, Arc::from(name))?;
+        unit.has_code(&self.db).then_some(unit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_move_with_the_text() {
+        let moved = Moved::between("abc def ghi", "abc xyz12 ghi");
+        assert_eq!(moved.map(Range::new(0, 3)), Some(Range::new(0, 3)));
+        assert_eq!(moved.map(Range::new(4, 7)), None);
+        assert_eq!(moved.map(Range::new(8, 11)), Some(Range::new(10, 13)));
+        let same = Moved::between("abc", "abc");
+        assert_eq!(same.map(Range::new(0, 3)), Some(Range::new(0, 3)));
+        let shorter = Moved::between("aaaa", "aa");
+        assert_eq!(shorter.map(Range::new(0, 1)), Some(Range::new(0, 1)));
+    }
+}

@@ -1,0 +1,95 @@
+//! A cubin as annotated text, for reading: one line an instruction, with what can be said of it.
+
+use oriole_chip::Chip;
+
+use crate::sass::{SassRow, plain, timing};
+
+/// A line of the text.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct AnnotatedLine {
+    /// What is shown for it, as Markdown.
+    pub hover: Option<String>,
+    /// The kernel or function that begins here.
+    pub begins: Option<String>,
+}
+
+/// A cubin as text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Annotated {
+    /// The chip that it is for.
+    pub chip: Chip,
+    /// The text.
+    pub text: String,
+    /// One entry a line.
+    pub lines: Vec<AnnotatedLine>,
+}
+
+/// Reads a cubin of anybody.
+///
+/// # Errors
+/// A message: the bytes are no cubin, or one for a chip whose code cannot be read.
+pub fn annotate(bytes: &[u8]) -> Result<Annotated, String> {
+    let cubin = oriole_cubin::read(bytes).map_err(|error| error.to_string())?;
+    let name = format!("sm_{}{}", cubin.sm, if cubin.accelerated { "a" } else { "" });
+    let chip = name.parse::<Chip>().map_err(|error| error.to_string())?;
+    if !chip.is_supported() {
+        return Err(format!("code for {chip} cannot be read yet"));
+    }
+    let mut annotated = Annotated { chip, text: String::new(), lines: Vec::new() };
+    let mut line = |text: &str, line: AnnotatedLine| {
+        annotated.text.push_str(text);
+        annotated.text.push('\n');
+        annotated.lines.push(line);
+    };
+    line(&format!("// cubin for {chip}"), AnnotatedLine::default());
+    for kernel in &cubin.kernels {
+        let stack = kernel.stack_size.map_or_else(|| "unknown".to_owned(), |bytes| bytes.to_string());
+        let head = format!(
+            "{}: // {} registers, {} bytes shared, frame {}, stack {stack}, {} barriers",
+            kernel.name, kernel.registers, kernel.shared_size, kernel.frame_size, kernel.barriers
+        );
+        line("", AnnotatedLine::default());
+        line(&head, AnnotatedLine { hover: None, begins: Some(kernel.name.clone()) });
+        let mut functions =
+            kernel.functions.iter().filter_map(|&symbol| cubin.symbols.get(symbol)).peekable();
+        for (index, &word) in kernel.code.iter().enumerate() {
+            let address = 16 * index as u32;
+            while let Some(symbol) = functions.next_if(|symbol| symbol.value <= u64::from(address)) {
+                line(
+                    &format!("{}:", symbol.name),
+                    AnnotatedLine { hover: None, begins: Some(symbol.name.clone()) },
+                );
+            }
+            let instruction = oriole_sass::decode(chip, word).ok();
+            let row = plain(chip, address, word, instruction.as_ref());
+            let hover = instruction.map(|instruction| hover(&row, &timing(chip, &instruction)));
+            line(
+                &format!("    /*{address:04x}*/ {} {}", row.control(), row.text),
+                AnnotatedLine { hover, begins: None },
+            );
+        }
+    }
+    Ok(annotated)
+}
+
+fn hover(row: &SassRow, timing: &str) -> String {
+    let mut text = format!(
+        "```\n{}\n```\n{timing}\n\n* word `{:#034x}`\n* stalls {} cycles",
+        row.text, row.word, row.stall
+    );
+    let waits: Vec<String> =
+        (0..6).filter(|bit| row.wait_mask >> bit & 1 == 1).map(|bit: u8| bit.to_string()).collect();
+    if !waits.is_empty() {
+        text.push_str(&format!("\n* waits on scoreboard {}", waits.join(", ")));
+    }
+    if let Some(number) = row.write_barrier {
+        text.push_str(&format!("\n* scoreboard {number} is released when the results are written"));
+    }
+    if let Some(number) = row.read_barrier {
+        text.push_str(&format!("\n* scoreboard {number} is released when the sources are read"));
+    }
+    if row.yields {
+        text.push_str("\n* the warp gives way");
+    }
+    text
+}

@@ -1,0 +1,328 @@
+//! Where a position stands: in which unit, on which token, at which place of a statement that may be half typed.
+
+use oriole_inputs::{Db, FunctionUnit, SourceFile};
+use oriole_queries::graph;
+use oriole_syntax::{NodeOrToken, SyntaxKind, SyntaxNode, SyntaxToken, TextSize, Token, ast, tokenize};
+
+use crate::Range;
+
+/// A node as a typed one.
+pub(crate) fn cast<N: ast::AstNode>(node: SyntaxNode) -> Option<N> {
+    N::cast(node)
+}
+
+/// A position in a unit.
+#[derive(Clone, Copy)]
+pub(crate) struct Spot<'db> {
+    pub unit: FunctionUnit<'db>,
+    /// First byte of the unit in its file.
+    pub start: u32,
+    /// The position, from the start of the unit.
+    pub at: u32,
+}
+
+/// The unit at a position of a file.
+pub(crate) fn spot(db: &dyn Db, source: SourceFile, at: u32) -> Option<Spot<'_>> {
+    let units = graph::split_file(db, source);
+    let behind = units.partition_point(|unit| unit.start(db) <= at);
+    let mut index = behind.checked_sub(1)?;
+    // At the border of two units the cursor stands behind the last word of the first one.
+    if index > 0 && units[index].start(db) == at {
+        index -= 1;
+    }
+    let (unit, start) = (units[index], units[index].start(db));
+    (at - start <= unit.text(db).len() as u32).then_some(Spot { unit, start, at: at - start })
+}
+
+/// The units that meet a range, with their first bytes.
+pub(crate) fn units_in(
+    db: &dyn Db,
+    source: SourceFile,
+    range: Range,
+) -> impl Iterator<Item = (FunctionUnit<'_>, u32)> {
+    let units = graph::split_file(db, source);
+    let first = units.partition_point(|unit| unit.start(db) <= range.start).saturating_sub(1);
+    units[first..]
+        .iter()
+        .map(move |&unit| (unit, unit.start(db)))
+        .take_while(move |&(_, start)| start <= range.end)
+}
+
+impl Spot<'_> {
+    /// The token at the position: of two that touch it the one that is a word.
+    pub fn token(&self, db: &dyn Db) -> Option<SyntaxToken> {
+        let root = graph::function_tree(db, self.unit).syntax();
+        let at = TextSize::from(self.at).min(root.text_range().end());
+        let mut best: Option<SyntaxToken> = None;
+        for token in root.token_at_offset(at) {
+            if best.as_ref().is_none_or(|best| weight(token.kind()) > weight(best.kind())) {
+                best = Some(token);
+            }
+        }
+        best.filter(|token| !token.kind().is_trivia())
+    }
+}
+
+/// How much a token is worth to somebody who points at it.
+fn weight(kind: SyntaxKind) -> u8 {
+    match kind {
+        SyntaxKind::IDENT | SyntaxKind::DOTTED => 3,
+        SyntaxKind::INT_NUMBER | SyntaxKind::FLOAT_NUMBER | SyntaxKind::STRING => 2,
+        kind if kind.is_trivia() => 0,
+        _ => 1,
+    }
+}
+
+/// The first node of this kind above a token.
+pub(crate) fn above(token: &SyntaxToken, kind: SyntaxKind) -> Option<SyntaxNode> {
+    token.parent_ancestors().find(|node| node.kind() == kind)
+}
+
+/// A token's range in its unit.
+pub(crate) fn token_range(token: &SyntaxToken) -> Range {
+    oriole_syntax::token_span(token).into()
+}
+
+/// A node's range in its unit, without trivia at its ends.
+pub(crate) fn trimmed(node: &SyntaxNode) -> Range {
+    let solid = |token: &SyntaxToken| !token.kind().is_trivia();
+    let mut tokens = node.descendants_with_tokens().filter_map(NodeOrToken::into_token).filter(solid);
+    let Some(first) = tokens.next() else { return oriole_syntax::node_span(node).into() };
+    let last = tokens.last().unwrap_or_else(|| first.clone());
+    Range::new(token_range(&first).start, token_range(&last).end)
+}
+
+/// What may be typed at a position.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// A module-level item.
+    Module,
+    /// The first word of a statement.
+    Statement,
+    /// A modifier behind an opcode and the words that stand already.
+    Modifier,
+    /// An operand.
+    Operand {
+        /// Which one, from 0.
+        index: usize,
+        /// Between brackets.
+        address: bool,
+        /// Between parentheses, and which one there.
+        argument: Option<usize>,
+    },
+    /// Behind a directive with these words.
+    Directive(Vec<String>),
+    /// Nothing that is offered.
+    Nothing,
+}
+
+/// A statement up to a position.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Typing {
+    pub place: Place,
+    /// The opcode.
+    pub opcode: String,
+    /// Modifiers before the position, without dots.
+    pub words: Vec<String>,
+    /// Operands before the one at the position, as written.
+    pub operands: Vec<String>,
+    /// What stands of the word at the position, without a dot.
+    pub partial: String,
+    /// Its place, up to the position.
+    pub range: Range,
+    /// Whether the word begins with a dot.
+    pub dotted: bool,
+}
+
+/// Reads the statement before a position of a unit's text.
+pub(crate) fn typing(text: &str, at: u32) -> Typing {
+    let mut found = Vec::new();
+    let all = tokenize(text, &mut found);
+    let end = |index: usize| all.get(index + 1).map_or(text.len() as u32, |next: &Token| next.start);
+    let mut typing = Typing {
+        place: Place::Module,
+        opcode: String::new(),
+        words: Vec::new(),
+        operands: Vec::new(),
+        partial: String::new(),
+        range: Range::point(at),
+        dotted: false,
+    };
+    // Tokens of the statement at hand, and the depth of blocks it stands in.
+    let mut statement: Vec<(SyntaxKind, Range)> = Vec::new();
+    let mut depth = 0usize;
+    let mut operand_braces = 0usize;
+    for (index, token) in all.iter().enumerate() {
+        if token.start >= at {
+            break;
+        }
+        let range = Range::new(token.start, end(index).min(at));
+        if token.kind.is_trivia() {
+            if token.kind == SyntaxKind::COMMENT && end(index) >= at && !range.slice(text).ends_with("*/") {
+                typing.place = Place::Nothing;
+                return typing;
+            }
+            continue;
+        }
+        match token.kind {
+            SyntaxKind::SEMICOLON => {
+                statement.clear();
+                operand_braces = 0;
+            }
+            SyntaxKind::L_BRACE if is_instruction(&statement) || operand_braces > 0 => {
+                operand_braces += 1;
+                statement.push((token.kind, range));
+            }
+            SyntaxKind::L_BRACE if statement.iter().any(|part| part.0 == SyntaxKind::EQ) => {
+                operand_braces += 1;
+                statement.push((token.kind, range));
+            }
+            SyntaxKind::L_BRACE => {
+                depth += 1;
+                statement.clear();
+            }
+            SyntaxKind::R_BRACE if operand_braces > 0 => {
+                operand_braces -= 1;
+                statement.push((token.kind, range));
+            }
+            SyntaxKind::R_BRACE => {
+                depth = depth.saturating_sub(1);
+                statement.clear();
+            }
+            SyntaxKind::COLON if statement.len() == 1 => statement.clear(),
+            // A line that starts a directive ends a header line before it.
+            SyntaxKind::DOTTED if depth == 0 && token.on_new_line && !statement.is_empty() => {
+                statement.clear();
+                statement.push((token.kind, range));
+            }
+            _ => statement.push((token.kind, range)),
+        }
+    }
+    if let Some(&(kind, range)) = statement.last()
+        && range.end == at
+    {
+        let word = range.slice(text);
+        let is_word = matches!(
+            kind,
+            SyntaxKind::IDENT | SyntaxKind::DOTTED | SyntaxKind::INT_NUMBER | SyntaxKind::FLOAT_NUMBER
+        );
+        if is_word || word == "." || word == "%" {
+            statement.pop();
+            typing.dotted = word.starts_with('.');
+            typing.partial = word.strip_prefix('.').unwrap_or(word).to_owned();
+            typing.range = Range::new(range.start + u32::from(typing.dotted), at);
+        }
+    }
+    place(text, &statement, depth, &mut typing);
+    typing
+}
+
+/// Whether a statement begins with an opcode, perhaps behind a guard.
+fn is_instruction(statement: &[(SyntaxKind, Range)]) -> bool {
+    matches!(unguarded(statement).first(), Some((SyntaxKind::IDENT, _)))
+}
+
+fn unguarded(statement: &[(SyntaxKind, Range)]) -> &[(SyntaxKind, Range)] {
+    match statement {
+        [(SyntaxKind::AT, _), (SyntaxKind::BANG, _), _, rest @ ..] => rest,
+        [(SyntaxKind::AT, _), (SyntaxKind::BANG, _)] => &[],
+        [(SyntaxKind::AT, _), _, rest @ ..] => rest,
+        [(SyntaxKind::AT, _)] => &[],
+        rest => rest,
+    }
+}
+
+fn place(text: &str, whole: &[(SyntaxKind, Range)], depth: usize, typing: &mut Typing) {
+    let statement = unguarded(whole);
+    let Some(&(first, range)) = statement.first() else {
+        let guard_open = matches!(whole.last(), Some((SyntaxKind::AT | SyntaxKind::BANG, _)));
+        typing.place = match (guard_open, depth) {
+            (true, _) => Place::Operand { index: usize::MAX, address: false, argument: None },
+            (false, 0) => Place::Module,
+            (false, _) => Place::Statement,
+        };
+        return;
+    };
+    if first == SyntaxKind::DOTTED {
+        let words = statement.iter().map(|part| part.1.slice(text).to_owned()).collect();
+        typing.place = Place::Directive(words);
+        return;
+    }
+    if first != SyntaxKind::IDENT {
+        typing.place = Place::Nothing;
+        return;
+    }
+    typing.opcode = range.slice(text).to_owned();
+    let mut rest = &statement[1..];
+    while let [(SyntaxKind::DOTTED, word), tail @ ..] = rest {
+        typing.words.extend(word.slice(text).trim_start_matches('.').split('.').map(str::to_owned));
+        rest = tail;
+    }
+    if typing.dotted && rest.is_empty() {
+        typing.place = Place::Modifier;
+        return;
+    }
+    let mut open: Vec<(SyntaxKind, usize)> = Vec::new();
+    let mut index = 0;
+    let mut from = rest.first().map_or(typing.range.start, |part| part.1.start);
+    for &(kind, range) in rest {
+        match kind {
+            SyntaxKind::L_PAREN | SyntaxKind::L_BRACKET | SyntaxKind::L_BRACE => open.push((kind, 0)),
+            SyntaxKind::R_PAREN | SyntaxKind::R_BRACKET | SyntaxKind::R_BRACE => {
+                open.pop();
+            }
+            SyntaxKind::COMMA => match open.last_mut() {
+                Some((_, count)) => *count += 1,
+                None => {
+                    typing.operands.push(Range::new(from, range.start).slice(text).trim().to_owned());
+                    from = range.end;
+                    index += 1;
+                }
+            },
+            _ => {}
+        }
+    }
+    let address = open.iter().any(|part| part.0 == SyntaxKind::L_BRACKET);
+    let argument = open.iter().rev().find(|part| part.0 == SyntaxKind::L_PAREN).map(|part| part.1);
+    typing.place = Place::Operand { index, address, argument };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &str) {
+        let at = text.find("$0").expect("the text has a cursor");
+        let text = text.replacen("$0", "", 1);
+        let typing = typing(&text, at as u32);
+        let found = format!("{:?} {} {:?} `{}`", typing.place, typing.opcode, typing.words, typing.partial);
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn places() {
+        let guard = Place::Operand { index: usize::MAX, address: false, argument: None };
+        check(".vers$0", "Module  [] `vers`");
+        check(".target sm_$0", "Directive([\".target\"])  [] `sm_`");
+        check(".entry k() {\n ad$0", "Statement  [] `ad`");
+        check(".entry k() { here: ad$0 }", "Statement  [] `ad`");
+        check(".entry k() { @%p ad$0 }", "Statement  [] `ad`");
+        check(".entry k() { add.$0 }", "Modifier add [] ``");
+        check(".entry k() { add.rn.f$0 }", "Modifier add [\"rn\"] `f`");
+        check(
+            ".entry k() { add.u32 $0 }",
+            "Operand { index: 0, address: false, argument: None } add [\"u32\"] ``",
+        );
+        check(
+            ".entry k() { ld.global.v2.u32 {%a, %b}, [%r$0] }",
+            "Operand { index: 1, address: true, argument: None } ld [\"global\", \"v2\", \"u32\"] `%r`",
+        );
+        check(
+            ".entry k() { call (r), f, (a, $0",
+            "Operand { index: 2, address: false, argument: Some(1) } call [] ``",
+        );
+        check(".entry k() { @$0", &format!("{:?}  [] ``", guard));
+        check(".entry k() { .reg .b$0", "Directive([\".reg\"])  [] `b`");
+        check(".entry k() { // add.$0", "Nothing  [] ``");
+    }
+}

@@ -1,0 +1,170 @@
+//! Findings about a file with their places in it: syntax and types at once, what code generation says when it is done.
+//!
+//! Everything is found unit by unit and memoized so; here it only gets its place.
+
+use oriole_chip::Chip;
+use oriole_diagnostics::{Code, Diagnostic, Place, Severity};
+use oriole_inputs::{Db, FunctionUnit, SourceFile};
+use oriole_pipeline::facts::Origin;
+use oriole_queries::{Failed, graph};
+use oriole_syntax::UnitKind;
+
+use crate::analysis::Located;
+use crate::{Analysis, Feature, FileId, Range};
+
+/// What else can be said of a finding, for how it is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Tag {
+    /// The text has no effect.
+    Unnecessary,
+}
+
+/// Another place that explains a finding.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Remark {
+    /// Where.
+    pub range: Range,
+    /// What.
+    pub message: String,
+}
+
+/// A finding in a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// Where.
+    pub range: Range,
+    /// Its code; `Code::page` is the page.
+    pub code: Code,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong, help lines behind it.
+    pub message: String,
+    /// Other places.
+    pub related: Vec<Remark>,
+    /// How to show it.
+    pub tags: Vec<Tag>,
+}
+
+pub(crate) fn findings(analysis: &Analysis, file: FileId) -> Vec<Finding> {
+    let mut all = Vec::new();
+    for located in analysis.sources(file) {
+        let found = oriole_queries::findings(&analysis.db, located.source);
+        all.extend(found.iter().filter_map(|found| place(&analysis.db, located, found)));
+    }
+    all
+}
+
+/// Gives a finding its place in the file; nothing for what stands outside of a snippet.
+fn place(db: &dyn Db, located: Located<'_>, found: &Diagnostic) -> Option<Finding> {
+    let range = located.up(found.span.into())?;
+    // Of inline PTX we do not see what the host declares.
+    if located.snippet.is_some() && outside(found) {
+        return None;
+    }
+    let mut message = found.message.to_string();
+    for help in &found.help {
+        message.push_str(&format!("\nhelp: {help}"));
+    }
+    let related = found
+        .related
+        .iter()
+        .filter_map(|related| {
+            let span = match &related.place {
+                Place::Here(span) => *span,
+                Place::Symbol(name) => oriole_queries::place_of(db, located.source, name)?,
+            };
+            Some(Remark { range: located.up(span.into())?, message: related.message.to_string() })
+        })
+        .collect();
+    let tags = match found.code {
+        Code::Unreachable | Code::UnusedDeclaration | Code::Ignored => vec![Tag::Unnecessary],
+        _ => Vec::new(),
+    };
+    Some(Finding { range, code: found.code, severity: found.severity, message, related, tags })
+}
+
+/// Whether a finding about inline PTX may be due to what only the host knows.
+fn outside(found: &Diagnostic) -> bool {
+    matches!(
+        found.code,
+        Code::UseBeforeDeclaration
+            | Code::UnresolvedExternal
+            | Code::UnusedDeclaration
+            | Code::NotSupported
+            | Code::NeedsVersion
+    )
+}
+
+pub(crate) fn code_findings(analysis: &Analysis, file: FileId, chip: Chip) -> Vec<Finding> {
+    if !analysis.is_on(file, Feature::CodeFindings) {
+        return Vec::new();
+    }
+    let db = &analysis.db;
+    let (Some(source), Some(config)) = (analysis.ptx(file), analysis.config(file, chip)) else {
+        return Vec::new();
+    };
+    let located = Located { source, at: 0, snippet: None };
+    let mut all: Vec<Finding> = Vec::new();
+    all.extend(
+        oriole_queries::target_findings(db, source, config).and_then(|found| place(db, located, &found)),
+    );
+    for &unit in graph::split_file(db, source) {
+        let failed = match unit.kind(db) {
+            UnitKind::Entry => graph::kernel_image(db, unit, config).as_ref().err(),
+            UnitKind::Function => graph::encoded(db, unit, config).as_ref().err(),
+            _ => continue,
+        };
+        match failed {
+            Some(failed) => all.extend(failure(analysis, source, unit, failed)),
+            None => all.extend(spills(analysis, file, unit, chip)),
+        }
+    }
+    all
+}
+
+fn failure(
+    analysis: &Analysis,
+    source: SourceFile,
+    unit: FunctionUnit<'_>,
+    failed: &Failed,
+) -> Option<Finding> {
+    let db = &analysis.db;
+    let found = failed.diagnostic(graph::source_map(db, unit))?;
+    place(db, Located { source, at: 0, snippet: None }, &found.shifted(unit.start(db)))
+}
+
+/// A note at the kernel's name if registers were spilled, with whose values they are.
+fn spills(analysis: &Analysis, file: FileId, unit: FunctionUnit<'_>, chip: Chip) -> Option<Finding> {
+    let db = &analysis.db;
+    let shown = analysis.compiled(file, unit, chip)?;
+    let facts = &shown.compiled.facts;
+    if facts.spills.is_empty() {
+        return None;
+    }
+    let stores = facts.spills.iter().filter(|spill| !spill.reload).count();
+    let loads = facts.spills.len() - stores;
+    let range = Range::from(graph::source_map(db, unit).name).shifted(unit.start(db));
+    let mut related: Vec<Remark> = Vec::new();
+    for spill in facts.spills.iter().filter(|spill| !spill.reload).take(8) {
+        let whose = match spill.origin {
+            Origin::Source(register, _) => format!("`{}`", shown.register(register)),
+            Origin::Temporary => "a value of the compiler's own".to_owned(),
+        };
+        if let Some(range) = shown.statement(spill.statement) {
+            related.push(Remark { range, message: format!("{whose} is spilled here") });
+        }
+    }
+    let message = format!(
+        "for {chip}, {} bytes of registers are spilled: {stores} stores, {loads} reloads; at its peak {} registers are \
+         live",
+        facts.spill_bytes, facts.peak.live.general
+    );
+    Some(Finding {
+        range,
+        code: Code::TooManyRegisters,
+        severity: Severity::Note,
+        message,
+        related,
+        tags: Vec::new(),
+    })
+}

@@ -1,0 +1,374 @@
+//! Fixes: edits that mend a finding, each named for what it does.
+
+use oriole_chip::Chip;
+use oriole_diagnostics::Code;
+use oriole_inputs::Db;
+use oriole_ptx::table::{COMMON_NEEDS, FormProblem, Slot, match_form, rows_of};
+use oriole_ptx::{Opcode, Type};
+use oriole_queries::graph;
+use oriole_syntax::ast::{self, AstNode};
+use oriole_syntax::{SyntaxKind, SyntaxToken, UnitKind};
+
+use crate::analysis::Located;
+use crate::cursor::{Spot, above, cast, spot, token_range};
+use crate::names::{DeclarationKind, names};
+use crate::{Analysis, Edit, FileId, Finding, Range};
+
+/// A way to mend a finding.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fix {
+    /// What it does.
+    pub title: String,
+    /// The finding's code.
+    pub code: Code,
+    /// The finding's place.
+    pub range: Range,
+    /// The change.
+    pub edits: Vec<Edit>,
+    /// It is the one thing to do.
+    pub preferred: bool,
+}
+
+pub(crate) fn fixes(analysis: &Analysis, file: FileId, range: Range) -> Vec<Fix> {
+    let mut all = Vec::new();
+    for finding in crate::findings::findings(analysis, file) {
+        if finding.range.meets(range) {
+            mend(analysis, file, &finding, &mut all);
+        }
+    }
+    all
+}
+
+struct Mender<'a> {
+    located: Located<'a>,
+    finding: &'a Finding,
+    all: &'a mut Vec<Fix>,
+}
+
+impl Mender<'_> {
+    fn offer(&mut self, title: impl Into<String>, edits: Vec<Edit>, preferred: bool) {
+        let placed: Option<Vec<Edit>> =
+            edits.into_iter().map(|edit| Some(Edit::new(self.located.up(edit.range)?, edit.text))).collect();
+        if let Some(edits) = placed {
+            let (code, range) = (self.finding.code, self.finding.range);
+            self.all.push(Fix { title: title.into(), code, range, edits, preferred });
+        }
+    }
+}
+
+fn mend(analysis: &Analysis, file: FileId, finding: &Finding, all: &mut Vec<Fix>) {
+    let Some(located) = analysis.locate(file, finding.range.start) else { return };
+    let db: &dyn Db = &analysis.db;
+    let mut out = Mender { located, finding, all };
+    match finding.code {
+        Code::MissingVersion => {
+            let text = ".version 8.0\n.target sm_90\n.address_size 64\n";
+            out.offer("Add a header for sm_90", vec![Edit::insert(0, text)], true);
+            return;
+        }
+        Code::MissingTarget => {
+            missing_target(db, &mut out);
+            return;
+        }
+        _ => {}
+    }
+    // The word of the finding, not the one before it.
+    let inside = located.at + u32::from(!finding.range.is_empty());
+    let Some(spot) = spot(db, located.source, inside) else { return };
+    let token = spot.token(db);
+    let Some(token) = token else {
+        if finding.code == Code::Syntax {
+            syntax(db, &spot, &mut out);
+        }
+        return;
+    };
+    match finding.code {
+        Code::Syntax => syntax(db, &spot, &mut out),
+        Code::UnknownName => unknown_name(db, &spot, &token, &mut out),
+        Code::UnknownInstruction => unknown_instruction(&spot, &token, &mut out),
+        Code::UnknownModifier | Code::InvalidType | Code::ConflictingModifiers | Code::InvalidCombination => {
+            wrong_word(&spot, &token, &mut out);
+            missing_word(&spot, &token, &mut out);
+        }
+        Code::MissingModifier => missing_word(&spot, &token, &mut out),
+        Code::NeedsVersion | Code::NeedsChip => raise(db, &token, &mut out),
+        Code::UnterminatedBody => {
+            let end = spot.start + spot.unit.text(db).trim_end().len() as u32;
+            out.offer("Close the body", vec![Edit::insert(end, "\n}")], true);
+        }
+        Code::UnusedDeclaration => remove(&spot, &token, &mut out),
+        _ => {}
+    }
+}
+
+fn missing_target(db: &dyn Db, out: &mut Mender<'_>) {
+    let header = graph::split_file(db, out.located.source)
+        .iter()
+        .copied()
+        .find(|unit| unit.kind(db) == UnitKind::Header);
+    let root = header.map(|unit| (graph::function_tree(db, unit).syntax(), unit.start(db)));
+    let version = root.and_then(|(root, start)| {
+        let node = root.descendants().find(|node| node.kind() == SyntaxKind::VERSION_DIRECTIVE)?;
+        Some(crate::cursor::trimmed(&node).end + start)
+    });
+    out.offer("Add `.target sm_90`", vec![Edit::insert(version.unwrap_or(0), "\n.target sm_90")], true);
+}
+
+/// "`;` expected before …": the place is where it is missing.
+fn syntax(db: &dyn Db, spot: &Spot<'_>, out: &mut Mender<'_>) {
+    let message = &out.finding.message;
+    for missing in [";", ")", "]", "}"] {
+        if message.starts_with(&format!("`{missing}` expected")) {
+            // Behind the last word before the place.
+            let text = spot.unit.text(db);
+            let before = Range::new(0, out.located.at.saturating_sub(spot.start)).slice(text);
+            let at = spot.start + before.trim_end().len() as u32;
+            out.offer(format!("Insert `{missing}`"), vec![Edit::insert(at, missing)], true);
+        }
+    }
+}
+
+/// The type that a name wants at its place, for a declaration.
+fn type_wanted(token: &SyntaxToken) -> String {
+    if above(token, SyntaxKind::GUARD).is_some() {
+        return ".pred".to_owned();
+    }
+    let node = above(token, SyntaxKind::INSTRUCTION);
+    let instruction = node.and_then(cast::<ast::Instruction>);
+    let words = instruction.and_then(|instruction| instruction.opcode()).map(|opcode| {
+        let mnemonic = opcode.mnemonic().map_or(String::new(), |token| token.text().to_owned());
+        let types: Vec<Type> = opcode
+            .modifiers()
+            .filter_map(|token| Type::from_name(token.text().trim_start_matches('.')))
+            .collect();
+        (mnemonic, types)
+    });
+    let in_address = above(token, SyntaxKind::ADDRESS).is_some();
+    let in_list = |list: &ast::OperandList| {
+        list.operands().next().is_some_and(|first| Range::from(first.span()).holds(token_range(token)))
+    };
+    let first = above(token, SyntaxKind::OPERAND_LIST)
+        .and_then(cast::<ast::OperandList>)
+        .is_some_and(|list| in_list(&list));
+    match words {
+        _ if in_address => ".b64".to_owned(),
+        Some((mnemonic, _)) if mnemonic == "setp" && first => ".pred".to_owned(),
+        Some((mnemonic, types)) if mnemonic == "cvt" && types.len() == 2 => {
+            types[usize::from(!first)].to_string()
+        }
+        Some((_, types)) => types.first().map_or(".b32".to_owned(), |ty| {
+            // Small integers live in registers of 16 bits.
+            if ty.bits() == 8 { ".b16".to_owned() } else { ty.to_string() }
+        }),
+        None => ".b32".to_owned(),
+    }
+}
+
+fn unknown_name(db: &dyn Db, spot: &Spot<'_>, token: &SyntaxToken, out: &mut Mender<'_>) {
+    let name = token.text();
+    let names = names(db, spot.unit);
+    // A register beyond the end of its range: make the range longer.
+    let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let (prefix, number) = name.split_at(name.len() - digits);
+    if let Ok(number) = number.parse::<u64>() {
+        let range = names.declarations.iter().find(|declared| {
+            matches!(declared.kind, DeclarationKind::Registers(count) if count <= number)
+                && *declared.name == *prefix
+        });
+        if let Some(declared) = range {
+            let text = spot.unit.text(db);
+            let behind = declared.range.end;
+            let rest = Range::new(behind, declared.full.end).slice(text);
+            if let (Some(open), Some(close)) = (rest.find('<'), rest.find('>')) {
+                let place = Range::new(behind + open as u32 + 1, behind + close as u32).shifted(spot.start);
+                let edit = Edit::new(place, (number + 1).to_string());
+                out.offer(format!("Make it `{prefix}<{}>`", number + 1), vec![edit], true);
+            }
+        }
+    }
+    let Some(instruction) = above(token, SyntaxKind::INSTRUCTION) else { return };
+    let is_label = cast::<ast::Instruction>(instruction.clone())
+        .and_then(|instruction| instruction.opcode())
+        .and_then(|opcode| opcode.mnemonic())
+        .is_some_and(|mnemonic| matches!(mnemonic.text(), "bra" | "call" | "brx"));
+    // The nearest name of the same kind.
+    let near = names
+        .visible(spot.at)
+        .into_iter()
+        .filter(|declared| (declared.kind == DeclarationKind::Label) == is_label)
+        .filter(|declared| !matches!(declared.kind, DeclarationKind::Registers(_)))
+        // Names that differ more in length need not be compared.
+        .filter(|declared| declared.name.len().abs_diff(name.len()) <= 2)
+        .map(|declared| (strsim::levenshtein(name, &declared.name), declared))
+        .filter(|(distance, declared)| *distance <= 2 && 2 * distance <= declared.name.len())
+        .min_by_key(|(distance, declared)| (*distance, declared.name.clone()));
+    if let Some((_, declared)) = near {
+        let edit = Edit::new(token_range(token).shifted(spot.start), declared.name.to_string());
+        out.offer(format!("Change to `{}`", declared.name), vec![edit], false);
+    }
+    if is_label && above(token, SyntaxKind::GUARD).is_none() {
+        return;
+    }
+    let Some(body) = token.parent_ancestors().filter(|node| node.kind() == SyntaxKind::BLOCK).last() else {
+        return;
+    };
+    let ty = type_wanted(token);
+    let at = crate::cursor::trimmed(&body).start + 1 + spot.start;
+    let text = format!("\n    .reg {ty} {name};");
+    out.offer(format!("Declare `.reg {ty} {name};`"), vec![Edit::insert(at, text)], false);
+}
+
+fn unknown_instruction(spot: &Spot<'_>, token: &SyntaxToken, out: &mut Mender<'_>) {
+    let Some(node) = above(token, SyntaxKind::OPCODE).and_then(cast::<ast::Opcode>) else { return };
+    let Some(mnemonic) = node.mnemonic() else { return };
+    for (at, opcode) in oriole_ptx::nearest(mnemonic.text()).into_iter().take(3).enumerate() {
+        let name = opcode.name();
+        let edit = Edit::new(token_range(&mnemonic).shifted(spot.start), name);
+        out.offer(format!("Change to `{name}`"), vec![edit], at == 0);
+    }
+}
+
+/// The opcode node at a token, its words, and how many operands it has.
+fn words(token: &SyntaxToken) -> Option<(Opcode, ast::Opcode, Vec<SyntaxToken>, usize)> {
+    let node = above(token, SyntaxKind::INSTRUCTION).and_then(cast::<ast::Instruction>)?;
+    let opcode_node = node.opcode()?;
+    let opcode = Opcode::from_name(opcode_node.mnemonic()?.text())?;
+    let modifiers = opcode_node.modifiers().collect();
+    Some((opcode, opcode_node, modifiers, node.operands().count()))
+}
+
+fn spellings(modifiers: &[SyntaxToken]) -> Vec<&str> {
+    modifiers.iter().map(|token| token.text().trim_start_matches('.')).collect()
+}
+
+/// Whether some form has these words and operands.
+fn exists(opcode: Opcode, words: &[&str], operands: usize) -> bool {
+    match_form(opcode, words, operands).is_ok()
+}
+
+fn wrong_word(spot: &Spot<'_>, token: &SyntaxToken, out: &mut Mender<'_>) {
+    let Some((opcode, _, modifiers, operands)) = words(token) else { return };
+    let written = spellings(&modifiers);
+    let Err(error) = match_form(opcode, &written, operands) else { return };
+    let Some(at) = error.word else { return };
+    let place = token_range(&modifiers[at]).shifted(spot.start);
+    let expected = match &error.problem {
+        FormProblem::UnknownModifier { expected, .. } | FormProblem::WrongType { expected, .. } => {
+            expected.clone()
+        }
+        _ => Vec::new(),
+    };
+    let mut offered = 0;
+    for word in expected {
+        let mut changed = written.clone();
+        changed[at] = word;
+        if exists(opcode, &changed, operands) && offered < 6 {
+            offered += 1;
+            out.offer(format!("Change to `.{word}`"), vec![Edit::new(place, format!(".{word}"))], false);
+        }
+    }
+    let mut without = written.clone();
+    without.remove(at);
+    if exists(opcode, &without, operands) {
+        let title = format!("Remove `.{}`", written[at]);
+        out.offer(title, vec![Edit::new(place, "")], offered == 0);
+    }
+}
+
+/// Words that would make a form of what is written, each at its place.
+fn missing_word(spot: &Spot<'_>, token: &SyntaxToken, out: &mut Mender<'_>) {
+    let Some((opcode, node, modifiers, operands)) = words(token) else { return };
+    let written = spellings(&modifiers);
+    if exists(opcode, &written, operands) {
+        return;
+    }
+    let mut candidates: Vec<&'static str> = Vec::new();
+    for slot in rows_of(opcode).flat_map(|row| row.slots) {
+        let words: Vec<&'static str> = match slot {
+            Slot::Head(words) | Slot::Must(words) => words.to_vec(),
+            Slot::Type(types) => types.iter().map(|ty| ty.name()).collect(),
+            Slot::Space(spaces) => spaces.iter().map(|space| space.name()).collect(),
+            _ => Vec::new(),
+        };
+        for word in words {
+            if !word.is_empty() && !candidates.contains(&word) {
+                candidates.push(word);
+            }
+        }
+    }
+    let mut offered = 0;
+    for word in candidates {
+        // A type stands best behind everything, another word as early as it may.
+        let last = written.len();
+        let places: Vec<usize> =
+            if Type::from_name(word).is_some() { (0..=last).rev().collect() } else { (0..=last).collect() };
+        let fits = |&at: &usize| {
+            let mut changed = written.clone();
+            changed.insert(at, word);
+            exists(opcode, &changed, operands)
+        };
+        let Some(at) = places.into_iter().find(fits) else { continue };
+        if offered == 8 {
+            break;
+        }
+        offered += 1;
+        let place = match at.checked_sub(1) {
+            Some(before) => token_range(&modifiers[before]).end,
+            None => node.mnemonic().map_or(0, |mnemonic| token_range(&mnemonic).end),
+        };
+        let edit = Edit::insert(place + spot.start, format!(".{word}"));
+        out.offer(format!("Add `.{word}`"), vec![edit], false);
+    }
+}
+
+/// Raises `.version` and `.target` to what the instruction needs.
+fn raise(db: &dyn Db, token: &SyntaxToken, out: &mut Mender<'_>) {
+    let Some((opcode, _, modifiers, operands)) = words(token) else { return };
+    let written = spellings(&modifiers);
+    let Ok(form) = match_form(opcode, &written, operands) else { return };
+    let mut version = form.row.ptx;
+    let mut wanted = vec![form.row.chips];
+    let needs = form.row.needs.iter().chain(COMMON_NEEDS);
+    for need in needs.filter(|need| written.contains(&need.token)) {
+        version = version.max(need.ptx);
+        wanted.push(need.chips);
+    }
+    // The first chip that has all of it, one that code can be made for before the others.
+    let mut chips = Chip::all();
+    chips.sort_by_key(|chip| !chip.is_supported());
+    let chip = chips.into_iter().find(|chip| wanted.iter().all(|wanted| wanted.has(chip.as_target())));
+    let header = graph::module_header(db, out.located.source);
+    let units = graph::split_file(db, out.located.source);
+    for &unit in units.iter().filter(|unit| unit.kind(db) == UnitKind::Header) {
+        let root = graph::function_tree(db, unit).syntax();
+        for node in root.descendants() {
+            let start = unit.start(db);
+            if let Some(number) = cast::<ast::VersionDirective>(node.clone()).and_then(|it| it.number())
+                && out.finding.code == Code::NeedsVersion
+                && header.version < version
+            {
+                let text = format!("{}.{}", version.0, version.1);
+                let edit = Edit::new(token_range(&number).shifted(start), text.clone());
+                out.offer(format!("Raise `.version` to {text}"), vec![edit], true);
+            }
+            if let Some(name) = cast::<ast::TargetDirective>(node).and_then(|it| it.names().next())
+                && out.finding.code == Code::NeedsChip
+                && let Some(chip) = chip
+            {
+                let chip = chip.to_string();
+                let edit = Edit::new(token_range(&name).shifted(start), chip.clone());
+                out.offer(format!("Change `.target` to {chip}"), vec![edit], true);
+            }
+        }
+    }
+}
+
+/// Removes the statement that declares a name which nobody uses.
+fn remove(spot: &Spot<'_>, token: &SyntaxToken, out: &mut Mender<'_>) {
+    let Some(node) = above(token, SyntaxKind::VARIABLE) else { return };
+    let declarators = node.children().filter(|child| child.kind() == SyntaxKind::DECLARATOR).count();
+    if declarators == 1 {
+        let place = crate::cursor::trimmed(&node).shifted(spot.start);
+        out.offer("Remove the declaration", vec![Edit::new(place, "")], true);
+    }
+}

@@ -1,0 +1,92 @@
+//! What can be folded: bodies, scopes, sections, runs of comments and of header lines.
+
+use oriole_inputs::Db;
+use oriole_queries::graph;
+use oriole_syntax::{SyntaxKind, UnitKind, WalkEvent};
+
+use crate::cursor::{token_range, trimmed};
+use crate::{Analysis, Feature, FileId, Range};
+
+/// What is folded.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum FoldKind {
+    /// A body, a scope, a section.
+    Block,
+    /// Comments.
+    Comment,
+    /// Header or `.file` lines.
+    Header,
+}
+
+/// A stretch of more than one line.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Fold {
+    /// From the first byte that stays to see to the last one.
+    pub range: Range,
+    /// What it is.
+    pub kind: FoldKind,
+}
+
+pub(crate) fn folds(analysis: &Analysis, file: FileId) -> Vec<Fold> {
+    let mut all = Vec::new();
+    if !analysis.is_on(file, Feature::Folding) {
+        return all;
+    }
+    let db = &analysis.db;
+    for located in analysis.sources(file) {
+        for &unit in graph::split_file(db, located.source) {
+            let start = unit.start(db);
+            for fold in unit_folds(db, unit) {
+                if let Some(range) = located.up(fold.range.shifted(start)) {
+                    all.push(Fold { range, kind: fold.kind });
+                }
+            }
+        }
+    }
+    let Some(data) = analysis.file(file) else { return all };
+    all.retain(|fold| data.lines.line(fold.range.start) < data.lines.line(fold.range.end));
+    all.sort();
+    all.dedup();
+    all
+}
+
+#[salsa::tracked(returns(ref))]
+fn unit_folds<'db>(db: &'db dyn Db, unit: oriole_inputs::FunctionUnit<'db>) -> Vec<Fold> {
+    let _running = db.executes("unit_folds", oriole_inputs::Place::Unit(unit));
+    let root = graph::function_tree(db, unit).syntax();
+    let mut folds = Vec::new();
+    if matches!(unit.kind(db), UnitKind::Header | UnitKind::DebugSection) {
+        folds.push(Fold { range: trimmed(&root), kind: FoldKind::Header });
+    }
+    // Line comments that follow each other are one.
+    let mut run: Option<Range> = None;
+    for event in root.preorder_with_tokens() {
+        let WalkEvent::Enter(element) = event else { continue };
+        match element.kind() {
+            SyntaxKind::BLOCK
+            | SyntaxKind::PARAMETER_LIST
+            | SyntaxKind::SECTION
+            | SyntaxKind::INITIALIZER_LIST => {
+                if let Some(node) = element.as_node() {
+                    folds.push(Fold { range: trimmed(node), kind: FoldKind::Block });
+                }
+            }
+            SyntaxKind::COMMENT => {
+                if let Some(token) = element.as_token() {
+                    let range = token_range(token);
+                    run = Some(run.map_or(range, |run| Range::new(run.start, range.end)));
+                }
+                continue;
+            }
+            SyntaxKind::WHITESPACE => continue,
+            _ => {}
+        }
+        if element.as_token().is_some() {
+            folds.extend(run.take().map(|range| Fold { range, kind: FoldKind::Comment }));
+        }
+    }
+    folds.extend(run.map(|range| Fold { range, kind: FoldKind::Comment }));
+    let text = unit.text(db);
+    folds.retain(|fold| fold.range.slice(text).contains('\n'));
+    folds
+}

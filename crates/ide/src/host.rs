@@ -1,0 +1,365 @@
+//! The host: texts, targets and options come in; everything else is derived.
+//!
+//! Only here are inputs written. A change cancels what snapshots compute and waits until they are dropped, so no caller
+//! may keep one in the thread that writes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use oriole_chip::Chip;
+use oriole_inputs::{Config, Database, SourceFile};
+use oriole_options::Options;
+
+use crate::compiled::LastGood;
+use crate::embedded::{self, Snippet};
+use crate::text::Change;
+use crate::{Analysis, LineIndex, Range};
+
+/// A file of the session. The caller knows which path or address it stands for, and keeps one number for each.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct FileId(pub u32);
+
+/// Settings that files share, for example those of a folder.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct SettingsId(pub u32);
+
+/// What a file is written in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Language {
+    /// PTX.
+    Ptx,
+    /// CUDA C++ with inline PTX in `asm` statements.
+    Cuda,
+    /// Rust with inline PTX in `asm!`.
+    Rust,
+}
+
+/// What to compile for, and how.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Settings {
+    /// Chips to compile for, the first one for what is shown by itself. Empty: what the file's `.target` says.
+    pub targets: Vec<Chip>,
+    /// Level and knobs.
+    pub options: Options,
+}
+
+pub(crate) struct SettingsData {
+    pub settings: Settings,
+    pub configs: Vec<(Chip, Config)>,
+}
+
+/// A feature that may be switched off for a file because of its size.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Feature {
+    /// Findings of code generation for the whole file.
+    CodeFindings,
+    /// Semantic tokens of the whole file; those of a range are always there.
+    FullTokens,
+    /// Formatting of the whole file; a range can always be formatted.
+    Formatting,
+    /// Folding ranges.
+    Folding,
+    /// The outline.
+    Symbols,
+    /// Code lenses.
+    Lenses,
+    /// Links to sources.
+    Links,
+    /// Inlay hints of kernels larger than the bound.
+    Hints,
+}
+
+impl Feature {
+    /// Every feature with the bytes of a file from which on it is off.
+    pub const LIMITS: [(Feature, u32); 8] = [
+        (Feature::CodeFindings, 32 << 20),
+        (Feature::FullTokens, 32 << 20),
+        (Feature::Formatting, 64 << 20),
+        (Feature::Folding, 128 << 20),
+        (Feature::Symbols, 256 << 20),
+        (Feature::Lenses, 128 << 20),
+        (Feature::Links, 128 << 20),
+        (Feature::Hints, 512 << 20),
+    ];
+
+    /// The feature in words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Feature::CodeFindings => "findings of code generation",
+            Feature::FullTokens => "semantic tokens of the whole file",
+            Feature::Formatting => "formatting of the whole file",
+            Feature::Folding => "folding",
+            Feature::Symbols => "the outline",
+            Feature::Lenses => "code lenses",
+            Feature::Links => "links to sources",
+            Feature::Hints => "inlay hints",
+        }
+    }
+}
+
+/// Bytes that a kind of value takes.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Memory {
+    /// The query or structure.
+    pub name: String,
+    /// How many there are.
+    pub count: usize,
+    /// Bytes of the values themselves and of what the database keeps for them, without what they point to.
+    pub bytes: usize,
+}
+
+#[derive(Clone)]
+pub(crate) struct FileData {
+    pub language: Language,
+    pub text: Arc<str>,
+    pub lines: Arc<LineIndex>,
+    /// The PTX itself; of another language an empty text.
+    pub source: SourceFile,
+    /// Inline PTX, in text order.
+    pub snippets: Arc<[Snippet]>,
+    /// The PTX of snippets, at least one for each.
+    pub snippet_sources: Vec<SourceFile>,
+    pub settings: SettingsId,
+    /// A chip that the user chose for this file.
+    pub chosen: Option<Chip>,
+}
+
+/// Takes changes and gives snapshots.
+pub struct AnalysisHost {
+    db: Database,
+    files: Arc<Vec<FileData>>,
+    settings: Arc<Vec<SettingsData>>,
+    good: Arc<LastGood>,
+    counts: BTreeMap<&'static str, u64>,
+    closed: Vec<FileId>,
+}
+
+impl Default for AnalysisHost {
+    fn default() -> AnalysisHost {
+        AnalysisHost::new()
+    }
+}
+
+impl AnalysisHost {
+    /// A host without files, whose settings 0 are the defaults.
+    pub fn new() -> AnalysisHost {
+        AnalysisHost::with_database(Database::default())
+    }
+
+    /// A host that counts the queries it executes.
+    pub fn counting() -> AnalysisHost {
+        AnalysisHost::with_database(Database::with_log())
+    }
+
+    fn with_database(db: Database) -> AnalysisHost {
+        let mut host = AnalysisHost {
+            db,
+            files: Arc::default(),
+            settings: Arc::default(),
+            good: Arc::default(),
+            counts: BTreeMap::new(),
+            closed: Vec::new(),
+        };
+        host.add_settings(Settings::default());
+        host
+    }
+
+    fn settings_mut(&mut self) -> &mut Vec<SettingsData> {
+        // Snapshots hold the list; they are gone or cancelled when the next one is taken, so a copy is rare and small.
+        if Arc::get_mut(&mut self.settings).is_none() {
+            let copy = |data: &SettingsData| SettingsData {
+                settings: data.settings.clone(),
+                configs: data.configs.clone(),
+            };
+            self.settings = Arc::new(self.settings.iter().map(copy).collect());
+        }
+        Arc::get_mut(&mut self.settings).expect("a list that has just been copied has one owner")
+    }
+
+    /// Adds settings.
+    pub fn add_settings(&mut self, settings: Settings) -> SettingsId {
+        let chips = Chip::all().into_iter().filter(|chip| chip.is_supported());
+        let configs =
+            chips.map(|chip| (chip, Config::create(&self.db, chip, &settings.options))).collect::<Vec<_>>();
+        let list = self.settings_mut();
+        list.push(SettingsData { settings, configs });
+        SettingsId(list.len() as u32 - 1)
+    }
+
+    /// Changes settings; only what depends on a changed knob is computed again.
+    pub fn set_settings(&mut self, id: SettingsId, settings: Settings) {
+        let Some(data) = self.settings.get(id.0 as usize) else { return };
+        if data.settings == settings {
+            return;
+        }
+        for (_, config) in data.configs.clone() {
+            config.update(&mut self.db, &settings.options);
+        }
+        self.settings_mut()[id.0 as usize].settings = settings;
+    }
+
+    /// Opens a file. The number of a closed file is used again.
+    pub fn open(&mut self, language: Language, text: &str, settings: SettingsId) -> FileId {
+        let id = match self.closed.pop() {
+            Some(id) => id,
+            None => {
+                let source = SourceFile::open(&self.db, "");
+                let lines = Arc::new(LineIndex::new(""));
+                let data = FileData {
+                    language,
+                    text: "".into(),
+                    lines,
+                    source,
+                    snippets: Arc::default(),
+                    snippet_sources: Vec::new(),
+                    settings,
+                    chosen: None,
+                };
+                let files = Arc::make_mut(&mut self.files);
+                files.push(data);
+                FileId(files.len() as u32 - 1)
+            }
+        };
+        let data = &mut Arc::make_mut(&mut self.files)[id.0 as usize];
+        (data.language, data.settings, data.chosen) = (language, settings, None);
+        self.good.forget(id);
+        self.change(id, &[Change { range: None, text: text.to_owned() }]);
+        id
+    }
+
+    /// Closes a file: nothing is known of it any more, and its number may come again.
+    pub fn close(&mut self, file: FileId) {
+        if (file.0 as usize) < self.files.len() && !self.closed.contains(&file) {
+            self.change(file, &[Change { range: None, text: String::new() }]);
+            self.good.forget(file);
+            self.closed.push(file);
+        }
+    }
+
+    /// Changes a text. Ranges outside of it are clipped.
+    pub fn change(&mut self, file: FileId, changes: &[Change]) {
+        let Some(data) = Arc::make_mut(&mut self.files).get_mut(file.0 as usize) else { return };
+        let lines = Arc::make_mut(&mut data.lines);
+        let mut text = String::new();
+        let mut fresh = false;
+        for change in changes {
+            match change.range {
+                None => {
+                    text = change.text.clone();
+                    *lines = LineIndex::new(&text);
+                }
+                Some(range) => {
+                    if !fresh {
+                        text = String::from(&*data.text);
+                    }
+                    let clip = |at: u32| {
+                        let mut at = (at as usize).min(text.len());
+                        while !text.is_char_boundary(at) {
+                            at -= 1;
+                        }
+                        at
+                    };
+                    let (start, end) = (clip(range.start), clip(range.end.max(range.start)));
+                    lines.change(Range::new(start as u32, end as u32), &change.text);
+                    text.replace_range(start..end, &change.text);
+                }
+            }
+            fresh = true;
+        }
+        if fresh {
+            data.text = text.into();
+            let data = data.clone();
+            self.update_sources(file, data);
+        }
+    }
+
+    fn update_sources(&mut self, file: FileId, mut data: FileData) {
+        let empty: Arc<str> = "".into();
+        if data.language == Language::Ptx {
+            data.source.replace(&mut self.db, &data.text);
+            data.snippets = Arc::default();
+        } else {
+            data.source.replace(&mut self.db, &empty);
+            data.snippets = embedded::snippets(data.language, &data.text, self.snippet_chip(&data)).into();
+        }
+        for (at, snippet) in data.snippets.iter().enumerate() {
+            match data.snippet_sources.get(at) {
+                Some(source) => source.replace(&mut self.db, &snippet.text),
+                None => data.snippet_sources.push(SourceFile::open(&self.db, &snippet.text)),
+            }
+        }
+        for source in data.snippet_sources.iter().skip(data.snippets.len()) {
+            source.replace(&mut self.db, &empty);
+        }
+        Arc::make_mut(&mut self.files)[file.0 as usize] = data;
+    }
+
+    /// The chip that inline PTX is checked for: it has no `.target` of its own.
+    fn snippet_chip(&self, data: &FileData) -> Chip {
+        let settings = self.settings.get(data.settings.0 as usize);
+        let first = settings.and_then(|data| data.settings.targets.first().copied());
+        data.chosen.or(first).unwrap_or(Chip::SM_90A)
+    }
+
+    /// Chooses the chip that a file is shown for, or leaves it to the settings and the file's `.target`.
+    pub fn set_target(&mut self, file: FileId, chip: Option<Chip>) {
+        let Some(data) = Arc::make_mut(&mut self.files).get_mut(file.0 as usize) else { return };
+        if data.chosen != chip {
+            data.chosen = chip;
+            if data.language != Language::Ptx {
+                let data = data.clone();
+                self.update_sources(file, data);
+            }
+        }
+    }
+
+    /// Puts a file under other settings.
+    pub fn set_file_settings(&mut self, file: FileId, settings: SettingsId) {
+        if let Some(data) = Arc::make_mut(&mut self.files).get_mut(file.0 as usize) {
+            data.settings = settings;
+        }
+    }
+
+    /// A snapshot that answers questions, on any thread. It must be dropped before the next change in this thread.
+    pub fn analysis(&self) -> Analysis {
+        Analysis {
+            db: self.db.clone(),
+            files: self.files.clone(),
+            settings: self.settings.clone(),
+            good: self.good.clone(),
+        }
+    }
+
+    /// Cancels what snapshots compute and waits until they are gone.
+    pub fn cancel(&mut self) {
+        salsa::Database::trigger_cancellation(&mut self.db);
+    }
+
+    /// How often each query was executed since the start, for a host that counts.
+    pub fn query_counts(&mut self) -> Vec<crate::QueryCount> {
+        for execution in self.db.log().map(oriole_inputs::ExecutionLog::take).unwrap_or_default() {
+            *self.counts.entry(execution.query).or_default() += 1;
+        }
+        let row = |(&name, &count): (&&'static str, &u64)| crate::QueryCount { name: name.to_owned(), count };
+        self.counts.iter().map(row).collect()
+    }
+
+    /// What the database holds, largest first. Cancels snapshots.
+    pub fn memory(&mut self) -> Vec<Memory> {
+        let usage = <dyn salsa::Database>::memory_usage(&mut self.db);
+        let structs = usage.structs.iter().map(|info| (info.debug_name().to_owned(), info));
+        let queries = usage.queries.iter().map(|(name, info)| (name.to_string(), info));
+        let mut rows: Vec<Memory> = structs
+            .chain(queries)
+            .map(|(name, info)| Memory {
+                name,
+                count: info.count(),
+                bytes: info.size_of_fields()
+                    + info.size_of_metadata()
+                    + info.heap_size_of_fields().unwrap_or(0),
+            })
+            .collect();
+        rows.sort_by(|left, right| (right.bytes, &left.name).cmp(&(left.bytes, &right.name)));
+        rows
+    }
+}

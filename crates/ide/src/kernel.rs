@@ -1,0 +1,237 @@
+//! What a kernel needs on a chip, how full it leaves the chip, and why; and what is live at a place.
+
+use oriole_chip::{Chip, Limiter, Usage, occupancy};
+use oriole_cubin::Bound;
+use oriole_pipeline::facts::{Origin, Peak};
+use oriole_queries::graph;
+use oriole_syntax::UnitKind;
+
+use crate::compiled::Shown;
+use crate::cursor::spot;
+use crate::{Analysis, FileId, Range};
+
+/// Threads of a block where the kernel does not say how many it has.
+const USUAL_THREADS: u32 = 256;
+
+/// A register that is live somewhere.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LiveRegister {
+    /// Name in the source.
+    pub name: String,
+    /// General registers that it takes.
+    pub registers: u8,
+    /// Where it is declared.
+    pub declaration: Option<Range>,
+}
+
+/// What a kernel needs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelStatistics {
+    /// The kernel.
+    pub kernel: String,
+    /// The chip.
+    pub chip: Chip,
+    /// The last good result, because the text does not compile.
+    pub stale: bool,
+    /// Words, those of called functions included.
+    pub instructions: u32,
+    /// General registers of a thread.
+    pub registers: u32,
+    /// Bytes of static shared memory.
+    pub shared: u32,
+    /// Bytes of the stack; nothing where recursion hides it.
+    pub stack: Option<u32>,
+    /// Named barriers.
+    pub barriers: u8,
+    /// Spill stores and reloads.
+    pub spills: (u32, u32),
+    /// Bytes of spilled registers.
+    pub spill_bytes: u32,
+    /// Estimated cycles of one warp alone, each loop taken ten times, calls not counted.
+    pub cycles: u64,
+    /// Threads of a block that the occupancy is for, and whether the kernel states them.
+    pub threads: (u32, bool),
+    /// Blocks that fit on a multiprocessor.
+    pub blocks: u32,
+    /// Warps that run on a multiprocessor at a time, and how many could.
+    pub warps: (u32, u32),
+    /// What runs out first.
+    pub limiter: String,
+    /// General registers live at the peak, and where that is.
+    pub peak: (u16, Option<Range>),
+    /// Registers that are live there, those that take most first.
+    pub peak_registers: Vec<LiveRegister>,
+    /// Registers of the compiler's own that are live there.
+    pub temporaries: u32,
+    /// Why it needs so many registers, and what they cost, in sentences.
+    pub why: Vec<String>,
+}
+
+fn limiter_name(limiter: Limiter) -> &'static str {
+    match limiter {
+        Limiter::Warps => "warps",
+        Limiter::Blocks => "blocks",
+        Limiter::Registers => "registers",
+        Limiter::SharedMemory => "shared memory",
+    }
+}
+
+pub(crate) fn statistics(
+    analysis: &Analysis,
+    file: FileId,
+    kernel: &str,
+    chip: Chip,
+) -> Option<KernelStatistics> {
+    let db = &analysis.db;
+    let unit = analysis.code_unit(file, kernel).filter(|unit| unit.kind(db) == UnitKind::Entry)?;
+    let (laid, image_stale) = analysis.image(file, unit, chip)?;
+    let shown = analysis.compiled(file, unit, chip)?;
+    let (image, facts) = (&laid.image, &shown.compiled.facts);
+    let threads = match image.bound {
+        Bound::None => (USUAL_THREADS, false),
+        Bound::AtMost(size) | Bound::Exactly(size) => {
+            (size.iter().fold(1u32, |all, &one| all.saturating_mul(one.max(1))), true)
+        }
+    };
+    let shared = image.shared_size.unwrap_or(0);
+    let full = occupancy(chip, Usage { registers: image.registers, shared, threads: threads.0 });
+    let most = chip.limits().map_or(0, |limits| limits.warps_per_sm);
+    let (stores, loads) = facts.spills.iter().fold((0, 0), |(stores, loads), spill| {
+        if spill.reload { (stores, loads + 1) } else { (stores + 1, loads) }
+    });
+    let peak_registers = live_registers(&shown, &facts.peak);
+    let mut statistics = KernelStatistics {
+        kernel: kernel.to_owned(),
+        chip,
+        stale: shown.stale || image_stale,
+        instructions: image.code.len() as u32,
+        registers: image.registers,
+        shared,
+        stack: image.stack_size,
+        barriers: image.barriers,
+        spills: (stores, loads),
+        spill_bytes: facts.spill_bytes,
+        cycles: facts.cycles,
+        threads,
+        blocks: full.map_or(0, |full| full.blocks),
+        warps: (full.map_or(0, |full| full.warps), most),
+        limiter: full.map_or("", |full| limiter_name(full.limiter)).to_owned(),
+        peak: (facts.peak.live.general, shown.statement(facts.peak.statement)),
+        peak_registers,
+        temporaries: facts.peak.temporaries,
+        why: Vec::new(),
+    };
+    statistics.why = reasons(analysis, file, &statistics, &shown);
+    Some(statistics)
+}
+
+fn live_registers(shown: &Shown, peak: &Peak) -> Vec<LiveRegister> {
+    let mut list: Vec<LiveRegister> = peak
+        .registers
+        .iter()
+        .map(|&(register, registers)| LiveRegister {
+            name: shown.register(register).to_owned(),
+            registers,
+            declaration: shown
+                .compiled
+                .map
+                .registers
+                .get(register as usize)
+                .and_then(|known| shown.now(known.1.into())),
+        })
+        .collect();
+    list.sort_by(|left, right| (right.registers, &left.name).cmp(&(left.registers, &right.name)));
+    list
+}
+
+fn reasons(analysis: &Analysis, file: FileId, found: &KernelStatistics, shown: &Shown) -> Vec<String> {
+    let mut why = Vec::new();
+    let line = |range: Range| analysis.file(file).map_or(0, |data| data.lines.line(range.start) + 1);
+    let place = found.peak.1.map_or(String::new(), |range| format!(" at line {}", line(range)));
+    let names: Vec<&str> = found.peak_registers.iter().take(12).map(|live| live.name.as_str()).collect();
+    let more = found.peak_registers.len().saturating_sub(names.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    why.push(format!(
+        "{} registers, because {} are live at once{place}: {}{more}, and {} of the compiler's own",
+        found.registers,
+        found.peak.0,
+        names.join(", "),
+        found.temporaries
+    ));
+    if found.spills != (0, 0) {
+        let limit = shown.compiled.code.register_limit;
+        let cause = limit.map_or_else(
+            || "a thread has no more than 255".to_owned(),
+            |limit| format!("the kernel's bounds leave a thread {limit}"),
+        );
+        let mut whose: Vec<&str> = shown
+            .compiled
+            .facts
+            .spills
+            .iter()
+            .filter_map(|spill| match spill.origin {
+                Origin::Source(register, _) => Some(shown.register(register)),
+                Origin::Temporary => None,
+            })
+            .collect();
+        whose.sort_unstable();
+        whose.dedup();
+        whose.truncate(12);
+        why.push(format!("{} bytes are spilled, because {cause}: {}", found.spill_bytes, whose.join(", ")));
+    }
+    let stated = if found.threads.1 { "" } else { ", as many as are usual" };
+    why.push(format!(
+        "{} of {} warps at {} threads a block{stated}: {} run out first",
+        found.warps.0, found.warps.1, found.threads.0, found.limiter
+    ));
+    why
+}
+
+/// What is live at a place of a kernel or function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Liveness {
+    /// The kernel or function.
+    pub function: String,
+    /// The last good result, because the text does not compile.
+    pub stale: bool,
+    /// The statement.
+    pub statement: Range,
+    /// General, uniform and predicate registers.
+    pub live: (u16, u16, u16),
+    /// Registers of the source, those that take most first.
+    pub registers: Vec<LiveRegister>,
+    /// Registers of the compiler's own.
+    pub temporaries: u32,
+    /// General registers live at the peak of the function, and where that is.
+    pub peak: (u16, Option<Range>),
+}
+
+pub(crate) fn liveness(analysis: &Analysis, file: FileId, at: u32, chip: Chip) -> Option<Liveness> {
+    let db = &analysis.db;
+    let spot = spot(db, analysis.ptx(file)?, at)?;
+    if !spot.unit.has_code(db) {
+        return None;
+    }
+    let shown = analysis.compiled(file, spot.unit, chip)?;
+    let facts = &shown.compiled.facts;
+    // The statement at the position, or the last one before it that made code.
+    let mut placed = (0..shown.compiled.map.instructions.len() as u32)
+        .filter_map(|ordinal| Some((ordinal, shown.statement(ordinal)?)));
+    let (ordinal, statement) =
+        placed.rfind(|&(ordinal, range)| range.start <= at && facts.live_at(ordinal).is_some())?;
+    let live = facts.live_at(ordinal)?;
+    let config = analysis.config(file, chip)?;
+    let set = match (shown.stale, graph::allocated(db, spot.unit, config)) {
+        (false, Ok(allocated)) => oriole_pipeline::facts::live_set(allocated, ordinal),
+        _ => Peak::default(),
+    };
+    Some(Liveness {
+        function: spot.unit.name(db).to_string(),
+        stale: shown.stale,
+        statement,
+        live: (live.general, live.uniform, live.predicates),
+        registers: live_registers(&shown, &set),
+        temporaries: set.temporaries,
+        peak: (facts.peak.live.general, shown.statement(facts.peak.statement)),
+    })
+}

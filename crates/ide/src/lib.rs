@@ -1,0 +1,55 @@
+//! Questions that an editor asks, and answers in plain data: no protocol and no database type is in the interface.
+//!
+//! [`AnalysisHost`] takes changes: texts, targets, options. [`Analysis`] is a snapshot that answers from any thread, and
+//! whose every answer may be [`Cancelled`] because a change is waiting. Positions are bytes from the start of a file. The
+//! crate reads no file, clock or environment and prints nothing; what it does not know its caller tells it. No rule of
+//! PTX, no pass and no protocol may enter: it joins what the queries know with where it stands.
+
+mod analysis;
+mod calls;
+mod compiled;
+mod completion;
+mod cubin;
+mod cursor;
+mod documentation;
+mod embedded;
+mod findings;
+mod fixes;
+mod folding;
+mod format;
+mod hints;
+mod host;
+mod hover;
+mod kernel;
+mod lines;
+mod links;
+mod live_range;
+mod names;
+mod navigation;
+mod sass;
+mod selection;
+mod symbols;
+mod text;
+mod tokens;
+mod views;
+
+pub use analysis::{Analysis, Cancellable, Cancelled, Canceller};
+pub use calls::{Call, CallItem};
+pub use completion::{Completion, CompletionKind, Signature, SignatureHelp};
+pub use cubin::{Annotated, AnnotatedLine, annotate};
+pub use findings::{Finding, Remark, Tag};
+pub use fixes::Fix;
+pub use folding::{Fold, FoldKind};
+pub use hints::{Hint, HintKind, HintOptions, Lens};
+pub use host::{AnalysisHost, Feature, FileId, Language, Memory, Settings, SettingsId};
+pub use hover::Hover;
+pub use kernel::{KernelStatistics, LiveRegister, Liveness};
+pub use lines::{Encoding, LineIndex, Position};
+pub use links::Link;
+pub use names::Access;
+pub use navigation::{Reference, RenameError, Target};
+pub use sass::{SassListing, SassRow};
+pub use symbols::{Symbol, SymbolKind};
+pub use text::{Change, Edit, Range};
+pub use tokens::{Token, TokenKind, TokenModifiers};
+pub use views::{QueryCount, TreeNode};

@@ -1,0 +1,73 @@
+//! Links from `.file` and `.loc` to the sources that a kernel was made from.
+
+use std::collections::BTreeMap;
+
+use oriole_inputs::{Db, FunctionUnit, Place};
+use oriole_queries::graph;
+use oriole_syntax::ast::{FileDirective, LocDirective};
+use oriole_syntax::{SyntaxKind, UnitKind};
+
+use crate::cursor::{cast, trimmed};
+use crate::{Analysis, Feature, FileId, Range};
+
+/// A link to a source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// Where it stands.
+    pub range: Range,
+    /// The path as the file states it.
+    pub path: String,
+    /// Line, from 1; 0 for none.
+    pub line: u32,
+    /// Column, from 1; 0 for none.
+    pub column: u32,
+}
+
+/// A `.loc` of a unit: place, file number, line, column.
+type Line = (Range, u32, u32, u32);
+
+#[salsa::tracked(returns(ref), lru = 2048)]
+fn unit_lines<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Line> {
+    let _running = db.executes("unit_lines", Place::Unit(unit));
+    let root = graph::function_tree(db, unit).syntax();
+    let nodes = root.descendants().filter(|node| node.kind() == SyntaxKind::LOC_DIRECTIVE);
+    nodes
+        .filter_map(|node| {
+            let range = trimmed(&node);
+            let (file, line, column) = cast::<LocDirective>(node)?.position()?;
+            Some((range, file, line, column))
+        })
+        .collect()
+}
+
+pub(crate) fn links(analysis: &Analysis, file: FileId) -> Vec<Link> {
+    let Some(source) = analysis.ptx(file).filter(|_| analysis.is_on(file, Feature::Links)) else {
+        return Vec::new();
+    };
+    let db = &analysis.db;
+    let units = graph::split_file(db, source);
+    let mut paths: BTreeMap<u32, String> = BTreeMap::new();
+    let mut all = Vec::new();
+    for &unit in units.iter().filter(|unit| unit.kind(db) == UnitKind::DebugSection) {
+        let root = graph::function_tree(db, unit).syntax();
+        for node in root.descendants().filter(|node| node.kind() == SyntaxKind::FILE_DIRECTIVE) {
+            let range = trimmed(&node).shifted(unit.start(db));
+            let Some(directive) = cast::<FileDirective>(node) else { continue };
+            let (Some(index), Some(path)) = (directive.index(), directive.name()) else { continue };
+            all.push(Link { range, path: path.clone(), line: 0, column: 0 });
+            paths.insert(index, path);
+        }
+    }
+    if paths.is_empty() {
+        return all;
+    }
+    for &unit in units {
+        let start = unit.start(db);
+        for &(range, number, line, column) in unit_lines(db, unit) {
+            if let Some(path) = paths.get(&number) {
+                all.push(Link { range: range.shifted(start), path: path.clone(), line, column });
+            }
+        }
+    }
+    all
+}

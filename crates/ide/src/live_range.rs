@@ -1,0 +1,110 @@
+//! The live range of one register of the source, by instructions: from where it is written to where it is last read,
+//! along all ways that control may take.
+//!
+//! It reads the tree and the names, so that it answers while the text has errors elsewhere. Whatever is not understood
+//! makes the range larger, never smaller.
+
+use oriole_inputs::{Db, FunctionUnit};
+use oriole_queries::graph;
+use oriole_syntax::SyntaxKind;
+use oriole_syntax::ast;
+
+use crate::Range;
+use crate::cursor::{cast, trimmed};
+use crate::names::{Access, DeclarationKind, Meaning, Occurrence, names};
+
+struct Step {
+    range: Range,
+    reads: bool,
+    /// It is written whatever the guard.
+    kills: bool,
+    successors: Vec<usize>,
+}
+
+/// The instructions at whose start the register is live, as ranges of the unit in text order.
+pub(crate) fn live_range<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, register: &Occurrence) -> Vec<Range> {
+    let mut steps = steps(db, unit, register);
+    let count = steps.len();
+    let mut before: Vec<Vec<usize>> = vec![Vec::new(); count];
+    for (at, step) in steps.iter().enumerate() {
+        for &next in &step.successors {
+            before[next].push(at);
+        }
+    }
+    let mut live = vec![false; count];
+    let mut open: Vec<usize> = (0..count).filter(|&at| steps[at].reads).collect();
+    open.iter().for_each(|&at| live[at] = true);
+    while let Some(at) = open.pop() {
+        for &previous in &before[at] {
+            if !live[previous] && !steps[previous].kills {
+                live[previous] = true;
+                open.push(previous);
+            }
+        }
+    }
+    steps.retain({
+        let mut at = 0;
+        move |_| {
+            at += 1;
+            live[at - 1]
+        }
+    });
+    steps.into_iter().map(|step| step.range).collect()
+}
+
+fn steps<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, register: &Occurrence) -> Vec<Step> {
+    let names = names(db, unit);
+    let root = graph::function_tree(db, unit).syntax();
+    let nodes: Vec<_> = root.descendants().filter(|node| node.kind() == SyntaxKind::INSTRUCTION).collect();
+    let ranges: Vec<Range> = nodes.iter().map(trimmed).collect();
+    // The first instruction behind a label.
+    let behind = |at: u32| ranges.partition_point(|range| range.start < at);
+    let label = |index: u32| {
+        let declared = &names.declarations[index as usize];
+        match declared.kind {
+            DeclarationKind::Label => vec![behind(declared.range.end)],
+            // A list of targets: every label that it names.
+            DeclarationKind::Targets => names
+                .occurrences
+                .iter()
+                .filter(|found| declared.full.holds(found.range) && found.access == Access::Read)
+                .filter_map(|found| names.declaration(found))
+                .map(|found| behind(found.range.end))
+                .collect(),
+            _ => Vec::new(),
+        }
+    };
+    let mut next = 0;
+    let mut steps = Vec::with_capacity(ranges.len());
+    for (at, node) in nodes.into_iter().enumerate() {
+        let range = ranges[at];
+        while names.occurrences.get(next).is_some_and(|found| found.range.end <= range.start) {
+            next += 1;
+        }
+        let inside = names.occurrences[next..].iter().take_while(|found| found.range.start < range.end);
+        let instruction = cast::<ast::Instruction>(node);
+        let guarded = instruction.as_ref().is_some_and(|it| it.guard().is_some());
+        let opcode = instruction
+            .and_then(|it| it.opcode())
+            .and_then(|opcode| opcode.mnemonic())
+            .map(|token| token.text().to_owned())
+            .unwrap_or_default();
+        let (mut reads, mut writes) = (false, false);
+        let mut successors = Vec::new();
+        for found in inside {
+            if found.meaning == register.meaning && found.name == register.name {
+                reads |= found.access == Access::Read;
+                writes |= found.access == Access::Write;
+            } else if let Meaning::Local(index) = found.meaning {
+                successors.extend(label(index));
+            }
+        }
+        let leaves = matches!(opcode.as_str(), "bra" | "brx" | "ret" | "exit" | "trap");
+        if guarded || !leaves {
+            successors.push(at + 1);
+        }
+        successors.retain(|&next| next < ranges.len());
+        steps.push(Step { range, reads, kills: writes && !guarded && !reads, successors });
+    }
+    steps
+}

@@ -1,0 +1,513 @@
+//! Every name of a unit: what it means there, and whether it is declared, read or written.
+//!
+//! It is here because navigation, highlighting, renaming, tokens and completion ask the same, and ask it of text that is
+//! half typed: it reads the tree and not the resolved body. The rules of scopes are those of the resolver; what the
+//! module declares is only named, and looked up by who asks.
+
+use std::sync::Arc;
+
+use oriole_inputs::{Db, FunctionUnit, Place};
+use oriole_ptx::table::{Kind, Presence, match_form, rows_of as rows};
+use oriole_ptx::{Opcode, SpecialRegister};
+use oriole_queries::graph;
+use oriole_syntax::ast::{self, AstNode, DeclarationHead, Item, Operand, Statement};
+use oriole_syntax::{SyntaxToken, node_span, token_span};
+use rustc_hash::FxHashMap;
+
+use crate::Range;
+
+/// How a name is used.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Access {
+    /// It is declared here.
+    Declare,
+    /// Its value, address or place is used.
+    Read,
+    /// It gets a value.
+    Write,
+    /// It is called.
+    Call,
+}
+
+/// What kind of thing a declaration of a function declares.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum DeclarationKind {
+    /// A register.
+    Register,
+    /// So many registers, named with numbers.
+    Registers(u64),
+    /// A variable of the body.
+    Variable,
+    /// A parameter.
+    Parameter,
+    /// A result.
+    Result,
+    /// A label.
+    Label,
+    /// A list of targets.
+    Targets,
+    /// A prototype.
+    Prototype,
+}
+
+/// A declaration inside a function. Ranges count from the start of the unit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Declaration {
+    /// The name as written; of a range of registers what stands before the number.
+    pub name: Arc<str>,
+    /// What it is.
+    pub kind: DeclarationKind,
+    /// The name.
+    pub range: Range,
+    /// The statement or parameter.
+    pub full: Range,
+    /// State space and type in words, as `.reg .b32`; empty for labels.
+    pub detail: String,
+    /// Type without its dot; empty for labels.
+    pub ty: String,
+    /// Where it is visible.
+    pub scope: Range,
+}
+
+/// What a name means.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(crate) enum Meaning {
+    /// A declaration of this unit, by index.
+    Local(u32),
+    /// Something that the module declares, or nothing.
+    Module,
+    /// A special register or a constant of the language.
+    Special,
+}
+
+/// A name in the text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Occurrence {
+    /// Where it stands, from the start of the unit.
+    pub range: Range,
+    /// The name.
+    pub name: Arc<str>,
+    /// What it means.
+    pub meaning: Meaning,
+    /// How it is used.
+    pub access: Access,
+    /// The instruction or declaration that it stands in, for lists of uses.
+    pub statement: Range,
+}
+
+/// The names of a unit.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Names {
+    /// Declarations in text order, those of a scope's labels first.
+    pub declarations: Vec<Declaration>,
+    /// Names in text order.
+    pub occurrences: Vec<Occurrence>,
+}
+
+impl Names {
+    /// The name at a position, also right behind it.
+    pub fn at(&self, at: u32) -> Option<&Occurrence> {
+        let behind = self.occurrences.partition_point(|found| found.range.start <= at);
+        self.occurrences[..behind].last().filter(|found| found.range.touches(at))
+    }
+
+    /// All places where the same thing is named.
+    pub fn same<'a>(&'a self, wanted: &'a Occurrence) -> impl Iterator<Item = &'a Occurrence> {
+        self.occurrences.iter().filter(move |found| match wanted.meaning {
+            Meaning::Local(_) => found.meaning == wanted.meaning && found.name == wanted.name,
+            Meaning::Module | Meaning::Special => {
+                found.meaning == wanted.meaning && found.name == wanted.name
+            }
+        })
+    }
+
+    /// The declaration that a name means.
+    pub fn declaration(&self, occurrence: &Occurrence) -> Option<&Declaration> {
+        match occurrence.meaning {
+            Meaning::Local(index) => self.declarations.get(index as usize),
+            _ => None,
+        }
+    }
+
+    /// Declarations that are visible at a position, inner ones first, each name once.
+    pub fn visible(&self, at: u32) -> Vec<&Declaration> {
+        let mut found: Vec<&Declaration> =
+            self.declarations.iter().filter(|declaration| declaration.scope.touches(at)).collect();
+        found.sort_by_key(|declaration| (declaration.scope.len(), declaration.range.start));
+        let mut seen = rustc_hash::FxHashSet::default();
+        found.retain(|declaration| seen.insert(declaration.name.clone()));
+        found
+    }
+}
+
+/// The names of a unit.
+#[salsa::tracked(returns(ref))]
+pub(crate) fn names<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Names {
+    let _running = db.executes("names", Place::Unit(unit));
+    let tree = graph::function_tree(db, unit).unit();
+    let mut builder = Builder::default();
+    for item in tree.items() {
+        match item {
+            Item::Function(function) => builder.function(&function),
+            Item::Variable(variable) => builder.module_variable(&variable),
+            Item::Alias(alias) => {
+                let statement = Range::from(alias.span());
+                if let Some(name) = alias.alias() {
+                    builder.push(&name, Meaning::Module, Access::Declare, statement);
+                }
+                if let Some(name) = alias.function() {
+                    builder.push(&name, Meaning::Module, Access::Read, statement);
+                }
+            }
+            _ => {}
+        }
+    }
+    let Builder { mut names, .. } = builder;
+    names.occurrences.sort_by_key(|found| found.range);
+    names
+}
+
+#[derive(Default)]
+struct Scope {
+    names: FxHashMap<Box<str>, u32>,
+    ranges: FxHashMap<Box<str>, u32>,
+    end: u32,
+}
+
+#[derive(Default)]
+struct Builder {
+    names: Names,
+    scopes: Vec<Scope>,
+    interned: FxHashMap<Box<str>, Arc<str>>,
+}
+
+/// The words of a declaration's head: state space with type, and the type alone.
+fn head(head: &impl DeclarationHead) -> (String, String) {
+    let word = |token: Option<SyntaxToken>| token.map(|token| token.text().to_owned());
+    let ty = word(head.type_word()).unwrap_or_default();
+    let words = [word(head.space()), word(head.vector()), Some(ty.clone())];
+    let words: Vec<String> = words.into_iter().flatten().filter(|word| !word.is_empty()).collect();
+    (words.join(" "), ty.trim_start_matches('.').to_owned())
+}
+
+/// The words of a declarator's dimensions.
+fn dimensions(declarator: &ast::Declarator) -> String {
+    declarator.dimensions().map(|dimension| dimension.text().trim().to_owned()).collect()
+}
+
+/// Whether the operand at a place is written, read or called.
+fn accesses(instruction: &ast::Instruction) -> Vec<Access> {
+    let operands: Vec<Operand> = instruction.operands().collect();
+    let read = vec![Access::Read; operands.len()];
+    let Some(node) = instruction.opcode() else { return read };
+    let Some(opcode) = node.mnemonic().and_then(|token| Opcode::from_name(token.text())) else {
+        // An unknown instruction most likely writes its first operand.
+        let first = |at| if at == 0 { Access::Write } else { Access::Read };
+        return (0..operands.len()).map(first).collect();
+    };
+    if opcode == Opcode::Call {
+        return call_accesses(&operands);
+    }
+    let modifiers: Vec<SyntaxToken> = node.modifiers().collect();
+    let words: Vec<&str> =
+        modifiers.iter().flat_map(|token| token.text().trim_start_matches('.').split('.')).collect();
+    let form = match_form(opcode, &words, operands.len());
+    let present: Vec<Kind> = match &form {
+        Ok(form) => form
+            .row
+            .operands
+            .iter()
+            .filter(|row| match row.presence {
+                Presence::With(token) => form.modifiers.has(token),
+                _ => true,
+            })
+            .map(|row| row.kind)
+            .collect(),
+        Err(_) => rows(opcode)
+            .next()
+            .map_or_else(Vec::new, |row| row.operands.iter().map(|operand| operand.kind).collect()),
+    };
+    let access = |at: usize| match present.get(at) {
+        Some(kind) if writes(*kind) => Access::Write,
+        _ => Access::Read,
+    };
+    (0..operands.len()).map(access).collect()
+}
+
+/// Whether an operand of this kind is written.
+pub(crate) fn writes(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Destination
+            | Kind::DestinationOrSink
+            | Kind::VectorDestination
+            | Kind::PairDestination
+            | Kind::BothDestinations
+            | Kind::Destinations(_)
+            | Kind::MoveDestination
+            | Kind::VectorDestinationOrSink
+            | Kind::Texels
+            | Kind::SelectedDestination
+            | Kind::LanesDestination(_)
+            | Kind::DestinationsBy(_)
+    )
+}
+
+/// `call (results), function, (arguments), targets`: results only where something stands behind them.
+fn call_accesses(operands: &[Operand]) -> Vec<Access> {
+    let results = matches!(operands.first(), Some(Operand::ArgumentList(_))) && operands.len() > 1;
+    let callee = usize::from(results);
+    (0..operands.len())
+        .map(|at| match at {
+            0 if results => Access::Write,
+            at if at == callee => Access::Call,
+            _ => Access::Read,
+        })
+        .collect()
+}
+
+impl Builder {
+    fn intern(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.interned.get(name) {
+            return known.clone();
+        }
+        let name: Arc<str> = name.into();
+        self.interned.insert((&*name).into(), name.clone());
+        name
+    }
+
+    fn push(&mut self, token: &SyntaxToken, meaning: Meaning, access: Access, statement: Range) {
+        let name = self.intern(token.text());
+        let range = token_span(token).into();
+        self.names.occurrences.push(Occurrence { range, name, meaning, access, statement });
+    }
+
+    fn enter(&mut self, end: u32) {
+        self.scopes.push(Scope { end, ..Scope::default() });
+    }
+
+    fn declare(
+        &mut self,
+        token: &SyntaxToken,
+        kind: DeclarationKind,
+        full: Range,
+        (detail, ty): (String, String),
+        whole_scope: Option<u32>,
+    ) {
+        let Some(scope) = self.scopes.last_mut() else { return };
+        let index = self.names.declarations.len() as u32;
+        let list =
+            if matches!(kind, DeclarationKind::Registers(_)) { &mut scope.ranges } else { &mut scope.names };
+        list.entry(token.text().into()).or_insert(index);
+        let scope = Range::new(whole_scope.unwrap_or(full.start), scope.end);
+        let name = self.intern(token.text());
+        let range = token_span(token).into();
+        self.names.declarations.push(Declaration { name, kind, range, full, detail, ty, scope });
+        self.push(token, Meaning::Local(index), Access::Declare, full);
+    }
+
+    fn look_up(&self, name: &str) -> Option<u32> {
+        let digits = name.bytes().rev().take(10).take_while(u8::is_ascii_digit).count();
+        for scope in self.scopes.iter().rev() {
+            if let Some(&index) = scope.names.get(name) {
+                return Some(index);
+            }
+            if scope.ranges.is_empty() {
+                continue;
+            }
+            for length in 1..=digits {
+                let (prefix, number) = name.split_at(name.len() - length);
+                if number.len() > 1 && number.starts_with('0') {
+                    continue;
+                }
+                let Some(&index) = scope.ranges.get(prefix) else { continue };
+                let DeclarationKind::Registers(count) = self.names.declarations[index as usize].kind else {
+                    continue;
+                };
+                if number.parse::<u64>().is_ok_and(|number| number < count) {
+                    return Some(index);
+                }
+            }
+        }
+        None
+    }
+
+    /// A name that is used.
+    fn name(&mut self, token: &SyntaxToken, access: Access, statement: Range) {
+        let text = token.text();
+        let meaning = match self.look_up(text) {
+            Some(index) => Meaning::Local(index),
+            None if text == "WARP_SZ" || SpecialRegister::from_name(text).is_some() => Meaning::Special,
+            None => Meaning::Module,
+        };
+        self.push(token, meaning, access, statement);
+    }
+
+    fn module_variable(&mut self, variable: &ast::Variable) {
+        let statement = Range::from(variable.span());
+        for declarator in variable.declarators() {
+            if let Some(name) = declarator.name() {
+                self.push(&name, Meaning::Module, Access::Declare, statement);
+            }
+            if let Some(value) = declarator.initializer() {
+                self.names_below(value.syntax(), statement);
+            }
+        }
+    }
+
+    /// Every name below a node, as read.
+    fn names_below(&mut self, node: &oriole_syntax::SyntaxNode, statement: Range) {
+        for name in node.descendants().filter_map(crate::cursor::cast::<ast::Name>) {
+            if let Some(token) = name.token().filter(|token| !matches!(token.text(), "generic" | "mask")) {
+                self.name(&token, Access::Read, statement);
+            }
+        }
+    }
+
+    fn function(&mut self, function: &ast::Function) {
+        let span = Range::from(function.span());
+        if let Some(name) = function.name() {
+            self.push(&name, Meaning::Module, Access::Declare, span);
+        }
+        self.enter(span.end);
+        let results = function.results().map(|parameter| (parameter, DeclarationKind::Result));
+        let parameters = function.parameters().map(|parameter| (parameter, DeclarationKind::Parameter));
+        for (parameter, kind) in results.chain(parameters).collect::<Vec<_>>() {
+            let Some(declarator) = parameter.declarator() else { continue };
+            let Some(name) = declarator.name().filter(|name| name.text() != "_") else { continue };
+            let (mut detail, ty) = head(&parameter);
+            detail.push_str(&dimensions(&declarator));
+            self.declare(&name, kind, parameter.span().into(), (detail, ty), Some(span.start));
+        }
+        if let Some(body) = function.body() {
+            self.block(&body, false);
+        }
+        self.scopes.pop();
+    }
+
+    fn block(&mut self, block: &ast::Block, inner: bool) {
+        let span = Range::from(block.span());
+        if inner {
+            self.enter(span.end);
+        }
+        let statements: Vec<Statement> = block.statements().collect();
+        for statement in &statements {
+            self.label(statement, span.start);
+        }
+        for statement in &statements {
+            self.statement(statement);
+        }
+        if inner {
+            self.scopes.pop();
+        }
+    }
+
+    fn label(&mut self, statement: &Statement, start: u32) {
+        let (label, kind) = match statement {
+            Statement::Label(label) => (Some(label.clone()), DeclarationKind::Label),
+            Statement::BranchTargets(list) => (list.label(), DeclarationKind::Targets),
+            Statement::CallTargets(list) => (list.label(), DeclarationKind::Targets),
+            Statement::CallPrototype(prototype) => (prototype.label(), DeclarationKind::Prototype),
+            _ => return,
+        };
+        if let Some(name) = label.and_then(|label| label.name()) {
+            let full = Range::from(node_span(statement.syntax()));
+            self.declare(&name, kind, full, Default::default(), Some(start));
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        let span = Range::from(node_span(statement.syntax()));
+        match statement {
+            Statement::Block(block) => self.block(block, true),
+            Statement::Instruction(instruction) => self.instruction(instruction, span),
+            Statement::Variable(variable) => {
+                let (detail, ty) = head(variable);
+                for declarator in variable.declarators() {
+                    let Some(name) = declarator.name() else { continue };
+                    let kind = match declarator.range() {
+                        Some(range) => DeclarationKind::Registers(range.count().unwrap_or(0)),
+                        None if detail.starts_with(".reg") => DeclarationKind::Register,
+                        None => DeclarationKind::Variable,
+                    };
+                    let detail = format!("{detail}{}", dimensions(&declarator));
+                    self.declare(&name, kind, span, (detail, ty.clone()), None);
+                    if let Some(value) = declarator.initializer() {
+                        self.names_below(value.syntax(), span);
+                    }
+                }
+            }
+            Statement::BranchTargets(list) => list.targets().for_each(|name| self.target(&name, span)),
+            Statement::CallTargets(list) => list.targets().for_each(|name| self.target(&name, span)),
+            Statement::Label(_)
+            | Statement::LocDirective(_)
+            | Statement::Pragma(_)
+            | Statement::CallPrototype(_) => {}
+        }
+    }
+
+    fn target(&mut self, name: &ast::Name, statement: Range) {
+        if let Some(token) = name.token() {
+            self.name(&token, Access::Read, statement);
+        }
+    }
+
+    fn instruction(&mut self, instruction: &ast::Instruction, span: Range) {
+        if let Some(register) = instruction.guard().and_then(|guard| guard.register()) {
+            self.name(&register, Access::Read, span);
+        }
+        let accesses = accesses(instruction);
+        for (operand, access) in instruction.operands().zip(accesses) {
+            self.operand(&operand, access, span);
+        }
+    }
+
+    fn operand(&mut self, operand: &Operand, access: Access, span: Range) {
+        let mut each = |list: &mut dyn Iterator<Item = Operand>, access| {
+            list.for_each(|operand| self.operand(&operand, access, span));
+        };
+        match operand {
+            Operand::Name(name) => {
+                if let Some(token) = name.token() {
+                    self.name(&token, access, span);
+                }
+            }
+            Operand::Member(member) => self.member(member, access, span),
+            Operand::Index(index) => each(&mut index.base().into_iter().chain(index.index()), Access::Read),
+            Operand::Prefix(prefix) => each(&mut prefix.operand().into_iter(), access),
+            Operand::Paren(paren) => each(&mut paren.operand().into_iter(), access),
+            Operand::Cast(cast) => each(&mut cast.operand().into_iter(), Access::Read),
+            Operand::Binary(binary) => {
+                each(&mut binary.left().into_iter().chain(binary.right()), Access::Read);
+            }
+            Operand::Ternary(ternary) => {
+                let parts = [ternary.condition(), ternary.then_value(), ternary.else_value()];
+                each(&mut parts.into_iter().flatten(), Access::Read);
+            }
+            Operand::CallExpression(call) => each(&mut call.argument().into_iter(), Access::Read),
+            Operand::Address(address) => each(&mut address.parts(), Access::Read),
+            Operand::Vector(vector) => each(&mut vector.elements(), access),
+            Operand::Pair(pair) => each(&mut pair.first().into_iter().chain(pair.second()), access),
+            Operand::ArgumentList(list) => each(&mut list.arguments(), access),
+            Operand::Literal(_) | Operand::Sink(_) => {}
+        }
+    }
+
+    /// `%tid.x` is one name; `v.x` names the vector.
+    fn member(&mut self, member: &ast::Member, access: Access, span: Range) {
+        let Some(base) = member.base() else { return };
+        if let (Operand::Name(name), Some(component)) = (&base, member.component())
+            && let Some(token) = name.token()
+        {
+            let whole = format!("{}{}", token.text(), component.text());
+            if self.look_up(token.text()).is_none() && SpecialRegister::from_name(&whole).is_some() {
+                let range = Range::from(member.span());
+                let name = self.intern(&whole);
+                let meaning = Meaning::Special;
+                self.names.occurrences.push(Occurrence { range, name, meaning, access, statement: span });
+                return;
+            }
+        }
+        self.operand(&base, access, span);
+    }
+}

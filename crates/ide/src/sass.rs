@@ -1,0 +1,235 @@
+//! Machine code with its map to the text: one row a word, decoded, with control word, waits and live registers.
+
+use oriole_chip::Chip;
+use oriole_latency::{Access, Model, RegisterFile, ResultPart, Slot, Unit};
+use oriole_pipeline::facts::{FunctionFacts, Wait};
+use oriole_sass::{Instruction, Style};
+use oriole_syntax::UnitKind;
+
+use crate::compiled::Shown;
+use crate::{Analysis, FileId, Range};
+
+/// One word of machine code.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SassRow {
+    /// Byte from the start of the kernel's code.
+    pub address: u32,
+    /// The word.
+    pub word: u128,
+    /// The instruction as the disassembler writes it.
+    pub text: String,
+    /// Cycles until the next instruction may issue.
+    pub stall: u8,
+    /// The warp gives way.
+    pub yields: bool,
+    /// Scoreboard that is released when the results are written.
+    pub write_barrier: Option<u8>,
+    /// Scoreboard that is released when the sources are read.
+    pub read_barrier: Option<u8>,
+    /// Scoreboards that are waited for, bit n for number n.
+    pub wait_mask: u8,
+    /// The kernel or the function whose clone it belongs to.
+    pub function: String,
+    /// The statement that it stems from, where that stands in the file now.
+    pub source: Option<Range>,
+    /// General, uniform and predicate registers that are live at its statement.
+    pub live: Option<(u16, u16, u16)>,
+    /// Loops that it stands in.
+    pub loop_depth: u8,
+    /// It stores or reloads a spilled register.
+    pub spill: bool,
+    /// Why it stalls or waits, one sentence each.
+    pub why: Vec<String>,
+}
+
+/// The machine code of a kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SassListing {
+    /// The kernel.
+    pub kernel: String,
+    /// The chip.
+    pub chip: Chip,
+    /// The text has changed since and does not compile: this is the last good result.
+    pub stale: bool,
+    /// Words in order of address.
+    pub rows: Vec<SassRow>,
+}
+
+impl SassListing {
+    /// The listing as text, one line a row behind a line that says what it is.
+    pub fn text(&self) -> String {
+        let stale = if self.stale { ", stale: the text does not compile" } else { "" };
+        let mut out =
+            format!("// {} for {}, {} instructions{stale}\n", self.kernel, self.chip, self.rows.len());
+        let mut function = "";
+        for row in &self.rows {
+            if row.function != function {
+                function = &row.function;
+                out.push_str(&format!("{function}:\n"));
+            }
+            out.push_str(&format!("/*{:04x}*/ {} {}\n", row.address, row.control(), row.text));
+        }
+        out
+    }
+}
+
+impl SassRow {
+    /// The control word in short: waits, read and write scoreboard, yield, stall.
+    pub fn control(&self) -> String {
+        let waits: String = (0..6)
+            .map(|bit| if self.wait_mask >> bit & 1 == 1 { char::from(b'0' + bit) } else { '-' })
+            .collect();
+        let barrier = |number: Option<u8>| number.map_or("-".to_owned(), |number| number.to_string());
+        let yields = if self.yields { 'Y' } else { '-' };
+        let (read, write) = (barrier(self.read_barrier), barrier(self.write_barrier));
+        format!("[{waits}:R{read}:W{write}:{yields}:S{:02}]", self.stall)
+    }
+}
+
+pub(crate) fn listing(analysis: &Analysis, file: FileId, kernel: &str, chip: Chip) -> Option<SassListing> {
+    let db = &analysis.db;
+    let unit = analysis.code_unit(file, kernel).filter(|unit| unit.kind(db) == UnitKind::Entry)?;
+    let (image, mut stale) = analysis.image(file, unit, chip)?;
+    let mut rows: Vec<SassRow> = Vec::with_capacity(image.image.code.len());
+    for (at, (name, start)) in image.members.iter().enumerate() {
+        let end = image.members.get(at + 1).map_or(image.image.code.len(), |next| (next.1 / 16) as usize);
+        let member = analysis.code_unit(file, name);
+        let shown = member.and_then(|unit| analysis.compiled(file, unit, chip));
+        // Words and facts belong together only if both are of one state of the text.
+        let shown = shown.filter(|shown| shown.compiled.facts.words.len() == end - (*start / 16) as usize);
+        stale |= shown.as_ref().is_some_and(|shown| shown.stale);
+        let first = (*start / 16) as usize;
+        let decoded: Vec<Option<Instruction>> =
+            image.image.code[first..end].iter().map(|&word| oriole_sass::decode(chip, word).ok()).collect();
+        for (offset, instruction) in decoded.iter().enumerate() {
+            let index = first + offset;
+            let mut row = plain(chip, 16 * index as u32, image.image.code[index], instruction.as_ref());
+            row.function.clone_from(name);
+            if let Some(shown) = &shown {
+                describe(&mut row, shown, offset, &decoded, *start);
+            }
+            row.spill |= image.image.spills.binary_search(&row.address).is_ok();
+            rows.push(row);
+        }
+    }
+    Some(SassListing { kernel: kernel.to_owned(), chip, stale, rows })
+}
+
+/// A row by the word alone.
+pub(crate) fn plain(chip: Chip, address: u32, word: u128, instruction: Option<&Instruction>) -> SassRow {
+    let text = instruction.and_then(|instruction| {
+        oriole_sass::text(chip, instruction, Some(u64::from(address)), Style::Plain).ok()
+    });
+    let control = instruction.map_or(oriole_sass::Control::NEUTRAL, |instruction| instruction.control);
+    SassRow {
+        address,
+        word,
+        text: text.unwrap_or_else(|| format!("{word:#034x}")),
+        stall: control.stall,
+        yields: control.yields,
+        write_barrier: control.write_barrier,
+        read_barrier: control.read_barrier,
+        wait_mask: control.wait_mask,
+        function: String::new(),
+        source: None,
+        live: None,
+        loop_depth: 0,
+        spill: false,
+        why: Vec::new(),
+    }
+}
+
+fn describe(row: &mut SassRow, shown: &Shown, offset: usize, code: &[Option<Instruction>], start: u32) {
+    let facts: &FunctionFacts = &shown.compiled.facts;
+    let Some(word) = facts.words.get(offset) else { return };
+    row.source = shown.statement(word.statement);
+    row.loop_depth = word.loop_depth;
+    row.live = facts.live_at(word.statement).map(|live| (live.general, live.uniform, live.predicates));
+    let name = |index: u32| {
+        let mnemonic = code
+            .get(index as usize)
+            .and_then(Option::as_ref)
+            .map_or("?", |instruction| instruction.op.name());
+        format!("`{mnemonic}` at {:#06x}", start + 16 * index)
+    };
+    row.why = word.waits.iter().map(|wait| why(wait, row.stall, &name)).collect();
+}
+
+/// A register in the disassembler's spelling.
+pub(crate) fn register_name(file: RegisterFile, number: u8) -> String {
+    match file {
+        RegisterFile::General => format!("R{number}"),
+        RegisterFile::Uniform => format!("UR{number}"),
+        RegisterFile::Predicate => format!("P{number}"),
+        RegisterFile::UniformPredicate => format!("UP{number}"),
+        RegisterFile::Barrier => format!("B{number}"),
+    }
+}
+
+fn why(wait: &Wait, stall: u8, name: &dyn Fn(u32) -> String) -> String {
+    match wait {
+        Wait::Result { producer, consumer, cycles, file, register } => format!(
+            "stalls {stall} cycles, because {} reads {} and {} has it after {cycles}",
+            name(*consumer),
+            register_name(*file, *register),
+            name(*producer)
+        ),
+        Wait::Scoreboard { setter, results: true, scoreboard } => {
+            format!("waits on scoreboard {scoreboard} for the results of {}", name(*setter))
+        }
+        Wait::Scoreboard { setter, results: false, scoreboard } => {
+            format!("waits on scoreboard {scoreboard} until {} has read its sources", name(*setter))
+        }
+        Wait::Opcode => format!("stalls {stall} cycles, as every instruction of its kind does"),
+    }
+}
+
+/// Pipe and latency of an instruction in words.
+pub(crate) fn timing(chip: Chip, instruction: &Instruction) -> String {
+    const UNITS: [(Unit, &str); oriole_latency::UNITS] = [
+        (Unit::Alu, "ALU"),
+        (Unit::Fma, "FMA"),
+        (Unit::Double, "FP64"),
+        (Unit::Tensor, "tensor"),
+        (Unit::LoadStore, "load/store"),
+        (Unit::Texture, "texture"),
+        (Unit::Control, "control"),
+        (Unit::Shared, "shared memory"),
+        (Unit::Special, "special function"),
+        (Unit::Uniform, "uniform"),
+    ];
+    let busy = oriole_latency::resources(instruction.op, &instruction.mods);
+    let units: Vec<&str> =
+        UNITS.iter().filter(|(unit, _)| busy[*unit as usize] > 0).map(|(_, name)| *name).collect();
+    let class = oriole_latency::class(instruction.op, &instruction.mods);
+    let latency = if oriole_latency::is_variable(instruction.op, &instruction.mods) {
+        let estimate = oriole_latency::estimate(instruction.op, &instruction.mods);
+        format!("about {estimate} cycles, by scoreboard")
+    } else {
+        let parts = [
+            (ResultPart::General, Slot::Operand),
+            (ResultPart::Low, Slot::Operand),
+            (ResultPart::Predicate, Slot::Predicate),
+            (ResultPart::Uniform, Slot::Uniform),
+            (ResultPart::UniformPredicate, Slot::UniformPredicate),
+        ];
+        let mut written = Vec::new();
+        oriole_latency::accesses(instruction, |access| {
+            if let Access::Write { part, .. } = access {
+                written.push(part);
+            }
+        });
+        let own = parts.iter().find(|(part, _)| written.contains(part));
+        let distance = own.and_then(|&(part, slot)| {
+            let model = Model::of(chip)?;
+            let next = model.raw(class, part, class, slot)?.cycles;
+            Some((next, model.longest(class, part).unwrap_or(next).max(next)))
+        });
+        match distance {
+            None => "no result".to_owned(),
+            Some((next, longest)) if next == longest => format!("{next} cycles"),
+            Some((next, longest)) => format!("{next} cycles to its like, {longest} at most"),
+        }
+    };
+    format!("{} pipe, {latency}", units.join(" and "))
+}

@@ -1,0 +1,37 @@
+//! The ranges round a position, each inside the next: word, operand, instruction, scope, function, file.
+
+use oriole_inputs::Db;
+use oriole_queries::graph;
+
+use crate::cursor::{spot, token_range, trimmed};
+use crate::{Analysis, FileId, Range};
+
+pub(crate) fn selection(analysis: &Analysis, file: FileId, at: u32) -> Vec<Range> {
+    let mut ranges: Vec<Range> = Vec::new();
+    let db: &dyn Db = &analysis.db;
+    if let Some(located) = analysis.locate(file, at)
+        && let Some(spot) = spot(db, located.source, located.at)
+    {
+        let mut inner = Vec::new();
+        if let Some(token) = spot.token(db) {
+            inner.push(token_range(&token));
+            inner.extend(token.parent_ancestors().map(|node| trimmed(&node)));
+        } else {
+            inner.push(trimmed(&graph::function_tree(db, spot.unit).syntax()));
+        }
+        ranges.extend(inner.into_iter().filter_map(|range| located.up(range.shifted(spot.start))));
+        ranges.extend(located.snippet.map(|snippet| snippet.host));
+    }
+    if let Some(data) = analysis.file(file) {
+        ranges.push(Range::new(0, data.text.len() as u32));
+    }
+    ranges.retain(|range| range.touches(at));
+    // Each must hold the one before.
+    let mut chain: Vec<Range> = Vec::new();
+    for range in ranges {
+        if chain.last().is_none_or(|last| range.holds(*last) && range != *last) {
+            chain.push(range);
+        }
+    }
+    chain
+}

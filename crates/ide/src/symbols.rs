@@ -1,0 +1,192 @@
+//! The outline of a file and the search for names over all files.
+
+use oriole_inputs::{Db, FunctionUnit, SourceFile};
+use oriole_queries::graph;
+use oriole_syntax::UnitKind;
+
+use crate::analysis::Located;
+use crate::names::{Access, DeclarationKind, Meaning, names};
+use crate::{Analysis, Feature, FileId, Language, Range};
+
+/// What a symbol is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum SymbolKind {
+    /// A kernel.
+    Kernel,
+    /// A function.
+    Function,
+    /// A variable.
+    Variable,
+    /// A parameter or result.
+    Parameter,
+    /// A register or a range of them.
+    Register,
+    /// A label, a list of targets, a prototype.
+    Label,
+    /// An `asm` statement of another language.
+    Snippet,
+}
+
+/// Something that is declared.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Symbol {
+    /// Name.
+    pub name: String,
+    /// Type, space or signature in words.
+    pub detail: String,
+    /// What it is.
+    pub kind: SymbolKind,
+    /// All of it.
+    pub full: Range,
+    /// Its name.
+    pub range: Range,
+    /// What it holds.
+    pub children: Vec<Symbol>,
+}
+
+pub(crate) fn symbols(analysis: &Analysis, file: FileId) -> Vec<Symbol> {
+    if !analysis.is_on(file, Feature::Symbols) {
+        return Vec::new();
+    }
+    let db = &analysis.db;
+    let mut all = Vec::new();
+    for (number, located) in analysis.sources(file).into_iter().enumerate() {
+        let inner: Vec<Symbol> = graph::split_file(db, located.source)
+            .iter()
+            .flat_map(|&unit| unit_symbols(db, unit, located, true))
+            .collect();
+        match located.snippet {
+            None => all.extend(inner),
+            Some(snippet) => all.push(Symbol {
+                name: format!("inline PTX {}", number + 1),
+                detail: String::new(),
+                kind: SymbolKind::Snippet,
+                full: snippet.host,
+                range: snippet.host,
+                children: inner,
+            }),
+        }
+    }
+    all
+}
+
+/// The signature of a function in words.
+pub(crate) fn signature(db: &dyn Db, unit: FunctionUnit<'_>) -> String {
+    let Some(info) = graph::signature(db, unit) else { return String::new() };
+    let list = |parameters: &[oriole_hir::Parameter]| {
+        let one = |parameter: &oriole_hir::Parameter| match parameter.length {
+            Some(length) => format!("{}[{length}]", parameter.ty),
+            None => parameter.ty.to_string(),
+        };
+        parameters.iter().map(one).collect::<Vec<_>>().join(", ")
+    };
+    let parameters = list(&info.signature.parameters);
+    match info.signature.results.as_slice() {
+        [] => format!("({parameters})"),
+        results => format!("({parameters}) -> {}", list(results)),
+    }
+}
+
+fn unit_symbols(db: &dyn Db, unit: FunctionUnit<'_>, located: Located<'_>, deep: bool) -> Vec<Symbol> {
+    let start = unit.start(db);
+    let kind = match unit.kind(db) {
+        UnitKind::Entry => SymbolKind::Kernel,
+        UnitKind::Function | UnitKind::Declaration => SymbolKind::Function,
+        UnitKind::Variable => SymbolKind::Variable,
+        _ => return Vec::new(),
+    };
+    let names = names(db, unit);
+    let own = names
+        .occurrences
+        .iter()
+        .filter(|found| found.meaning == Meaning::Module && found.access == Access::Declare);
+    let children: Vec<Symbol> = if deep {
+        names
+            .declarations
+            .iter()
+            .filter_map(|declaration| {
+                let (name, kind) = match declaration.kind {
+                    DeclarationKind::Registers(count) => {
+                        (format!("{}<{count}>", declaration.name), SymbolKind::Register)
+                    }
+                    DeclarationKind::Register => (declaration.name.to_string(), SymbolKind::Register),
+                    DeclarationKind::Variable => (declaration.name.to_string(), SymbolKind::Variable),
+                    DeclarationKind::Parameter | DeclarationKind::Result => {
+                        (declaration.name.to_string(), SymbolKind::Parameter)
+                    }
+                    _ => (declaration.name.to_string(), SymbolKind::Label),
+                };
+                Some(Symbol {
+                    name,
+                    detail: declaration.detail.clone(),
+                    kind,
+                    full: located.up(declaration.full.shifted(start))?,
+                    range: located.up(declaration.range.shifted(start))?,
+                    children: Vec::new(),
+                })
+            })
+            .collect()
+    } else {
+        Vec::new()
+    };
+    if located.snippet.is_some() {
+        return children;
+    }
+    let mut children = Some(children);
+    own.map(|found| Symbol {
+        name: found.name.to_string(),
+        detail: match kind {
+            SymbolKind::Variable => variable_detail(db, unit, &found.name),
+            _ => signature(db, unit),
+        },
+        kind,
+        full: found.statement.shifted(start),
+        range: found.range.shifted(start),
+        children: children.take().unwrap_or_default(),
+    })
+    .collect()
+}
+
+/// Space, type and size of a module's variable in words.
+pub(crate) fn variable_detail(db: &dyn Db, unit: FunctionUnit<'_>, name: &str) -> String {
+    let found = graph::globals(db, unit).iter().find(|(known, _)| **known == *name);
+    found.map_or_else(String::new, |(_, info)| {
+        let vector = if info.vector > 1 { format!(" .v{}", info.vector) } else { String::new() };
+        format!(".{}{vector} {}, {} bytes, aligned to {}", info.space.name(), info.ty, info.size, info.align)
+    })
+}
+
+/// Whether the letters stand in the name in this order, whatever their case.
+fn matches(query: &str, name: &str) -> bool {
+    let mut letters = name.chars().map(|letter| letter.to_ascii_lowercase());
+    query.chars().all(|wanted| letters.any(|letter| letter == wanted.to_ascii_lowercase()))
+}
+
+/// Most answers to a search.
+const MOST: usize = 512;
+
+pub(crate) fn workspace_symbols(analysis: &Analysis, query: &str) -> Vec<(FileId, Symbol)> {
+    let db = &analysis.db;
+    let mut all = Vec::new();
+    for (index, data) in analysis.files.iter().enumerate() {
+        if data.language != Language::Ptx {
+            continue;
+        }
+        let source: SourceFile = data.source;
+        let located = Located { source, at: 0, snippet: None };
+        for &unit in graph::split_file(db, source) {
+            let several = unit.kind(db) == UnitKind::Variable;
+            if !several && !matches(query, unit.name(db)) {
+                continue;
+            }
+            let found = unit_symbols(db, unit, located, false);
+            let found = found.into_iter().filter(|symbol| matches(query, &symbol.name));
+            all.extend(found.map(|symbol| (FileId(index as u32), symbol)));
+            if all.len() >= MOST {
+                all.truncate(MOST);
+                return all;
+            }
+        }
+    }
+    all
+}

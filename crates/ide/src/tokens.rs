@@ -1,0 +1,254 @@
+//! Semantic tokens: what each word is, found unit by unit and kept so.
+
+use oriole_inputs::{Db, FunctionUnit, Place};
+use oriole_ptx::{Opcode, Type};
+use oriole_queries::graph;
+use oriole_syntax::{NodeOrToken, SyntaxKind, SyntaxToken};
+
+use crate::cursor::{token_range, units_in};
+use crate::names::{Access, DeclarationKind, Meaning, Names, names};
+use crate::{Analysis, Feature, FileId, Range};
+
+/// What a word is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum TokenKind {
+    /// A directive: `.reg`, `.entry`.
+    Directive,
+    /// An opcode.
+    Opcode,
+    /// A modifier of an opcode.
+    Modifier,
+    /// A type.
+    Type,
+    /// A state space.
+    Space,
+    /// A register.
+    Register,
+    /// A predicate register.
+    Predicate,
+    /// A special register or constant of the language.
+    Special,
+    /// A parameter.
+    Parameter,
+    /// A variable.
+    Variable,
+    /// A kernel or function.
+    Function,
+    /// A label.
+    Label,
+    /// A number.
+    Number,
+    /// A string.
+    String,
+    /// A comment.
+    Comment,
+    /// An operator.
+    Operator,
+}
+
+impl TokenKind {
+    /// Every kind, in declaration order.
+    pub const ALL: [TokenKind; 16] = [
+        TokenKind::Directive,
+        TokenKind::Opcode,
+        TokenKind::Modifier,
+        TokenKind::Type,
+        TokenKind::Space,
+        TokenKind::Register,
+        TokenKind::Predicate,
+        TokenKind::Special,
+        TokenKind::Parameter,
+        TokenKind::Variable,
+        TokenKind::Function,
+        TokenKind::Label,
+        TokenKind::Number,
+        TokenKind::String,
+        TokenKind::Comment,
+        TokenKind::Operator,
+    ];
+}
+
+/// What else can be said of a word.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct TokenModifiers {
+    /// It is declared here.
+    pub declaration: bool,
+    /// It is written here.
+    pub write: bool,
+    /// It cannot be written.
+    pub readonly: bool,
+    /// The module declares it.
+    pub module: bool,
+}
+
+/// A word with what it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Token {
+    /// Where; never over the end of a line.
+    pub range: Range,
+    /// What it is.
+    pub kind: TokenKind,
+    /// What else.
+    pub modifiers: TokenModifiers,
+}
+
+pub(crate) fn tokens(analysis: &Analysis, file: FileId, range: Option<Range>) -> Vec<Token> {
+    let mut all = Vec::new();
+    if range.is_none() && !analysis.is_on(file, Feature::FullTokens) {
+        return all;
+    }
+    let db = &analysis.db;
+    for located in analysis.sources(file) {
+        let wanted = match located.snippet {
+            None => range.unwrap_or(Range::new(0, u32::MAX)),
+            Some(_) => Range::new(0, u32::MAX),
+        };
+        for (unit, start) in units_in(db, located.source, wanted) {
+            let placed = unit_tokens(db, unit).iter().filter_map(|token| {
+                let range = located.up(token.range.shifted(start))?;
+                Some(Token { range, ..*token })
+            });
+            all.extend(placed.filter(|token| range.is_none_or(|range| range.meets(token.range))));
+        }
+    }
+    if analysis.ptx(file).is_none() {
+        // Pieces of a literal may come from several places; each byte of the host is coloured once.
+        all.sort();
+        let mut end = 0;
+        all.retain(|token| {
+            let free = token.range.start >= end && !token.range.is_empty();
+            end = if free { token.range.end } else { end };
+            free
+        });
+    }
+    all
+}
+
+#[salsa::tracked(returns(ref), lru = 2048)]
+fn unit_tokens<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Token> {
+    let _running = db.executes("unit_tokens", Place::Unit(unit));
+    let root = graph::function_tree(db, unit).syntax();
+    let names = names(db, unit);
+    let text = unit.text(db);
+    let mut next = 0;
+    let mut all = Vec::new();
+    for token in root.descendants_with_tokens().filter_map(NodeOrToken::into_token) {
+        let range = token_range(&token);
+        while names.occurrences.get(next).is_some_and(|found| found.range.end <= range.start) {
+            next += 1;
+        }
+        let here = names.occurrences.get(next).filter(|found| found.range.meets(range) && !range.is_empty());
+        let described = match here {
+            Some(found) => {
+                // `%tid.x` is two tokens and one name; it is told at the first.
+                if found.range.start < range.start {
+                    continue;
+                }
+                let (kind, modifiers) = name_token(db, unit, names, next);
+                Some(Token { range: found.range, kind, modifiers })
+            }
+            None => word(&token).map(|kind| Token { range, kind, modifiers: TokenModifiers::default() }),
+        };
+        if let Some(token) = described {
+            push_lines(token, text, &mut all);
+        }
+    }
+    all
+}
+
+/// A comment over several lines is a token on each.
+fn push_lines(token: Token, text: &str, all: &mut Vec<Token>) {
+    let mut start = token.range.start;
+    for line in token.range.slice(text).split_inclusive('\n') {
+        let length = line.trim_end_matches(['\n', '\r']).len() as u32;
+        if length > 0 {
+            all.push(Token { range: Range::new(start, start + length), ..token });
+        }
+        start += line.len() as u32;
+    }
+}
+
+fn name_token<'db>(
+    db: &'db dyn Db,
+    unit: FunctionUnit<'db>,
+    names: &Names,
+    index: usize,
+) -> (TokenKind, TokenModifiers) {
+    let found = &names.occurrences[index];
+    let mut modifiers = TokenModifiers {
+        declaration: found.access == Access::Declare,
+        write: found.access == Access::Write,
+        readonly: false,
+        module: found.meaning == Meaning::Module,
+    };
+    let kind = match found.meaning {
+        Meaning::Special => {
+            modifiers.readonly = true;
+            TokenKind::Special
+        }
+        Meaning::Local(_) => match names.declaration(found).map(|declared| (declared.kind, &declared.ty)) {
+            Some((DeclarationKind::Register | DeclarationKind::Registers(_), ty)) if ty == "pred" => {
+                TokenKind::Predicate
+            }
+            Some((DeclarationKind::Register | DeclarationKind::Registers(_), _)) => TokenKind::Register,
+            Some((DeclarationKind::Parameter, _)) => {
+                modifiers.readonly = true;
+                TokenKind::Parameter
+            }
+            Some((DeclarationKind::Result, _)) => TokenKind::Parameter,
+            Some((DeclarationKind::Variable, _)) => TokenKind::Variable,
+            _ => TokenKind::Label,
+        },
+        Meaning::Module => {
+            let file = unit.file(db);
+            match graph::definition(db, file, found.name.clone()) {
+                Some(other) if other.kind(db) == oriole_syntax::UnitKind::Variable => TokenKind::Variable,
+                Some(_) => TokenKind::Function,
+                None if found.access == Access::Call => TokenKind::Function,
+                None => TokenKind::Variable,
+            }
+        }
+    };
+    (kind, modifiers)
+}
+
+/// What a word is that names nothing.
+fn word(token: &SyntaxToken) -> Option<TokenKind> {
+    Some(match token.kind() {
+        SyntaxKind::COMMENT | SyntaxKind::LINE_MARKER => TokenKind::Comment,
+        SyntaxKind::INT_NUMBER | SyntaxKind::FLOAT_NUMBER => TokenKind::Number,
+        SyntaxKind::STRING => TokenKind::String,
+        SyntaxKind::DOTTED => {
+            let name = token.text().trim_start_matches('.');
+            let in_opcode = token.parent().is_some_and(|parent| parent.kind() == SyntaxKind::OPCODE);
+            if Type::from_name(name).is_some() {
+                TokenKind::Type
+            } else if oriole_ptx::Space::from_name(name).is_some() {
+                TokenKind::Space
+            } else if in_opcode {
+                TokenKind::Modifier
+            } else {
+                TokenKind::Directive
+            }
+        }
+        SyntaxKind::IDENT => {
+            let in_opcode = token.parent().is_some_and(|parent| parent.kind() == SyntaxKind::OPCODE);
+            if in_opcode && Opcode::from_name(token.text()).is_some() {
+                TokenKind::Opcode
+            } else {
+                return None;
+            }
+        }
+        SyntaxKind::AT
+        | SyntaxKind::BANG
+        | SyntaxKind::PLUS
+        | SyntaxKind::MINUS
+        | SyntaxKind::STAR
+        | SyntaxKind::SLASH
+        | SyntaxKind::PIPE
+        | SyntaxKind::AMP
+        | SyntaxKind::TILDE
+        | SyntaxKind::EQ => TokenKind::Operator,
+        _ => return None,
+    })
+}

@@ -1,0 +1,95 @@
+//! Views of the insides: the syntax tree, the intermediate representation after a phase, counts of queries.
+
+use oriole_chip::Chip;
+use oriole_pipeline::{Context, Settings, State};
+use oriole_queries::graph;
+use oriole_syntax::{NodeOrToken, SyntaxElement};
+
+use crate::cursor::units_in;
+use crate::{Analysis, FileId, Range};
+
+/// A node or token of a syntax tree.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TreeNode {
+    /// Its kind, as `INSTRUCTION`.
+    pub kind: String,
+    /// Where it stands.
+    pub range: Range,
+    /// The text of a token; nothing for a node.
+    pub text: Option<String>,
+    /// What a node holds, white space left out.
+    pub children: Vec<TreeNode>,
+}
+
+/// How often a query was executed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct QueryCount {
+    /// The query.
+    pub name: String,
+    /// Executions.
+    pub count: u64,
+}
+
+pub(crate) fn syntax_tree(analysis: &Analysis, file: FileId, range: Option<Range>) -> Vec<TreeNode> {
+    let db = &analysis.db;
+    let Some(source) = analysis.ptx(file) else { return Vec::new() };
+    let wanted = range.unwrap_or(Range::new(0, u32::MAX));
+    units_in(db, source, wanted)
+        .filter_map(|(unit, start)| {
+            let root = graph::function_tree(db, unit).syntax();
+            node(&root.into(), start, wanted)
+        })
+        .collect()
+}
+
+/// The tree below an element, without what lies outside of the range. The parser bounds how deep it may be.
+fn node(element: &SyntaxElement, start: u32, wanted: Range) -> Option<TreeNode> {
+    let text_range = element.text_range();
+    let range = Range::new(text_range.start().into(), text_range.end().into()).shifted(start);
+    let kind = element.kind();
+    if kind == oriole_syntax::SyntaxKind::WHITESPACE || !wanted.meets(range) {
+        return None;
+    }
+    let (text, children) = match element {
+        NodeOrToken::Token(token) => (Some(token.text().to_owned()), Vec::new()),
+        NodeOrToken::Node(inner) => {
+            let children = inner.children_with_tokens();
+            (None, children.filter_map(|child| node(&child, start, wanted)).collect())
+        }
+    };
+    Some(TreeNode { kind: format!("{kind:?}"), range, text, children })
+}
+
+pub(crate) fn ori(
+    analysis: &Analysis,
+    file: FileId,
+    function: &str,
+    chip: Chip,
+    phase: &str,
+) -> Result<String, String> {
+    let phase = oriole_pipeline::phases::find(phase).ok_or_else(|| format!("there is no phase `{phase}`"))?;
+    match phase.state {
+        State::Done => {}
+        State::NotForCompute => return Err(format!("phase {} does nothing in compute code", phase.name)),
+        State::NotYet => return Err(format!("phase {} is not implemented yet", phase.name)),
+    }
+    let db = &analysis.db;
+    let unit =
+        analysis.code_unit(file, function).ok_or_else(|| format!("there is no function `{function}`"))?;
+    let body = graph::body(db, unit).as_deref().ok_or_else(|| format!("`{function}` has errors"))?;
+    let config = analysis.config(file, chip).ok_or_else(|| format!("{chip} is not supported"))?;
+    // A view of a phase is a replay and no query: its result is not worth keeping.
+    let settings = Settings {
+        chip,
+        lower: graph::lower_options(db, config),
+        optimize: graph::optimize_options(db, config),
+        legalize: graph::legalize_options(db, config),
+        schedule: graph::schedule_options(db, config),
+        allocate: graph::allocate_options(db, config),
+    };
+    let check = || salsa::Database::unwind_if_revision_cancelled(db);
+    let context = Context { check: &check, ..Context::new(&settings) };
+    let raw = oriole_pipeline::raw(body, &context).map_err(|error| error.to_string())?;
+    let result = oriole_pipeline::run_until(phase, raw, &context).map_err(|error| error.to_string())?;
+    Ok(format!("// {function} for {chip} after {} {}\n{result}\n", phase.number, phase.name))
+}

@@ -1,0 +1,7 @@
+//! Tests of what an editor asks: each feature on small texts, broken texts, the embedding page. One program, so that it is
+//! linked once and shares its fixtures.
+
+mod embedding;
+mod features;
+mod hostile;
+mod support;

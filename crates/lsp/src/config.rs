@@ -1,0 +1,301 @@
+//! Configuration: `oriole.toml` beside the sources, and the settings of the client, of one shape.
+//!
+//! The nearest `oriole.toml` above a file rules; its `directory` tables change parts of it for folders below. Settings of
+//! the client are laid over it. What is not known is a warning and no error, so that a file of a later version opens.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use oriole_chip::Chip;
+use oriole_ide::{HintOptions, Settings};
+use oriole_options::{KNOBS, KnobKind, Options, Value as KnobValue};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::Environment;
+
+/// Name of the file.
+pub(crate) const FILE: &str = "oriole.toml";
+
+/// Which inlay hints are shown. What is left out keeps what was said before, at last `true`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct HintConfig {
+    /// Live registers.
+    pub live: Option<bool>,
+    /// Machine instructions.
+    pub instructions: Option<bool>,
+    /// Stall cycles.
+    pub stalls: Option<bool>,
+    /// Spills.
+    pub spills: Option<bool>,
+}
+
+/// What rules for a folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct DirectoryConfig {
+    /// The folder, relative to that of the file.
+    pub path: String,
+    /// Chips; the first one is shown.
+    pub targets: Option<Vec<String>>,
+    /// Optimization level.
+    pub level: Option<u8>,
+    /// Knobs by name.
+    pub knobs: BTreeMap<String, Value>,
+    /// Hints.
+    pub hints: HintConfig,
+}
+
+/// The configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Config {
+    /// Chips to compile for, the first one is shown; empty or left out: what `.target` says.
+    pub targets: Option<Vec<String>>,
+    /// Optimization level 0 to 3.
+    pub level: Option<u8>,
+    /// Knobs by name.
+    pub knobs: BTreeMap<String, Value>,
+    /// Hints.
+    pub hints: HintConfig,
+    /// Whether code is compiled in the background to report what code generation finds.
+    pub background: Option<bool>,
+    /// Folders that differ.
+    pub directory: Vec<DirectoryConfig>,
+}
+
+/// What rules for a file, with what is wrong with the configuration.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Ruling {
+    /// Names the settings: files of one ruling share results.
+    pub root: String,
+    pub settings: Settings,
+    pub hints: HintOptions,
+    pub background: bool,
+    pub warnings: Vec<String>,
+}
+
+impl Config {
+    /// Reads `oriole.toml`.
+    ///
+    /// # Errors
+    /// A message with the place of the slip.
+    pub fn parse(text: &str) -> Result<Config, String> {
+        toml::from_str(text).map_err(|error| error.to_string())
+    }
+}
+
+fn lay(
+    targets: &Option<Vec<String>>,
+    level: Option<u8>,
+    knobs: &BTreeMap<String, Value>,
+    hints: &HintConfig,
+    ruling: &mut Ruling,
+) {
+    if let Some(targets) = targets {
+        ruling.settings.targets.clear();
+        for name in targets {
+            match name.parse::<Chip>() {
+                Ok(chip) if chip.is_supported() => ruling.settings.targets.push(chip),
+                Ok(chip) => ruling.warnings.push(format!("target `{chip}` is not supported yet")),
+                Err(error) => ruling.warnings.push(error.to_string()),
+            }
+        }
+    }
+    match level {
+        Some(level @ 0..=3) => ruling.settings.options.level = level,
+        Some(level) => ruling.warnings.push(format!("there is no level {level}; levels are 0 to 3")),
+        None => {}
+    }
+    for (name, value) in knobs {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        if let Err(error) = ruling.settings.options.set(name, &text) {
+            ruling.warnings.push(error.to_string());
+        }
+    }
+    let own = &mut ruling.hints;
+    for (wanted, place) in [
+        (hints.live, &mut own.live),
+        (hints.instructions, &mut own.instructions),
+        (hints.stalls, &mut own.stalls),
+        (hints.spills, &mut own.spills),
+    ] {
+        *place = wanted.unwrap_or(*place);
+    }
+}
+
+/// Keys of a table that the configuration does not know.
+fn unknown(value: &Value, warnings: &mut Vec<String>) {
+    const KNOWN: [&str; 6] = ["targets", "level", "knobs", "hints", "background", "directory"];
+    for key in value.as_object().into_iter().flat_map(|table| table.keys()) {
+        if !KNOWN.contains(&key.as_str()) {
+            warnings.push(format!("the setting `{key}` is not known"));
+        }
+    }
+}
+
+/// What rules for a file of this path.
+pub(crate) fn rule(path: Option<&Path>, client: &Value, environment: &dyn Environment) -> Ruling {
+    let mut ruling = Ruling { background: true, ..Ruling::default() };
+    if let Some(path) = path {
+        for folder in path.ancestors().skip(1) {
+            let file = folder.join(FILE);
+            let Some(bytes) = environment.read(&file) else { continue };
+            ruling.root = file.display().to_string();
+            let text = String::from_utf8_lossy(&bytes);
+            match Config::parse(&text) {
+                Ok(config) => lay_file(&config, &text, folder, path, &mut ruling),
+                Err(message) => ruling.warnings.push(format!("{}: {message}", file.display())),
+            }
+            break;
+        }
+    }
+    if client.is_object() {
+        unknown(client, &mut ruling.warnings);
+        match serde_json::from_value::<Config>(client.clone()) {
+            Ok(config) => {
+                lay(&config.targets, config.level, &config.knobs, &config.hints, &mut ruling);
+                ruling.background = config.background.unwrap_or(ruling.background);
+            }
+            Err(error) => ruling.warnings.push(format!("settings: {error}")),
+        }
+    }
+    ruling
+}
+
+fn lay_file(config: &Config, text: &str, folder: &Path, path: &Path, ruling: &mut Ruling) {
+    if let Ok(value) = toml::from_str::<Value>(text) {
+        unknown(&value, &mut ruling.warnings);
+    }
+    lay(&config.targets, config.level, &config.knobs, &config.hints, ruling);
+    ruling.background = config.background.unwrap_or(ruling.background);
+    // The longest path that holds the file rules last.
+    let mut inside: Vec<(PathBuf, &DirectoryConfig)> = config
+        .directory
+        .iter()
+        .map(|directory| (folder.join(&directory.path), directory))
+        .filter(|(folder, _)| path.starts_with(folder))
+        .collect();
+    inside.sort_by_key(|(folder, _)| folder.components().count());
+    for (folder, directory) in inside {
+        ruling.root = folder.display().to_string();
+        lay(&directory.targets, directory.level, &directory.knobs, &directory.hints, ruling);
+    }
+}
+
+/// The JSON schema of `oriole.toml` and of the client's settings.
+pub fn schema() -> Value {
+    let mut knobs = serde_json::Map::new();
+    let defaults = Options::default();
+    for knob in KNOBS {
+        let mut row = match knob.kind {
+            KnobKind::Bool => json!({ "type": "boolean" }),
+            KnobKind::Number(least, most) => {
+                json!({ "type": "integer", "minimum": least, "maximum": most })
+            }
+        };
+        row["description"] = json!(knob.doc);
+        row["default"] = match defaults.get(knob.name) {
+            Some(KnobValue::Bool(value)) => json!(value),
+            Some(KnobValue::Number(value)) => json!(value),
+            None => Value::Null,
+        };
+        knobs.insert(knob.name.to_owned(), row);
+    }
+    let chips: Vec<String> =
+        Chip::all().into_iter().filter(|chip| chip.is_supported()).map(|chip| chip.to_string()).collect();
+    let flag = |text: &str| json!({ "type": "boolean", "default": true, "description": text });
+    let common = json!({
+        "targets": {
+            "type": "array",
+            "items": { "enum": chips },
+            "description": "Chips to compile for; the first one is shown. Left out: what `.target` says."
+        },
+        "level": { "type": "integer", "minimum": 0, "maximum": 3, "default": 3, "description": "Optimization level." },
+        "knobs": { "type": "object", "properties": knobs, "additionalProperties": false },
+        "hints": {
+            "type": "object",
+            "properties": {
+                "live": flag("Show how many registers are live."),
+                "instructions": flag("Show how many machine instructions there are."),
+                "stalls": flag("Show how many cycles they stall."),
+                "spills": flag("Show spills.")
+            },
+            "additionalProperties": false
+        }
+    });
+    let mut directory = common.clone();
+    directory["path"] =
+        json!({ "type": "string", "description": "The folder, relative to that of the file." });
+    let mut all = common;
+    all["background"] = flag("Compile in the background to report what code generation finds.");
+    all["directory"] = json!({
+        "type": "array",
+        "items": {
+            "type": "object", "properties": directory, "required": ["path"], "additionalProperties": false
+        },
+        "description": "Folders that differ."
+    });
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "oriole.toml",
+        "type": "object",
+        "properties": all,
+        "additionalProperties": false
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Files(Vec<(&'static str, &'static str)>);
+
+    impl Environment for Files {
+        fn read(&self, path: &Path) -> Option<Vec<u8>> {
+            let found = self.0.iter().find(|(known, _)| Path::new(known) == path);
+            found.map(|(_, text)| text.as_bytes().to_vec())
+        }
+
+        fn ptxas(&self, _text: &str, _chip: &str) -> Result<Vec<u8>, String> {
+            Err(String::new())
+        }
+    }
+
+    #[test]
+    fn files_folders_and_clients() {
+        let files = Files(vec![(
+            "/w/oriole.toml",
+            "targets = [\"sm_90a\"]\nlevel = 2\n[knobs]\nfmad = false\nno = 1\n[hints]\nlive = false\n\
+             [[directory]]\npath = \"fast\"\nlevel = 3\n[directory.knobs]\nmaxrregcount = 64\n",
+        )]);
+        let ruling = rule(Some(Path::new("/w/a/k.ptx")), &Value::Null, &files);
+        assert_eq!((ruling.root.as_str(), ruling.settings.options.level), ("/w/oriole.toml", 2));
+        assert_eq!(ruling.settings.targets, [Chip::SM_90A]);
+        assert!(!ruling.hints.live && ruling.hints.stalls);
+        assert_eq!(ruling.warnings, ["there is no knob `no`"]);
+        let client = json!({ "targets": ["sm_90"], "colour": 1, "hints": { "stalls": false } });
+        let ruling = rule(Some(Path::new("/w/fast/k.ptx")), &client, &files);
+        assert_eq!((ruling.root.as_str(), ruling.settings.options.level), ("/w/fast", 3));
+        assert_eq!(ruling.settings.options.allocate().limit, Some(64));
+        assert_eq!(ruling.settings.targets, [Chip::SM_90]);
+        assert!(!ruling.hints.stalls && ruling.warnings.iter().any(|text| text.contains("colour")));
+        let ruling = rule(None, &Value::Null, &files);
+        assert!(ruling.settings.targets.is_empty() && ruling.warnings.is_empty());
+    }
+
+    #[test]
+    fn the_published_schema_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/oriole.schema.json");
+        let wanted = format!("{}\n", serde_json::to_string_pretty(&schema()).expect("a schema is JSON"));
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            std::fs::write(path, &wanted).expect("the schema can be written");
+        }
+        let found = std::fs::read_to_string(path).expect("the schema is there");
+        assert_eq!(found, wanted, "run the test with UPDATE_EXPECT=1");
+    }
+}

@@ -1,0 +1,175 @@
+//! Values of the editor's interface as values of the protocol.
+
+use std::sync::Arc;
+
+use gen_lsp_types as lsp;
+use oriole_diagnostics::Severity;
+use oriole_ide::{
+    Access, Analysis, CallItem, Completion, CompletionKind, Edit, Encoding, FileId, Finding, Fold, FoldKind,
+    LineIndex, Position, Range, Symbol, SymbolKind, Tag,
+};
+
+/// A text with what it takes to convert positions in it.
+#[derive(Clone)]
+pub(crate) struct Text {
+    pub text: Arc<str>,
+    pub lines: Arc<LineIndex>,
+    pub encoding: Encoding,
+}
+
+impl Text {
+    pub fn of(analysis: &Analysis, file: FileId, encoding: Encoding) -> Option<Text> {
+        Some(Text { text: analysis.text(file)?, lines: analysis.lines(file)?, encoding })
+    }
+
+    pub fn position(&self, at: u32) -> lsp::Position {
+        let position = self.lines.position(&self.text, at, self.encoding);
+        lsp::Position { line: position.line, character: position.column }
+    }
+
+    pub fn range(&self, range: Range) -> lsp::Range {
+        lsp::Range { start: self.position(range.start), end: self.position(range.end) }
+    }
+
+    pub fn offset(&self, position: lsp::Position) -> u32 {
+        let position = Position { line: position.line, column: position.character };
+        self.lines.offset(&self.text, position, self.encoding)
+    }
+
+    pub fn bytes(&self, range: lsp::Range) -> Range {
+        Range::new(self.offset(range.start), self.offset(range.end))
+    }
+
+    pub fn edits(&self, edits: &[Edit]) -> Vec<lsp::TextEdit> {
+        let edit = |edit: &Edit| lsp::TextEdit { range: self.range(edit.range), new_text: edit.text.clone() };
+        edits.iter().map(edit).collect()
+    }
+}
+
+pub(crate) fn markdown(text: String) -> lsp::MarkupContent {
+    lsp::MarkupContent { kind: lsp::MarkupKind::Markdown, value: text }
+}
+
+pub(crate) fn finding(text: &Text, uri: &str, finding: &Finding) -> lsp::Diagnostic {
+    let severity = match finding.severity {
+        Severity::Error => lsp::DiagnosticSeverity::Error,
+        Severity::Warning => lsp::DiagnosticSeverity::Warning,
+        Severity::Note => lsp::DiagnosticSeverity::Information,
+    };
+    let related: Vec<lsp::DiagnosticRelatedInformation> = finding
+        .related
+        .iter()
+        .map(|related| lsp::DiagnosticRelatedInformation {
+            location: lsp::Location { uri: uri.into(), range: text.range(related.range) },
+            message: related.message.clone(),
+        })
+        .collect();
+    let tags: Vec<lsp::DiagnosticTag> = finding
+        .tags
+        .iter()
+        .map(|tag| match tag {
+            Tag::Unnecessary => lsp::DiagnosticTag::Unnecessary,
+        })
+        .collect();
+    lsp::Diagnostic {
+        range: text.range(finding.range),
+        severity: Some(severity),
+        code: Some(finding.code.as_str().to_owned().into()),
+        code_description: None,
+        source: Some("oriole".to_owned()),
+        message: finding.message.clone().into(),
+        tags: (!tags.is_empty()).then_some(tags),
+        related_information: (!related.is_empty()).then_some(related),
+        data: None,
+    }
+}
+
+pub(crate) fn completion(text: &Text, item: Completion) -> lsp::CompletionItem {
+    let kind = match item.kind {
+        CompletionKind::Opcode => lsp::CompletionItemKind::Keyword,
+        CompletionKind::Modifier => lsp::CompletionItemKind::EnumMember,
+        CompletionKind::Directive => lsp::CompletionItemKind::Property,
+        CompletionKind::Register => lsp::CompletionItemKind::Variable,
+        CompletionKind::Variable => lsp::CompletionItemKind::Field,
+        CompletionKind::Function => lsp::CompletionItemKind::Function,
+        CompletionKind::Label => lsp::CompletionItemKind::Reference,
+        CompletionKind::Constant => lsp::CompletionItemKind::Constant,
+    };
+    let edit = lsp::TextEdit { range: text.range(item.edit.range), new_text: item.edit.text };
+    lsp::CompletionItem {
+        sort_text: Some(format!("{:03}{}", item.rank, item.label)),
+        filter_text: Some(item.label.clone()),
+        kind: Some(kind),
+        detail: (!item.detail.is_empty()).then_some(item.detail),
+        documentation: (!item.documentation.is_empty()).then(|| markdown(item.documentation).into()),
+        text_edit: Some(edit.into()),
+        label: item.label,
+        ..lsp::CompletionItem::default()
+    }
+}
+
+pub(crate) fn symbol_kind(kind: SymbolKind) -> lsp::SymbolKind {
+    match kind {
+        SymbolKind::Kernel => lsp::SymbolKind::Event,
+        SymbolKind::Function => lsp::SymbolKind::Function,
+        SymbolKind::Variable => lsp::SymbolKind::Variable,
+        SymbolKind::Parameter => lsp::SymbolKind::TypeParameter,
+        SymbolKind::Register => lsp::SymbolKind::Field,
+        SymbolKind::Label => lsp::SymbolKind::Key,
+        SymbolKind::Snippet => lsp::SymbolKind::Module,
+    }
+}
+
+#[allow(deprecated, reason = "the structure has a field that must be named")]
+pub(crate) fn symbol(text: &Text, symbol: Symbol) -> lsp::DocumentSymbol {
+    let children: Vec<lsp::DocumentSymbol> =
+        symbol.children.into_iter().map(|child| self::symbol(text, child)).collect();
+    lsp::DocumentSymbol {
+        name: symbol.name,
+        detail: (!symbol.detail.is_empty()).then_some(symbol.detail),
+        kind: symbol_kind(symbol.kind),
+        tags: None,
+        deprecated: None,
+        range: text.range(symbol.full),
+        selection_range: text.range(symbol.range),
+        children: (!children.is_empty()).then_some(children),
+    }
+}
+
+pub(crate) fn highlight_kind(access: Access) -> lsp::DocumentHighlightKind {
+    match access {
+        Access::Read | Access::Call => lsp::DocumentHighlightKind::Read,
+        Access::Write => lsp::DocumentHighlightKind::Write,
+        Access::Declare => lsp::DocumentHighlightKind::Text,
+    }
+}
+
+pub(crate) fn fold(text: &Text, fold: Fold) -> lsp::FoldingRange {
+    let range = text.range(fold.range);
+    lsp::FoldingRange {
+        start_line: range.start.line,
+        start_character: Some(range.start.character),
+        end_line: range.end.line,
+        end_character: Some(range.end.character),
+        kind: match fold.kind {
+            FoldKind::Block => None,
+            FoldKind::Comment => Some(lsp::FoldingRangeKind::Comment),
+            FoldKind::Header => Some(lsp::FoldingRangeKind::Imports),
+        },
+        collapsed_text: None,
+    }
+}
+
+pub(crate) fn call_item(text: &Text, uri: &str, item: &CallItem) -> lsp::CallHierarchyItem {
+    let kind = if item.is_kernel { SymbolKind::Kernel } else { SymbolKind::Function };
+    lsp::CallHierarchyItem {
+        name: item.name.clone(),
+        kind: symbol_kind(kind),
+        tags: None,
+        detail: (!item.detail.is_empty()).then(|| item.detail.clone()),
+        uri: uri.into(),
+        range: text.range(item.full),
+        selection_range: text.range(item.range),
+        data: None,
+    }
+}

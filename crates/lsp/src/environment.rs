@@ -1,0 +1,28 @@
+//! What the server asks of the world round it.
+
+use std::path::Path;
+
+/// Files and programs, as far as the server may use them.
+pub trait Environment: Send + Sync {
+    /// The bytes of a file; nothing if it cannot be read.
+    fn read(&self, path: &Path) -> Option<Vec<u8>>;
+
+    /// Compiles PTX with an installed `ptxas`.
+    ///
+    /// # Errors
+    /// A message: there is none, or what it said.
+    fn ptxas(&self, text: &str, chip: &str) -> Result<Vec<u8>, String>;
+}
+
+/// A world without files and programs.
+pub struct Nothing;
+
+impl Environment for Nothing {
+    fn read(&self, _path: &Path) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn ptxas(&self, _text: &str, _chip: &str) -> Result<Vec<u8>, String> {
+        Err("no `ptxas` is installed".to_owned())
+    }
+}

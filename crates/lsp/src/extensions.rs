@@ -1,0 +1,304 @@
+//! Requests of our own, beside those of the protocol. `docs/lsp.md` has their shapes.
+
+use gen_lsp_types as lsp;
+use oriole_chip::Chip;
+use oriole_diagnostics::Code;
+use oriole_ide::{KernelStatistics, LiveRegister, SassListing, TreeNode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::convert::Text;
+use crate::state::{Answer, Failure, Snapshot};
+use crate::virtual_documents::Document;
+
+/// Names of the requests.
+pub(crate) const REQUESTS: [&str; 12] = [
+    "ptx/viewSyntaxTree",
+    "ptx/viewIr",
+    "ptx/viewSass",
+    "ptx/viewCubin",
+    "ptx/liveness",
+    "ptx/kernelStats",
+    "ptx/explain",
+    "ptx/compare",
+    "ptx/serverStatus",
+    "ptx/queryStats",
+    "ptx/memoryUsage",
+    "ptx/reload",
+];
+
+/// Parameters: a document, and what else a request wants.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Asked {
+    text_document: Option<lsp::TextDocumentIdentifier>,
+    uri: Option<String>,
+    kernel: Option<String>,
+    function: Option<String>,
+    chip: Option<String>,
+    phase: Option<String>,
+    range: Option<lsp::Range>,
+    position: Option<lsp::Position>,
+    code: Option<String>,
+}
+
+impl Asked {
+    fn uri(&self) -> Result<&str, Failure> {
+        let named = self.text_document.as_ref().map(|document| document.uri.0.as_str());
+        named.or(self.uri.as_deref()).ok_or_else(|| Failure::Invalid("`textDocument` is missing".to_owned()))
+    }
+
+    fn chip(&self) -> Result<Option<Chip>, Failure> {
+        let chip = self.chip.as_ref().map(|name| name.parse::<Chip>());
+        chip.transpose().map_err(|error| Failure::Invalid(error.to_string()))
+    }
+
+    fn kernel(&self) -> Result<&str, Failure> {
+        self.kernel
+            .as_deref()
+            .or(self.function.as_deref())
+            .ok_or_else(|| Failure::Invalid("`kernel` is missing".to_owned()))
+    }
+}
+
+pub(crate) fn syntax_tree(snapshot: Snapshot, asked: Asked) -> Answer {
+    let (file, text) = snapshot.open(asked.uri()?)?;
+    let range = asked.range.map(|range| text.bytes(range));
+    let nodes = snapshot.analysis.syntax_tree(file, range)?;
+    drop(snapshot);
+    Ok(Value::Array(nodes.iter().map(|node| tree(&text, node)).collect()))
+}
+
+fn tree(text: &Text, node: &TreeNode) -> Value {
+    let mut value = json!({ "kind": node.kind, "range": text.range(node.range) });
+    match &node.text {
+        Some(token) => value["text"] = json!(token),
+        None => {
+            value["children"] = Value::Array(node.children.iter().map(|child| tree(text, child)).collect());
+        }
+    }
+    value
+}
+
+pub(crate) fn ir(snapshot: Snapshot, asked: Asked) -> Answer {
+    let file = snapshot.file(asked.uri()?)?;
+    let chip = snapshot.chip(file, asked.chip()?)?;
+    let phase = asked.phase.as_deref().unwrap_or("FinalInspectionPass");
+    match snapshot.analysis.ori(file, asked.kernel()?, chip, phase)? {
+        Ok(text) => Ok(json!({ "text": text, "chip": chip.to_string(), "phase": phase })),
+        Err(message) => Err(Failure::Failed(message)),
+    }
+}
+
+pub(crate) fn sass(snapshot: Snapshot, asked: Asked) -> Answer {
+    let (file, text) = snapshot.open(asked.uri()?)?;
+    let chip = snapshot.chip(file, asked.chip()?)?;
+    let listing = snapshot.analysis.sass(file, asked.kernel()?, chip)?;
+    drop(snapshot);
+    Ok(listing.map_or(Value::Null, |listing| sass_value(&text, &listing)))
+}
+
+fn sass_value(text: &Text, listing: &SassListing) -> Value {
+    let rows: Vec<Value> = listing
+        .rows
+        .iter()
+        .map(|row| {
+            json!({
+                "address": row.address,
+                "text": row.text,
+                "hex": format!("{:032x}", row.word),
+                "control": {
+                    "stall": row.stall, "yield": row.yields, "write": row.write_barrier,
+                    "read": row.read_barrier, "wait": row.wait_mask
+                },
+                "function": row.function,
+                "source": row.source.map(|range| text.range(range)),
+                "live": row.live.map(|(general, uniform, predicates)| {
+                    json!({ "general": general, "uniform": uniform, "predicates": predicates })
+                }),
+                "loopDepth": row.loop_depth,
+                "spill": row.spill,
+                "why": row.why
+            })
+        })
+        .collect();
+    json!({ "kernel": listing.kernel, "chip": listing.chip.to_string(), "stale": listing.stale, "rows": rows })
+}
+
+pub(crate) fn cubin(snapshot: Snapshot, asked: Asked) -> Answer {
+    let found = crate::virtual_documents::cubin(asked.uri()?, &*snapshot.environment)?;
+    let hovers: Vec<Value> = found.lines.iter().map(|line| json!(line.hover)).collect();
+    Ok(json!({ "chip": found.chip.to_string(), "text": found.text, "hovers": hovers }))
+}
+
+fn live_registers(text: &Text, list: &[LiveRegister]) -> Vec<Value> {
+    list.iter()
+        .map(|live| {
+            json!({
+                "name": live.name, "registers": live.registers,
+                "declaration": live.declaration.map(|range| text.range(range))
+            })
+        })
+        .collect()
+}
+
+pub(crate) fn liveness(snapshot: Snapshot, asked: Asked) -> Answer {
+    let (file, text) = snapshot.open(asked.uri()?)?;
+    let chip = snapshot.chip(file, asked.chip()?)?;
+    let position = asked.position.ok_or_else(|| Failure::Invalid("`position` is missing".to_owned()))?;
+    let Some(found) = snapshot.analysis.liveness(file, text.offset(position), chip)? else {
+        return Ok(Value::Null);
+    };
+    Ok(json!({
+        "function": found.function,
+        "stale": found.stale,
+        "statement": text.range(found.statement),
+        "live": { "general": found.live.0, "uniform": found.live.1, "predicates": found.live.2 },
+        "registers": live_registers(&text, &found.registers),
+        "temporaries": found.temporaries,
+        "peak": { "live": found.peak.0, "range": found.peak.1.map(|range| text.range(range)) }
+    }))
+}
+
+pub(crate) fn kernel_statistics(snapshot: Snapshot, asked: Asked) -> Answer {
+    let (file, text) = snapshot.open(asked.uri()?)?;
+    let chips = match asked.chip()? {
+        Some(chip) => vec![chip],
+        None => snapshot.analysis.targets(file)?,
+    };
+    let kernels = match &asked.kernel {
+        Some(kernel) => vec![kernel.clone()],
+        None => snapshot.analysis.kernels(file)?,
+    };
+    let mut all = Vec::new();
+    for kernel in &kernels {
+        for &chip in &chips {
+            let found = snapshot.analysis.kernel_statistics(file, kernel, chip)?;
+            all.extend(found.map(|found| statistics_value(&text, &found)));
+        }
+    }
+    Ok(Value::Array(all))
+}
+
+fn statistics_value(text: &Text, found: &KernelStatistics) -> Value {
+    json!({
+        "kernel": found.kernel,
+        "chip": found.chip.to_string(),
+        "stale": found.stale,
+        "instructions": found.instructions,
+        "registers": found.registers,
+        "shared": found.shared,
+        "stack": found.stack,
+        "barriers": found.barriers,
+        "spills": { "stores": found.spills.0, "loads": found.spills.1, "bytes": found.spill_bytes },
+        "cycles": found.cycles,
+        "occupancy": {
+            "threads": found.threads.0, "stated": found.threads.1, "blocks": found.blocks,
+            "warps": found.warps.0, "most": found.warps.1, "limiter": found.limiter
+        },
+        "peak": {
+            "live": found.peak.0, "range": found.peak.1.map(|range| text.range(range)),
+            "registers": live_registers(text, &found.peak_registers), "temporaries": found.temporaries
+        },
+        "why": found.why
+    })
+}
+
+pub(crate) fn explain(_snapshot: Snapshot, asked: Asked) -> Answer {
+    let name = asked.code.ok_or_else(|| Failure::Invalid("`code` is missing".to_owned()))?;
+    let code = Code::from_name(&name)
+        .ok_or_else(|| Failure::Invalid(format!("there is no diagnostic code `{name}`")))?;
+    Ok(json!({ "code": name, "severity": code.severity().as_str(), "text": code.page() }))
+}
+
+pub(crate) fn compare(snapshot: Snapshot, asked: Asked) -> Answer {
+    let uri = asked.uri()?.to_owned();
+    let (file, text) = snapshot.open(&uri)?;
+    let chip = snapshot.chip(file, asked.chip()?)?;
+    let kernel = asked.kernel()?.to_owned();
+    let Some(own) = snapshot.analysis.kernel_statistics(file, &kernel, chip)? else {
+        return Err(Failure::Failed(format!("`{kernel}` does not compile")));
+    };
+    let environment = snapshot.environment.clone();
+    // The other compiler takes its time: no change waits for it.
+    drop(snapshot);
+    let bytes = environment.ptxas(&text.text, &chip.to_string()).map_err(Failure::Failed)?;
+    let other = oriole_ide::annotate(&bytes).map_err(Failure::Failed)?;
+    let head = other.text.lines().find(|line| line.starts_with(&format!("{kernel}:"))).unwrap_or_default();
+    let from = other.lines.iter().position(|line| line.begins.as_deref() == Some(&kernel)).unwrap_or(0);
+    let section: Vec<&str> = other
+        .text
+        .lines()
+        .zip(&other.lines)
+        .skip(from + 1)
+        .take_while(|(line, _)| !line.is_empty())
+        .map(|(line, _)| line)
+        .collect();
+    let instructions = section.iter().filter(|line| !line.contains(" NOP")).count();
+    Ok(json!({
+        "oriole": statistics_value(&text, &own),
+        "ptxas": { "summary": head, "instructions": instructions, "sass": section.join("\n") }
+    }))
+}
+
+pub(crate) fn server_status(snapshot: Snapshot, _asked: Asked) -> Answer {
+    Ok(status(&snapshot))
+}
+
+/// Health and what is switched off, by document.
+pub(crate) fn status(snapshot: &Snapshot) -> Value {
+    let mut off = Vec::new();
+    for (uri, document) in snapshot.documents.iter() {
+        let features: Vec<&str> = snapshot
+            .analysis
+            .switched_off(document.file)
+            .into_iter()
+            .map(oriole_ide::Feature::name)
+            .collect();
+        if !features.is_empty() {
+            off.push(json!({ "uri": uri, "features": features }));
+        }
+    }
+    let message = off
+        .iter()
+        .map(|row| {
+            let features: Vec<&str> =
+                row["features"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            format!(
+                "off because of its size for {}: {}",
+                row["uri"].as_str().unwrap_or(""),
+                features.join(", ")
+            )
+        })
+        .collect::<Vec<_>>()
+        .join("\n");
+    json!({
+        "health": if off.is_empty() { "ok" } else { "warning" },
+        "quiescent": true,
+        "message": if message.is_empty() { Value::Null } else { json!(message) },
+        "off": off
+    })
+}
+
+/// `workspace/executeCommand`: gives the document that the command shows.
+pub(crate) fn command(snapshot: Snapshot, parameters: Value) -> Answer {
+    let name = parameters["command"].as_str().unwrap_or_default().to_owned();
+    let asked: Asked = crate::state::parse(parameters["arguments"][0].clone())?;
+    match name.as_str() {
+        "oriole.explain" => explain(snapshot, asked),
+        "oriole.comparePtxas" => compare(snapshot, asked),
+        "oriole.showSass" | "oriole.showOri" => {
+            let (uri, chip, kernel) = (asked.uri()?.to_owned(), asked.chip()?, asked.kernel()?.to_owned());
+            let document = match name.as_str() {
+                "oriole.showSass" => Document::Sass { uri, kernel, chip },
+                _ => {
+                    let phase = asked.phase.unwrap_or_else(|| "FinalInspectionPass".to_owned());
+                    Document::Ori { uri, function: kernel, chip, phase }
+                }
+            };
+            let text = document.text(&snapshot)?;
+            Ok(json!({ "uri": document.uri(), "text": text }))
+        }
+        _ => Err(Failure::Invalid(format!("there is no command `{name}`"))),
+    }
+}

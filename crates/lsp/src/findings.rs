@@ -1,0 +1,53 @@
+//! Findings as diagnostics: pulled by the client, or pushed to one that does not pull.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+
+use gen_lsp_types as lsp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::convert;
+use crate::state::{Answer, Failure, Snapshot, answer};
+
+/// The diagnostics of a document: syntax and types, and what code generation found in this very text.
+pub(crate) fn diagnostics(snapshot: Snapshot, uri: &str) -> Result<Vec<lsp::Diagnostic>, Failure> {
+    let (file, text) = snapshot.open(uri)?;
+    let mut found = snapshot.analysis.findings(file)?;
+    let (shared, revision) = (snapshot.shared.clone(), snapshot.revision);
+    // What follows asks nothing more: no change has to wait for it.
+    drop(snapshot);
+    for more in shared.code(file, revision).iter() {
+        if !found.contains(more) {
+            found.push(more.clone());
+        }
+    }
+    found.sort_by_key(|finding| finding.range);
+    Ok(found.iter().map(|finding| convert::finding(&text, uri, finding)).collect())
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Pull {
+    text_document: lsp::TextDocumentIdentifier,
+    previous_result_id: Option<String>,
+}
+
+/// `textDocument/diagnostic`
+pub(crate) fn pull(snapshot: Snapshot, parameters: Pull) -> Answer {
+    let items = answer(diagnostics(snapshot, &parameters.text_document.uri.0)?)?;
+    let mut hasher = DefaultHasher::new();
+    items.to_string().hash(&mut hasher);
+    let name = format!("{:016x}", hasher.finish());
+    if parameters.previous_result_id.as_deref() == Some(&name) {
+        return Ok(json!({ "kind": "unchanged", "resultId": name }));
+    }
+    Ok(json!({ "kind": "full", "resultId": name, "items": items }))
+}
+
+/// The parameters of `textDocument/publishDiagnostics`.
+pub(crate) fn push(snapshot: Snapshot, uri: &str) -> Result<Value, Failure> {
+    let version = snapshot.document(uri)?.version;
+    let items = answer(diagnostics(snapshot, uri)?)?;
+    Ok(json!({ "uri": uri, "version": version, "diagnostics": items }))
+}

@@ -1,0 +1,389 @@
+//! The requests of the protocol: each converts its parameters, asks, and converts the answer.
+
+use gen_lsp_types as lsp;
+use oriole_ide::{Edit, Hint, Lens};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::convert::{self, markdown};
+use crate::state::{Answer, Failure, Snapshot, answer};
+use crate::uri;
+use crate::virtual_documents::{self, Document};
+
+pub(crate) fn hover(snapshot: Snapshot, parameters: lsp::HoverParams) -> Answer {
+    let place = parameters.text_document_position_params;
+    if let Some(Document::Cubin { uri }) = Document::parse(&place.text_document.uri.0) {
+        return cubin_hover(&snapshot, &uri, place.position.line);
+    }
+    let (file, text, at) = snapshot.at(&place)?;
+    let found = snapshot.analysis.hover(file, at)?;
+    answer(found.map(|hover| lsp::Hover {
+        contents: markdown(hover.text).into(),
+        range: Some(text.range(hover.range)),
+    }))
+}
+
+fn cubin_hover(snapshot: &Snapshot, uri: &str, line: u32) -> Answer {
+    let found = virtual_documents::cubin(uri, &*snapshot.environment)?;
+    let hover = found.lines.into_iter().nth(line as usize).and_then(|line| line.hover);
+    answer(hover.map(|text| lsp::Hover { contents: markdown(text).into(), range: None }))
+}
+
+pub(crate) fn definition(snapshot: Snapshot, place: lsp::TextDocumentPositionParams) -> Answer {
+    let (file, text, at) = snapshot.at(&place)?;
+    let found = snapshot.analysis.definition(file, at)?;
+    let links: Vec<lsp::LocationLink> = found
+        .into_iter()
+        .map(|target| lsp::LocationLink {
+            origin_selection_range: Some(text.range(target.origin)),
+            target_uri: place.text_document.uri.clone(),
+            target_range: text.range(target.full),
+            target_selection_range: text.range(target.range),
+        })
+        .collect();
+    answer(links)
+}
+
+pub(crate) fn references(snapshot: Snapshot, parameters: Value) -> Answer {
+    let declared = parameters["context"]["includeDeclaration"].as_bool().unwrap_or(true);
+    let place: lsp::TextDocumentPositionParams = crate::state::parse(parameters)?;
+    let (file, text, at) = snapshot.at(&place)?;
+    let found = snapshot.analysis.references(file, at)?;
+    drop(snapshot);
+    let locations: Vec<lsp::Location> = found
+        .into_iter()
+        .filter(|found| declared || found.access != oriole_ide::Access::Declare)
+        .map(|found| lsp::Location { uri: place.text_document.uri.clone(), range: text.range(found.range) })
+        .collect();
+    answer(locations)
+}
+
+pub(crate) fn highlights(snapshot: Snapshot, place: lsp::TextDocumentPositionParams) -> Answer {
+    let (file, text, at) = snapshot.at(&place)?;
+    let found = snapshot.analysis.highlights(file, at)?;
+    let highlights: Vec<lsp::DocumentHighlight> = found
+        .into_iter()
+        .map(|found| lsp::DocumentHighlight {
+            range: text.range(found.range),
+            kind: Some(convert::highlight_kind(found.access)),
+        })
+        .collect();
+    answer(highlights)
+}
+
+pub(crate) fn prepare_rename(snapshot: Snapshot, place: lsp::TextDocumentPositionParams) -> Answer {
+    let (file, text, at) = snapshot.at(&place)?;
+    match snapshot.analysis.prepare_rename(file, at)? {
+        Ok((range, name)) => Ok(json!({ "range": text.range(range), "placeholder": name })),
+        Err(error) => Err(Failure::Failed(error.to_string())),
+    }
+}
+
+pub(crate) fn rename(snapshot: Snapshot, parameters: lsp::RenameParams) -> Answer {
+    let place = parameters.text_document_position_params;
+    let (file, text, at) = snapshot.at(&place)?;
+    match snapshot.analysis.rename(file, at, &parameters.new_name)? {
+        Ok(edits) => Ok(workspace_edit(&place.text_document.uri.0, &text, &edits)),
+        Err(error) => Err(Failure::Failed(error.to_string())),
+    }
+}
+
+fn workspace_edit(uri: &str, text: &convert::Text, edits: &[Edit]) -> Value {
+    json!({ "changes": { uri: text.edits(edits) } })
+}
+
+pub(crate) fn completion(snapshot: Snapshot, parameters: lsp::CompletionParams) -> Answer {
+    let (file, text, at) = snapshot.at(&parameters.text_document_position_params)?;
+    let found = snapshot.analysis.completions(file, at)?;
+    drop(snapshot);
+    let items: Vec<lsp::CompletionItem> =
+        found.into_iter().map(|item| convert::completion(&text, item)).collect();
+    Ok(json!({ "isIncomplete": false, "items": items }))
+}
+
+pub(crate) fn signature_help(snapshot: Snapshot, place: lsp::TextDocumentPositionParams) -> Answer {
+    let (file, _, at) = snapshot.at(&place)?;
+    let Some(help) = snapshot.analysis.signature_help(file, at)? else { return Ok(Value::Null) };
+    let signatures: Vec<Value> = help
+        .signatures
+        .into_iter()
+        .map(|signature| {
+            // The labels are ASCII, so that bytes are units of every encoding.
+            let parameters: Vec<Value> =
+                signature.parameters.iter().map(|&(start, end)| json!({ "label": [start, end] })).collect();
+            json!({
+                "label": signature.label,
+                "documentation": markdown(signature.documentation),
+                "parameters": parameters
+            })
+        })
+        .collect();
+    Ok(json!({ "signatures": signatures, "activeSignature": 0, "activeParameter": help.active }))
+}
+
+/// Parameters that name a document only.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct OfDocument {
+    pub text_document: lsp::TextDocumentIdentifier,
+}
+
+pub(crate) fn document_symbols(snapshot: Snapshot, parameters: OfDocument) -> Answer {
+    let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
+    let found = snapshot.analysis.symbols(file)?;
+    drop(snapshot);
+    let symbols: Vec<lsp::DocumentSymbol> =
+        found.into_iter().map(|symbol| convert::symbol(&text, symbol)).collect();
+    answer(symbols)
+}
+
+pub(crate) fn workspace_symbols(snapshot: Snapshot, parameters: lsp::WorkspaceSymbolParams) -> Answer {
+    let mut symbols = Vec::new();
+    for (file, symbol) in snapshot.analysis.workspace_symbols(&parameters.query)? {
+        let (Some(uri), Ok(text)) = (snapshot.uri(file), snapshot.text(file)) else { continue };
+        symbols.push(json!({
+            "name": symbol.name,
+            "kind": convert::symbol_kind(symbol.kind),
+            "location": { "uri": uri, "range": text.range(symbol.range) }
+        }));
+    }
+    Ok(Value::Array(symbols))
+}
+
+pub(crate) fn code_actions(snapshot: Snapshot, parameters: lsp::CodeActionParams) -> Answer {
+    let uri = &parameters.text_document.uri.0;
+    let (file, text) = snapshot.open(uri)?;
+    let fixes = snapshot.analysis.fixes(file, text.bytes(parameters.range))?;
+    drop(snapshot);
+    let given = &parameters.context.diagnostics;
+    let actions: Vec<Value> = fixes
+        .into_iter()
+        .map(|fix| {
+            let range = text.range(fix.range);
+            let code = Some(fix.code.as_str().to_owned().into());
+            let mended: Vec<_> = given.iter().filter(|it| it.range == range && it.code == code).collect();
+            json!({
+                "title": fix.title,
+                "kind": "quickfix",
+                "isPreferred": fix.preferred,
+                "diagnostics": mended,
+                "edit": workspace_edit(uri, &text, &fix.edits)
+            })
+        })
+        .collect();
+    Ok(Value::Array(actions))
+}
+
+pub(crate) fn folding_ranges(snapshot: Snapshot, parameters: OfDocument) -> Answer {
+    let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
+    let found = snapshot.analysis.folds(file)?;
+    drop(snapshot);
+    answer(found.into_iter().map(|fold| convert::fold(&text, fold)).collect::<Vec<_>>())
+}
+
+pub(crate) fn selection_ranges(snapshot: Snapshot, parameters: lsp::SelectionRangeParams) -> Answer {
+    let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
+    let mut all = Vec::new();
+    for position in parameters.positions {
+        let ranges = snapshot.analysis.selection(file, text.offset(position))?;
+        let outermost_first = ranges.into_iter().rev();
+        let chain = outermost_first.fold(None, |parent, range| {
+            Some(Box::new(lsp::SelectionRange { range: text.range(range), parent }))
+        });
+        let empty = lsp::Range { start: position, end: position };
+        all.push(chain.map_or(lsp::SelectionRange { range: empty, parent: None }, |chain| *chain));
+    }
+    answer(all)
+}
+
+pub(crate) fn tokens_full(snapshot: Snapshot, parameters: OfDocument) -> Answer {
+    let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
+    let tokens = snapshot.analysis.tokens(file, None)?;
+    let shared = snapshot.shared.clone();
+    drop(snapshot);
+    let data = crate::tokens::pack(&text, &tokens);
+    let name = shared.keep_tokens(file, data.clone());
+    Ok(json!({ "resultId": name, "data": data }))
+}
+
+pub(crate) fn tokens_delta(snapshot: Snapshot, parameters: lsp::SemanticTokensDeltaParams) -> Answer {
+    let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
+    let tokens = snapshot.analysis.tokens(file, None)?;
+    let shared = snapshot.shared.clone();
+    drop(snapshot);
+    let data = crate::tokens::pack(&text, &tokens);
+    let old = shared.tokens(file, &parameters.previous_result_id);
+    let name = shared.keep_tokens(file, data.clone());
+    Ok(match old {
+        Some(old) => json!({ "resultId": name, "edits": crate::tokens::difference(&old, &data) }),
+        None => json!({ "resultId": name, "data": data }),
+    })
+}
+
+/// Parameters that name a document and a range.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct OfRange {
+    text_document: lsp::TextDocumentIdentifier,
+    range: lsp::Range,
+}
+
+pub(crate) fn tokens_range(snapshot: Snapshot, parameters: OfRange) -> Answer {
+    let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
+    let tokens = snapshot.analysis.tokens(file, Some(text.bytes(parameters.range)))?;
+    drop(snapshot);
+    Ok(json!({ "data": crate::tokens::pack(&text, &tokens) }))
+}
+
+pub(crate) fn formatting(snapshot: Snapshot, parameters: OfDocument) -> Answer {
+    let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
+    let edits = snapshot.analysis.format(file, None)?;
+    drop(snapshot);
+    answer(text.edits(&edits))
+}
+
+pub(crate) fn range_formatting(snapshot: Snapshot, parameters: OfRange) -> Answer {
+    let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
+    let edits = snapshot.analysis.format(file, Some(text.bytes(parameters.range)))?;
+    answer(text.edits(&edits))
+}
+
+pub(crate) fn prepare_call_hierarchy(snapshot: Snapshot, place: lsp::TextDocumentPositionParams) -> Answer {
+    let (file, text, at) = snapshot.at(&place)?;
+    let found = snapshot.analysis.call_item(file, at)?;
+    let uri = &place.text_document.uri.0;
+    answer(found.map(|item| vec![convert::call_item(&text, uri, &item)]))
+}
+
+pub(crate) fn incoming_calls(
+    snapshot: Snapshot,
+    parameters: lsp::CallHierarchyIncomingCallsParams,
+) -> Answer {
+    let uri = &parameters.item.uri.0;
+    let (file, text) = snapshot.open(uri)?;
+    let calls = snapshot.analysis.incoming_calls(file, &parameters.item.name)?;
+    let calls: Vec<lsp::CallHierarchyIncomingCall> = calls
+        .iter()
+        .map(|call| lsp::CallHierarchyIncomingCall {
+            from: convert::call_item(&text, uri, &call.item),
+            from_ranges: call.ranges.iter().map(|&range| text.range(range)).collect(),
+        })
+        .collect();
+    answer(calls)
+}
+
+pub(crate) fn outgoing_calls(
+    snapshot: Snapshot,
+    parameters: lsp::CallHierarchyOutgoingCallsParams,
+) -> Answer {
+    let uri = &parameters.item.uri.0;
+    let (file, text) = snapshot.open(uri)?;
+    let calls = snapshot.analysis.outgoing_calls(file, &parameters.item.name)?;
+    let calls: Vec<lsp::CallHierarchyOutgoingCall> = calls
+        .iter()
+        .map(|call| lsp::CallHierarchyOutgoingCall {
+            to: convert::call_item(&text, uri, &call.item),
+            from_ranges: call.ranges.iter().map(|&range| text.range(range)).collect(),
+        })
+        .collect();
+    answer(calls)
+}
+
+pub(crate) fn document_links(snapshot: Snapshot, parameters: OfDocument) -> Answer {
+    let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
+    let links = snapshot.analysis.links(file)?;
+    drop(snapshot);
+    let links: Vec<Value> = links
+        .into_iter()
+        .map(|link| {
+            let line = if link.line > 0 { format!("#L{},{}", link.line, link.column) } else { String::new() };
+            json!({ "range": text.range(link.range), "target": format!("{}{line}", uri::from_path(&link.path)) })
+        })
+        .collect();
+    Ok(Value::Array(links))
+}
+
+pub(crate) fn inlay_hints(snapshot: Snapshot, parameters: OfRange) -> Answer {
+    let uri = &parameters.text_document.uri.0;
+    let (file, text) = snapshot.open(uri)?;
+    let options = snapshot.document(uri)?.hints;
+    let hints = snapshot.analysis.hints(file, text.bytes(parameters.range), options)?;
+    drop(snapshot);
+    answer(hints.into_iter().map(|hint| inlay_hint(&text, hint)).collect::<Vec<_>>())
+}
+
+fn inlay_hint(text: &convert::Text, hint: Hint) -> Value {
+    let parts: Vec<String> = hint.parts.into_iter().map(|part| part.1).collect();
+    let stale = if hint.stale { "stale: " } else { "" };
+    let mut found = json!({
+        "position": text.position(hint.at),
+        "label": format!("{stale}{}", parts.join(" · ")),
+        "paddingLeft": true
+    });
+    if !hint.why.is_empty() {
+        let why: Vec<String> = hint.why.iter().map(|why| format!("* {why}")).collect();
+        found["tooltip"] = json!(markdown(why.join("\n")));
+    }
+    found
+}
+
+/// What a lens keeps until it is asked for.
+#[derive(Deserialize, serde::Serialize)]
+struct LensData {
+    uri: String,
+    kernel: String,
+    what: String,
+}
+
+pub(crate) fn code_lenses(snapshot: Snapshot, parameters: OfDocument) -> Answer {
+    let uri = &parameters.text_document.uri.0;
+    let (file, text) = snapshot.open(uri)?;
+    let lenses = snapshot.analysis.lenses(file)?;
+    drop(snapshot);
+    let mut all = Vec::new();
+    for lens in lenses {
+        for what in ["figures", "sass", "ori", "compare"] {
+            let data = LensData { uri: uri.clone(), kernel: lens.kernel.clone(), what: what.to_owned() };
+            all.push(json!({ "range": text.range(lens.range), "data": data }));
+        }
+    }
+    Ok(Value::Array(all))
+}
+
+pub(crate) fn resolve_code_lens(snapshot: Snapshot, lens: Value) -> Answer {
+    let data: LensData = crate::state::parse(lens["data"].clone())?;
+    let file = snapshot.file(&data.uri)?;
+    let chip = snapshot.chip(file, None)?;
+    let argument = json!({ "uri": data.uri, "kernel": data.kernel, "chip": chip.to_string() });
+    let command = match data.what.as_str() {
+        "sass" => json!({ "title": "Show SASS", "command": "oriole.showSass", "arguments": [argument] }),
+        "ori" => {
+            json!({ "title": "Show Ori after a phase", "command": "oriole.showOri", "arguments": [argument] })
+        }
+        "compare" => {
+            json!({ "title": "Compare with ptxas", "command": "oriole.comparePtxas", "arguments": [argument] })
+        }
+        _ => {
+            let found: Option<Lens> = snapshot.analysis.lens(file, &data.kernel, chip)?;
+            let title = found
+                .as_ref()
+                .and_then(Lens::title)
+                .unwrap_or_else(|| format!("{chip}: not compiled yet, because the kernel has errors"));
+            let why = found.and_then(|lens| lens.statistics).map(|found| found.why.join("\n"));
+            json!({
+                "title": title, "tooltip": why, "command": "oriole.showSass", "arguments": [argument]
+            })
+        }
+    };
+    let mut lens = lens;
+    lens["command"] = command;
+    Ok(lens)
+}
+
+/// `workspace/textDocumentContent`
+pub(crate) fn content(snapshot: Snapshot, parameters: Value) -> Answer {
+    let uri = parameters["uri"].as_str().unwrap_or_default();
+    let document =
+        Document::parse(uri).ok_or_else(|| Failure::Invalid(format!("`{uri}` is no document of Oriole")))?;
+    Ok(json!({ "text": document.text(&snapshot)? }))
+}

@@ -1,0 +1,28 @@
+//! The language server: the protocol on one side, `oriole_ide` on the other, over any pair of message streams.
+//!
+//! It is here so that one crate knows the protocol: conversion of positions and answers, capabilities, and when a request
+//! runs. It opens no file and starts no process; what it needs of the world it asks of an [`Environment`]. No rule of PTX
+//! and no question about code may enter: those are in `oriole_ide`.
+//!
+//! One thread reads messages and applies changes; it never computes. Requests run on worker threads over snapshots, which
+//! a change cancels. A panic of a request is that request's error and nobody else's.
+
+mod capabilities;
+mod config;
+mod convert;
+mod environment;
+mod extensions;
+mod findings;
+mod handlers;
+mod pool;
+mod requests;
+mod server;
+mod state;
+mod tokens;
+mod uri;
+mod virtual_documents;
+
+pub use config::{Config, DirectoryConfig, HintConfig, schema};
+pub use environment::{Environment, Nothing};
+pub use lsp_server::Connection;
+pub use server::serve;

@@ -1,0 +1,76 @@
+//! Worker threads: some for what a person waits for, some for what compiles, one for what can wait.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crossbeam_channel::{Sender, unbounded};
+
+type Task = Box<dyn FnOnce() + Send>;
+
+/// The workers. They end when the pool is dropped and their tasks are done.
+pub(crate) struct Pool {
+    urgent: Option<Sender<Task>>,
+    building: Option<Sender<Task>>,
+    patient: Option<Sender<Task>>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+}
+
+impl Pool {
+    /// So many threads for urgent tasks, as many for those that compile, and one for what can wait.
+    pub fn new(count: usize) -> Pool {
+        let (urgent_sender, urgent_receiver) = unbounded::<Task>();
+        let (building_sender, building_receiver) = unbounded::<Task>();
+        let (patient_sender, patient_receiver) = unbounded::<Task>();
+        let mut threads = Vec::new();
+        let mut start = |receiver: crossbeam_channel::Receiver<Task>| {
+            let run = move || {
+                for task in receiver {
+                    // A task answers for its own panics; one that slips through must not end the worker.
+                    let _ = catch_unwind(AssertUnwindSafe(task));
+                }
+            };
+            // Parsing and formatting recurse with the nesting of the text, which is bounded.
+            threads.extend(std::thread::Builder::new().stack_size(16 << 20).spawn(run));
+        };
+        for _ in 0..count.max(1) {
+            start(urgent_receiver.clone());
+            start(building_receiver.clone());
+        }
+        start(patient_receiver);
+        Pool {
+            urgent: Some(urgent_sender),
+            building: Some(building_sender),
+            patient: Some(patient_sender),
+            threads,
+        }
+    }
+
+    /// Runs a task that a person waits for.
+    pub fn urgent(&self, task: impl FnOnce() + Send + 'static) {
+        if let Some(sender) = &self.urgent {
+            let _ = sender.send(Box::new(task));
+        }
+    }
+
+    /// Runs a task that compiles, or waits for somebody who does.
+    pub fn building(&self, task: impl FnOnce() + Send + 'static) {
+        if let Some(sender) = &self.building {
+            let _ = sender.send(Box::new(task));
+        }
+    }
+
+    /// Runs a task when the others of its kind are done.
+    pub fn patient(&self, task: impl FnOnce() + Send + 'static) {
+        if let Some(sender) = &self.patient {
+            let _ = sender.send(Box::new(task));
+        }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        (self.urgent, self.building, self.patient) = (None, None, None);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The table of requests that run on workers: method and handler.
+
+use gen_lsp_types as lsp;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::state::{Answer, Snapshot, parse};
+use crate::{extensions, findings, handlers};
+
+/// Runs a handler over its parameters.
+fn on<P: DeserializeOwned>(
+    snapshot: Snapshot,
+    parameters: Value,
+    handler: impl FnOnce(Snapshot, P) -> Answer,
+) -> Answer {
+    handler(snapshot, parse(parameters)?)
+}
+
+/// What a method does.
+type Handler = fn(Snapshot, Value) -> Answer;
+
+/// How a request is treated.
+#[derive(Clone, Copy)]
+pub(crate) struct Row {
+    pub method: &'static str,
+    pub run: Handler,
+    /// What it costs, and so where it runs.
+    pub cost: Cost,
+}
+
+/// What a request costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cost {
+    /// It reads trees and types only.
+    Reads,
+    /// It may compile what it is about.
+    Builds,
+    /// It compiles much, and nobody waits for it.
+    BuildsMuch,
+}
+
+const fn reads(method: &'static str, run: Handler) -> Row {
+    Row { method, run, cost: Cost::Reads }
+}
+
+const fn builds(method: &'static str, run: Handler) -> Row {
+    Row { method, run, cost: Cost::Builds }
+}
+
+const fn builds_much(method: &'static str, run: Handler) -> Row {
+    Row { method, run, cost: Cost::BuildsMuch }
+}
+
+/// One row is one method.
+pub(crate) const ROWS: &[Row] = &[
+    builds("textDocument/hover", |s, p| on(s, p, handlers::hover)),
+    reads("textDocument/definition", |s, p| on(s, p, handlers::definition)),
+    reads("textDocument/references", |s, p| on(s, p, handlers::references)),
+    reads("textDocument/documentHighlight", |s, p| on(s, p, handlers::highlights)),
+    reads("textDocument/prepareRename", |s, p| on(s, p, handlers::prepare_rename)),
+    reads("textDocument/rename", |s, p| on(s, p, handlers::rename)),
+    reads("textDocument/completion", |s, p| on(s, p, handlers::completion)),
+    reads("textDocument/signatureHelp", |s, p| {
+        on::<lsp::TextDocumentPositionParams>(s, p, handlers::signature_help)
+    }),
+    reads("textDocument/documentSymbol", |s, p| on(s, p, handlers::document_symbols)),
+    reads("workspace/symbol", |s, p| on(s, p, handlers::workspace_symbols)),
+    reads("textDocument/codeAction", |s, p| on(s, p, handlers::code_actions)),
+    reads("textDocument/foldingRange", |s, p| on(s, p, handlers::folding_ranges)),
+    reads("textDocument/selectionRange", |s, p| on(s, p, handlers::selection_ranges)),
+    reads("textDocument/semanticTokens/full", |s, p| on(s, p, handlers::tokens_full)),
+    reads("textDocument/semanticTokens/full/delta", |s, p| on(s, p, handlers::tokens_delta)),
+    reads("textDocument/semanticTokens/range", |s, p| on(s, p, handlers::tokens_range)),
+    reads("textDocument/formatting", |s, p| on(s, p, handlers::formatting)),
+    reads("textDocument/rangeFormatting", |s, p| on(s, p, handlers::range_formatting)),
+    reads("textDocument/prepareCallHierarchy", |s, p| on(s, p, handlers::prepare_call_hierarchy)),
+    reads("callHierarchy/incomingCalls", |s, p| on(s, p, handlers::incoming_calls)),
+    reads("callHierarchy/outgoingCalls", |s, p| on(s, p, handlers::outgoing_calls)),
+    reads("textDocument/documentLink", |s, p| on(s, p, handlers::document_links)),
+    builds("textDocument/inlayHint", |s, p| on(s, p, handlers::inlay_hints)),
+    reads("textDocument/codeLens", |s, p| on(s, p, handlers::code_lenses)),
+    builds("codeLens/resolve", |s, p| on(s, p, handlers::resolve_code_lens)),
+    reads("textDocument/diagnostic", |s, p| on(s, p, findings::pull)),
+    builds("workspace/textDocumentContent", |s, p| on(s, p, handlers::content)),
+    builds("workspace/executeCommand", |s, p| on(s, p, extensions::command)),
+    reads("ptx/viewSyntaxTree", |s, p| on(s, p, extensions::syntax_tree)),
+    builds("ptx/viewIr", |s, p| on(s, p, extensions::ir)),
+    builds("ptx/viewSass", |s, p| on(s, p, extensions::sass)),
+    builds("ptx/viewCubin", |s, p| on(s, p, extensions::cubin)),
+    builds("ptx/liveness", |s, p| on(s, p, extensions::liveness)),
+    builds_much("ptx/kernelStats", |s, p| on(s, p, extensions::kernel_statistics)),
+    reads("ptx/explain", |s, p| on(s, p, extensions::explain)),
+    builds_much("ptx/compare", |s, p| on(s, p, extensions::compare)),
+    reads("ptx/serverStatus", |s, p| on(s, p, extensions::server_status)),
+];
+
+/// The row of a method.
+pub(crate) fn row(method: &str) -> Option<Row> {
+    ROWS.iter().copied().find(|row| row.method == method)
+}

@@ -1,0 +1,160 @@
+//! What a request sees: a snapshot with the documents as they were, and what answers share.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gen_lsp_types as lsp;
+use oriole_chip::Chip;
+use oriole_ide::{Analysis, Cancelled, FileId, Finding, HintOptions};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::capabilities::Client;
+use crate::convert::Text;
+use crate::environment::Environment;
+
+/// Why a request has no answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Failure {
+    /// The text changed, or the client cancelled.
+    Cancelled,
+    /// The request does not make sense.
+    Invalid(String),
+    /// It makes sense and cannot be answered.
+    Failed(String),
+}
+
+impl From<Cancelled> for Failure {
+    fn from(_: Cancelled) -> Failure {
+        Failure::Cancelled
+    }
+}
+
+/// An answer.
+pub(crate) type Answer = Result<Value, Failure>;
+
+/// An open document.
+#[derive(Clone, Debug)]
+pub(crate) struct Document {
+    pub file: FileId,
+    pub version: i32,
+    pub hints: HintOptions,
+    pub background: bool,
+}
+
+/// The findings of code generation, of a revision.
+pub(crate) type CodeFindings = (u64, Arc<Vec<Finding>>);
+
+/// What answers share: the last tokens that a client has, the last findings of code generation.
+#[derive(Default)]
+pub(crate) struct Shared {
+    counter: AtomicU64,
+    tokens: Mutex<BTreeMap<FileId, (String, Vec<u32>)>>,
+    code: Mutex<BTreeMap<FileId, CodeFindings>>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// Keeps tokens under a new name.
+    pub fn keep_tokens(&self, file: FileId, data: Vec<u32>) -> String {
+        let name = self.counter.fetch_add(1, Ordering::Relaxed).to_string();
+        locked(&self.tokens).insert(file, (name.clone(), data));
+        name
+    }
+
+    /// Tokens that were kept under a name.
+    pub fn tokens(&self, file: FileId, name: &str) -> Option<Vec<u32>> {
+        locked(&self.tokens).get(&file).filter(|kept| kept.0 == name).map(|kept| kept.1.clone())
+    }
+
+    /// Keeps findings of code generation; true if they differ from those before.
+    pub fn keep_code(&self, file: FileId, revision: u64, found: Vec<Finding>) -> bool {
+        let mut code = locked(&self.code);
+        let before = code.get(&file).map(|known| known.1.clone());
+        let same = before.is_some_and(|before| *before == found);
+        code.insert(file, (revision, Arc::new(found)));
+        !same
+    }
+
+    /// The findings of code generation of a revision of the text.
+    pub fn code(&self, file: FileId, revision: u64) -> Arc<Vec<Finding>> {
+        let code = locked(&self.code);
+        code.get(&file).filter(|known| known.0 == revision).map(|known| known.1.clone()).unwrap_or_default()
+    }
+
+    /// Forgets a file.
+    pub fn forget(&self, file: FileId) {
+        locked(&self.tokens).remove(&file);
+        locked(&self.code).remove(&file);
+    }
+}
+
+/// What a request sees.
+pub(crate) struct Snapshot {
+    pub analysis: Analysis,
+    pub documents: Arc<BTreeMap<String, Document>>,
+    pub client: Client,
+    pub environment: Arc<dyn Environment>,
+    pub shared: Arc<Shared>,
+    /// Counts changes of texts and settings.
+    pub revision: u64,
+}
+
+/// Reads the parameters of a request.
+pub(crate) fn parse<P: DeserializeOwned>(parameters: Value) -> Result<P, Failure> {
+    serde_json::from_value(parameters).map_err(|error| Failure::Invalid(error.to_string()))
+}
+
+/// Writes an answer.
+pub(crate) fn answer(value: impl serde::Serialize) -> Answer {
+    serde_json::to_value(value).map_err(|error| Failure::Failed(error.to_string()))
+}
+
+impl Snapshot {
+    pub fn document(&self, uri: &str) -> Result<&Document, Failure> {
+        self.documents.get(uri).ok_or_else(|| Failure::Invalid(format!("`{uri}` is not open")))
+    }
+
+    pub fn file(&self, uri: &str) -> Result<FileId, Failure> {
+        Ok(self.document(uri)?.file)
+    }
+
+    /// The address of a file.
+    pub fn uri(&self, file: FileId) -> Option<&str> {
+        self.documents.iter().find(|(_, document)| document.file == file).map(|(uri, _)| uri.as_str())
+    }
+
+    pub fn text(&self, file: FileId) -> Result<Text, Failure> {
+        Text::of(&self.analysis, file, self.client.encoding)
+            .ok_or_else(|| Failure::Invalid("there is no such file".to_owned()))
+    }
+
+    /// A file with its text.
+    pub fn open(&self, uri: &str) -> Result<(FileId, Text), Failure> {
+        let file = self.file(uri)?;
+        Ok((file, self.text(file)?))
+    }
+
+    /// A place.
+    pub fn at(&self, place: &lsp::TextDocumentPositionParams) -> Result<(FileId, Text, u32), Failure> {
+        let (file, text) = self.open(&place.text_document.uri.0)?;
+        let at = text.offset(place.position);
+        Ok((file, text, at))
+    }
+
+    /// The chip that is asked for, or the first one of the file.
+    pub fn chip(&self, file: FileId, asked: Option<Chip>) -> Result<Chip, Failure> {
+        match asked {
+            Some(chip) if chip.is_supported() => Ok(chip),
+            Some(chip) => Err(Failure::Invalid(format!("{chip} is not supported"))),
+            None => {
+                let chips = self.analysis.targets(file)?;
+                chips.first().copied().ok_or_else(|| Failure::Failed("the file has no target".to_owned()))
+            }
+        }
+    }
+}
