@@ -1,0 +1,132 @@
+-- What neovim-test.sh runs inside Neovim: each check says what a person would do, and ends Neovim with an error if the answer
+-- is not what the person would see.
+
+local function fail(text)
+  io.stdout:write('FAILED: ' .. text .. '\n')
+  vim.cmd('cquit 1')
+end
+
+local function run()
+  local passed = 0
+  local function check(what, condition, found)
+    if not condition then
+      error(what .. ': ' .. vim.inspect(found), 0)
+    end
+    passed = passed + 1
+    io.stdout:write('ok ' .. what .. '\n')
+  end
+  local function wait(what, condition)
+    if not vim.wait(30000, condition, 20) then
+      error('waited in vain: ' .. what, 0)
+    end
+  end
+
+  local oriole = require('oriole')
+  oriole.setup({ cmd = { vim.env.ORIOLE, 'lsp' } })
+  vim.cmd('edit control.ptx')
+  local buffer = vim.api.nvim_get_current_buf()
+  check('the file is PTX', vim.bo.filetype == 'ptx', vim.bo.filetype)
+  wait('the server', function()
+    local client = oriole.client(buffer)
+    return client and client.initialized ~= false and client.server_capabilities ~= nil
+  end)
+  local client = oriole.client(buffer)
+  check('its root is the folder of oriole.toml', vim.loop.fs_realpath(client.config.root_dir) == vim.loop.fs_realpath('.'), client.config.root_dir)
+
+  -- Lines are counted from one here, columns from zero.
+  local function find(text)
+    for number, line in ipairs(vim.api.nvim_buf_get_lines(buffer, 0, -1, false)) do
+      local column = line:find(text, 1, true)
+      if column then
+        return number, column - 1
+      end
+    end
+    error('there is no ' .. text, 0)
+  end
+  local function go(text)
+    local line, column = find(text)
+    vim.api.nvim_win_set_cursor(0, { line, column })
+    return line, column
+  end
+  local function ask(method, parameters)
+    for _ = 1, 10 do
+      local answers = vim.lsp.buf_request_sync(buffer, method, parameters or vim.lsp.util.make_position_params(), 20000)
+      local answer = answers and answers[client.id]
+      if answer and not answer.error and not answer.err then
+        return answer.result
+      end
+      vim.wait(50)
+    end
+    error('no answer to ' .. method, 0)
+  end
+
+  -- Findings come by themselves, and go.
+  local line, column = find('max.u32')
+  check('a good file has no findings', #vim.diagnostic.get(buffer) == 0, vim.diagnostic.get(buffer))
+  vim.api.nvim_buf_set_text(buffer, line - 1, column, line - 1, column + 7, { 'maxi.u32' })
+  wait('a finding', function() return #vim.diagnostic.get(buffer) > 0 end)
+  local finding = vim.diagnostic.get(buffer)[1]
+  check('the finding stands where the slip is', finding.lnum == line - 1 and finding.source == 'oriole', finding)
+  vim.api.nvim_win_set_cursor(0, { line, column })
+  local place = vim.lsp.util.make_range_params()
+  place.context = { diagnostics = {} }
+  local titles = vim.tbl_map(function(action) return action.title end, ask('textDocument/codeAction', place))
+  check('a fix is offered', vim.tbl_count(titles) > 0, titles)
+  vim.api.nvim_buf_set_text(buffer, line - 1, column, line - 1, column + 8, { 'max.u32' })
+  wait('no finding', function() return #vim.diagnostic.get(buffer) == 0 end)
+  check('the finding is gone', true)
+
+  go('max.u32')
+  local hover = ask('textDocument/hover')
+  check('hover tells the instruction and its machine code', hover.contents.value:find('max') and hover.contents.value:find('sm_90'), hover)
+
+  go('%rd5, %rd15')
+  vim.lsp.buf.definition()
+  wait('the definition', function() return vim.api.nvim_get_current_line():find('.reg .b64', 1, true) end)
+  check('the definition of a register is its range', vim.api.nvim_win_get_cursor(0)[1] == find('.reg .b64'))
+
+  go('%p1, %r3')
+  local uses = ask('textDocument/references', vim.tbl_extend('force', vim.lsp.util.make_position_params(), { context = { includeDeclaration = false } }))
+  check('references of a predicate', #uses >= 2, uses)
+
+  go('$L__BB0_2:')
+  vim.lsp.buf.rename('$loop')
+  wait('the rename', function() return vim.api.nvim_buf_get_lines(buffer, line - 20, line, false) and pcall(find, '$loop:') end)
+  check('the jump is renamed with its label', pcall(find, 'bra \t$loop') and not pcall(find, '$L__BB0_2'))
+
+  go('add.s32')
+  local untidy = vim.api.nvim_win_get_cursor(0)[1]
+  vim.api.nvim_buf_set_lines(buffer, untidy - 1, untidy, false, { '        add.s32    %r15,   %r2,  %r1;' })
+  if vim.lsp.buf.format then
+    vim.lsp.buf.format({ timeout_ms = 20000 })
+  else
+    vim.lsp.buf.formatting_sync(nil, 20000)
+  end
+  local tidy = vim.api.nvim_buf_get_lines(buffer, untidy - 1, untidy, false)[1]
+  check('formatting puts the white space right', tidy:find('^%s+add%.s32 %%r15, %%r2, %%r1;$') ~= nil, tidy)
+
+  go('max.u32')
+  check('the kernel under the cursor', oriole.kernel_at(vim.api.nvim_win_get_cursor(0)[1]) == 'control_collatz')
+  check('figures', oriole.figures():match('^sm_90 control_collatz: %d+ registers'))
+  local sass = oriole.sass()
+  local code = vim.api.nvim_buf_get_lines(sass, 0, -1, false)
+  check('machine code beside', code[1]:match('^// control_collatz for sm_90, %d+ instructions') and #code > 20, code[1])
+  vim.cmd('OrioleTarget sm_90a')
+  oriole.sass()
+  code = vim.api.nvim_buf_get_lines(sass, 0, -1, false)
+  check('machine code for another chip', code[1]:match('for sm_90a,'), code[1])
+  local ori = oriole.ori('PromoteFP16')
+  check('Ori beside', vim.api.nvim_buf_get_lines(ori, 0, 1, false)[1]:match('after 2 PromoteFP16$'))
+
+  client.stop()
+  wait('the end of the server', function() return client.is_stopped() end)
+  check('the server ends', true)
+  io.stdout:write(passed .. ' checks passed\n')
+end
+
+local good, why = xpcall(run, function(message) return message end)
+if not good then
+  fail(tostring(why))
+else
+  vim.cmd('qall!')
+end

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Drives Neovim, without a screen, as a client of `oriole lsp` with the configuration that docs/editors/neovim.md gives.
+#
+#   tools/editors/neovim-test.sh [ORIOLE]
+#
+# ORIOLE is the program, or else the newest that was built here. Without Neovim it says SKIPPED and ends well.
+set -euo pipefail
+here="$(cd "$(dirname "$0")" && pwd)"
+root="$(cd "$here/../.." && pwd)"
+# shellcheck disable=SC2012
+oriole="${1:-$(ls -t "$root"/target/{release,fast,debug}/oriole 2>/dev/null | head -n 1)}"
+[ -n "$oriole" ] || { echo "there is no oriole: build it (cargo build -p oriole) or name it" >&2; exit 1; }
+if ! command -v nvim >/dev/null; then
+    echo "SKIPPED: no neovim"
+    exit 0
+fi
+folder="$(mktemp -d)"
+trap 'rm -rf "$folder"' EXIT
+mkdir -p "$folder/lua" "$folder/home"
+cp "$root/docs/editors/oriole.lua" "$folder/lua/"
+cp "$root/test-data/kernels/control.ptx" "$folder/"
+printf 'level = 3\n' > "$folder/oriole.toml"
+oriole="$(realpath "$oriole")"
+cd "$folder"
+ORIOLE="$oriole" HOME="$folder/home" XDG_CONFIG_HOME="$folder/home" XDG_DATA_HOME="$folder/home" \
+    XDG_STATE_HOME="$folder/home" XDG_CACHE_HOME="$folder/home" \
+    timeout 120 nvim --headless --clean --cmd "set runtimepath^=$folder" -c "luafile $here/neovim-test.lua" 2>&1

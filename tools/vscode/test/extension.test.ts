@@ -1,0 +1,114 @@
+// The packed extension as it is, with its language client and the real server, in a double of the editor: the door opens, the
+// commands show their views, and the light goes both ways. The real window is `npm run test:window`.
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import Module from 'node:module';
+import * as path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+
+import { Editor, TextDocument, TextEditor, Uri } from './editor';
+import { OWN, ROOT, kernelFile, program } from './session';
+
+const manifest = JSON.parse(fs.readFileSync(path.join(OWN, 'package.json'), 'utf8'));
+const properties: Record<string, { default: unknown }> = manifest.contributes.configuration.properties;
+const defaults = Object.fromEntries(Object.entries(properties).map(([key, { default: value }]) => [key, value]));
+const editor = new Editor({ 'oriole.server.path': program(), 'oriole.lenses.compare': false }, defaults);
+const FILE = path.join(ROOT, 'test-data/kernels/control.ptx');
+const TEXT = kernelFile('control.ptx');
+const line = (text: string) => TEXT.split('\n').findIndex((each) => each.includes(text));
+
+async function until(what: string, condition: () => boolean): Promise<void> {
+  for (let tries = 0; !condition(); tries++) {
+    assert.ok(tries < 400, `waited in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+describe('extension', () => {
+  let extension: { activate(context: unknown): Promise<void>; deactivate(): Promise<void> };
+  let source: TextEditor;
+  const beside = (name: string) => editor.visible.find((each) => each.document.uri.path.endsWith(name))!;
+  const last = (): TextDocument => editor.documents[editor.documents.length - 1]!;
+
+  before(async () => {
+    const load = (Module as unknown as { _load: (name: string, ...rest: unknown[]) => unknown })._load;
+    const double = editor.module();
+    (Module as unknown as { _load: unknown })._load = function (name: string, ...rest: unknown[]) {
+      return name === 'vscode' ? double : load.call(this, name, ...rest);
+    };
+    extension = require(path.join(OWN, 'dist/extension.js'));
+    await extension.activate({ subscriptions: [], extensionPath: OWN, extension: { packageJSON: manifest } });
+    source = await editor.open(Uri.file(FILE), 'ptx', TEXT);
+  });
+  after(() => extension.deactivate());
+
+  test('every command of the manifest is there, and the server runs', () => {
+    const declared = manifest.contributes.commands.map((each: { command: string }) => each.command);
+    for (const command of declared) assert.ok(editor.commands.has(command), command);
+    assert.deepEqual(editor.errors, []);
+  });
+
+  test('lenses without those that are switched off', async () => {
+    const token = { isCancellationRequested: false, onCancellationRequested: () => ({ dispose() {} }) };
+    const lenses = await editor.lenses[0].provideCodeLenses(source.document, token);
+    const kinds = new Set(lenses.map((lens: { data: { what: string } }) => lens.data.what));
+    assert.deepEqual([...kinds], ['figures', 'sass', 'ori']);
+  });
+
+  test('the status bar follows the cursor', async () => {
+    editor.select(source, line('max.u32'));
+    await until('the status', () => /sm_90 control_collatz: \d+ registers/.test(editor.status.text));
+  });
+
+  test('SASS is lit from PTX, and PTX from SASS', async () => {
+    await editor.run('oriole.showSass');
+    const view = beside('.oriole-sass');
+    assert.equal(view.document.languageId, 'oriole-sass');
+    const rows = view.document.text.split('\n');
+    editor.select(source, line('st.global'));
+    assert.ok(view.lit.length > 0 && view.lit.some((at) => rows[at]!.includes('STG')), `${view.lit}`);
+    assert.deepEqual(source.lit, [line('st.global')]);
+    editor.select(view, rows.findIndex((row) => row.includes('VIMNMX')));
+    assert.deepEqual(source.lit, [line('max.u32')]);
+    const { provider } = editor.hovers.find((each) => each.selector.scheme === 'oriole-view')!;
+    const hover = provider.provideHover(view.document, { line: 2, character: 0 });
+    assert.match(hover.contents.value, /word `0x/);
+  });
+
+  test('Ori after a phase that is picked, beside SASS', async () => {
+    editor.select(source, line('max.u32'));
+    editor.pick = (rows) => rows.find((row: { phase: string }) => row.phase === 'PromoteFP16');
+    await editor.run('oriole.showOri', { uri: source.document.uri.toString(), kernel: 'control_collatz' });
+    const ori = beside('.oriole-ori');
+    assert.match(ori.document.text, /after 2 PromoteFP16/);
+    const row = ori.document.text.split('\n').findIndex((each) => each.includes('Shr64'));
+    editor.select(ori, row);
+    assert.deepEqual(source.lit, [line('shr.u64')]);
+    assert.ok(beside('.oriole-sass').lit.length > 0, 'SASS is lit with Ori');
+  });
+
+  test('the views follow another target', async () => {
+    editor.select(source, line('max.u32'));
+    editor.pick = (rows) => rows.find((row: { chip?: string }) => row.chip === 'sm_90a');
+    await editor.run('oriole.setTarget');
+    await until('the view', () => beside('.oriole-sass').document.text.includes('for sm_90a,'));
+    await until('the status', () => editor.status.text.includes('sm_90a'));
+    await editor.run('oriole.restartServer');
+    assert.deepEqual(editor.errors, []);
+  });
+
+  test('reports, and an error that is told', async () => {
+    await editor.run('oriole.memoryUsage');
+    assert.match(last().text, /^The database holds /);
+    editor.active = source;
+    await editor.run('oriole.showSyntaxTree');
+    assert.match(last().text, /^UNIT@1:1/);
+    editor.pick = () => undefined;
+    const before = editor.documents.length;
+    await editor.run('oriole.showOri', { uri: source.document.uri.toString(), kernel: 'control_collatz' });
+    assert.equal(editor.documents.length, before, 'nothing was picked, nothing is shown');
+    await editor.run('oriole.comparePtxas', { uri: 'file:///nowhere.ptx', kernel: 'k' });
+    assert.equal(editor.errors.length, 1);
+    assert.match(editor.errors[0]!, /^Oriole: .*is not open/);
+  });
+});
