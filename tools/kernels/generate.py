@@ -26,8 +26,9 @@ def main(arguments):
     if arguments[:1] == ['ptx']:
         ptx(arguments[1:])
         return
-    import arrays, floats, flow, handwritten, rows, words
+    import arrays, deep, floats, flow, handwritten, rows, words
     rows.write_ptx()
+    deep.write_ptx()
     record.write()
     print(len(record.CASES), 'records')
 

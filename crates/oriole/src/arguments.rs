@@ -1,5 +1,6 @@
 //! The command line: what can be asked, with its help. Nothing is done here.
 
+use crate::cache::CacheArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -19,6 +20,8 @@ pub enum Command {
     Compile(Compile),
     /// Check PTX and report what is wrong with it.
     Check(Check),
+    /// Compile again whenever a file changes.
+    Watch(Watch),
     /// Run launch records on the PTX interpreter or the SASS simulator.
     Run(Run),
     /// Disassemble a cubin.
@@ -33,6 +36,8 @@ pub enum Command {
     Latency(Latency),
     /// Look for hazards in anybody's cubin.
     Lint(Lint),
+    /// Serve an editor with the language server protocol.
+    Lsp(Lsp),
     /// Print the page of a diagnostic code.
     Explain {
         /// The code, such as `ptx::syntax`.
@@ -46,6 +51,14 @@ pub struct Target {
     /// Chip to compile for.
     #[arg(long, default_value = "sm_90")]
     pub arch: String,
+    /// How.
+    #[command(flatten)]
+    pub tuning: Tuning,
+}
+
+/// How a command compiles, whatever the chip.
+#[derive(Args, Debug, Clone)]
+pub struct Tuning {
     /// Optimization level 0 to 3.
     #[arg(short = 'O', value_name = "LEVEL", default_value = "3", value_parser = clap::value_parser!(u8).range(0..=3))]
     pub level: u8,
@@ -83,6 +96,9 @@ pub struct Compile {
     /// Print the time each phase group took.
     #[arg(long)]
     pub time_passes: bool,
+    /// The content store.
+    #[command(flatten)]
+    pub cache: CacheArguments,
 }
 
 /// How findings are written.
@@ -92,6 +108,29 @@ pub enum MessageFormat {
     Human,
     /// One JSON object a line, to standard output.
     Json,
+}
+
+/// `oriole watch`
+#[derive(Args, Debug)]
+pub struct Watch {
+    /// PTX files, and folders whose PTX files are watched, those of folders below included.
+    #[arg(default_value = ".")]
+    pub paths: Vec<PathBuf>,
+    /// Chips to compile for, separated by commas; the first of the file's `.target` if left out.
+    #[arg(long, value_name = "CHIP", value_delimiter = ',')]
+    pub arch: Vec<String>,
+    /// Where cubins go, in the order of folders of their sources; beside the sources if left out.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// How to compile.
+    #[command(flatten)]
+    pub tuning: Tuning,
+    /// How many threads; all processors if left out.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// The content store. What one session computed is kept in memory in any case.
+    #[command(flatten)]
+    pub cache: CacheArguments,
 }
 
 /// `oriole check`
@@ -222,4 +261,21 @@ pub struct Lint {
     /// One JSON object a finding.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `oriole lsp`
+#[derive(Args, Debug)]
+pub struct Lsp {
+    /// Standard streams; so it is without any argument, and many editors say it.
+    #[arg(long, conflicts_with_all = ["port", "connect"])]
+    pub stdio: bool,
+    /// Wait for one client on this port of 127.0.0.1; 0 for any free one, which is then told on standard error.
+    #[arg(long, value_name = "PORT")]
+    pub port: Option<u16>,
+    /// Connect to a client that waits at this address.
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "port")]
+    pub connect: Option<String>,
+    /// Print the JSON schema of `oriole.toml` and leave.
+    #[arg(long)]
+    pub schema: bool,
 }

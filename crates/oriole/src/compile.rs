@@ -1,26 +1,37 @@
 //! `oriole compile` and `oriole check`.
 
 use crate::arguments::{Check, Compile, MessageFormat};
+use crate::cache;
 use crate::outcome::{Outcome, failed, misused, write_atomically};
 use crate::render;
 use crate::session::{Session, options, read_text, threads};
 use oriole_chip::Chip;
 use oriole_diagnostics::Diagnostic;
+use oriole_inputs::{Db, Part, Times};
 use oriole_options::Options;
 use std::fmt::Write as _;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// Runs `oriole compile`.
 pub fn compile(arguments: &Compile) -> Outcome {
+    if let Some(number) = arguments.target.arch.strip_prefix("compute_") {
+        return parse_only(arguments, number);
+    }
     let (chip, options) = match options(&arguments.target) {
         Ok(read) => read,
+        Err(message) => return misused(&message),
+    };
+    let cache = match arguments.cache.open() {
+        Ok(cache) => cache,
         Err(message) => return misused(&message),
     };
     let text = match read_text(&arguments.input) {
         Ok(text) => text,
         Err(message) => return failed(&message),
     };
-    let session = Session::new(&text, chip, &options);
+    let start = Instant::now();
+    let session = Session::once(&text, chip, &options, arguments.time_passes, cache.clone());
     let compiled =
         oriole_queries::compile(&session.db, session.file, session.config, threads(arguments.jobs));
     render::to_terminal(&arguments.input.display().to_string(), &text, &compiled.findings);
@@ -34,10 +45,15 @@ pub fn compile(arguments: &Compile) -> Outcome {
     }
     if arguments.verbose {
         report(&cubin, chip);
+        if let Some(cache) = &cache {
+            eprintln!("{}", cache::summary(cache));
+        }
     }
-    if arguments.time_passes {
-        times(&session, &text, chip, &options);
+    if let Some(times) = session.db.times() {
+        report_times(times, start.elapsed());
     }
+    // The process ends here, and its memory with it: nothing is gained by giving back each piece.
+    std::mem::forget(session);
     Outcome::Right
 }
 
@@ -60,73 +76,27 @@ fn report(bytes: &[u8], chip: Chip) {
             let _ = write!(line, ", {} warps per SM with blocks of {threads}", occupancy.warps);
         }
         eprintln!("{line}");
+        if let Ok(function) = crate::dis::machine_function(chip, kernel) {
+            eprint!("{}", oriole_schedule::report(&function));
+        }
     }
 }
 
-/// Runs the phases once more, straight through, and prints the time of each.
-fn times(session: &Session, text: &str, chip: Chip, options: &Options) {
-    use std::cell::RefCell;
-    use std::collections::BTreeMap;
-    use std::time::{Duration, Instant};
-
-    #[derive(Default)]
-    struct Clock {
-        started: RefCell<Option<Instant>>,
-        spent: RefCell<BTreeMap<u16, (&'static str, Duration)>>,
+/// Prints where the time went: queries by themselves, stages by themselves, phases.
+fn report_times(times: &Times, all: Duration) {
+    let milliseconds = |spent: Duration| spent.as_secs_f64() * 1e3;
+    let rows = times.rows();
+    for (part, name, spent) in &rows {
+        let label = match part {
+            Part::Query => format!("query {name}"),
+            Part::Stage => format!("stage {name}"),
+            Part::Phase(number) => format!("{number:>5} {name}"),
+        };
+        eprintln!("{:>10.3} ms  {label}", milliseconds(*spent));
     }
-    impl oriole_pipeline::Observer for Clock {
-        fn before(&self, _: &oriole_pipeline::Phase) {
-            *self.started.borrow_mut() = Some(Instant::now());
-        }
-        fn after(&self, phase: &oriole_pipeline::Phase, _: &oriole_ori::Function) {
-            let spent = self.started.borrow().map_or(Duration::ZERO, |start| start.elapsed());
-            self.spent.borrow_mut().entry(phase.number).or_insert((phase.name, Duration::ZERO)).1 += spent;
-        }
-    }
-
-    let _ = session;
-    let module = oriole_hir::resolve_module(text);
-    let settings = oriole_pipeline::Settings::new(chip, options);
-    let clock = Clock::default();
-    let context = oriole_pipeline::Context { observer: &clock, ..oriole_pipeline::Context::new(&settings) };
-    let mut stages: BTreeMap<&'static str, Duration> = BTreeMap::new();
-    for (_, _, resolved) in &module.functions {
-        let mut timed =
-            |name: &'static str, start: Instant| *stages.entry(name).or_default() += start.elapsed();
-        let start = Instant::now();
-        let Ok(mut function) = oriole_pipeline::lower(&resolved.body, &context) else { continue };
-        timed("bridged", start);
-        let mut broken = false;
-        for group in oriole_pipeline::ORI_GROUPS.into_iter().skip(1) {
-            let start = Instant::now();
-            match oriole_pipeline::run(group, function.clone(), &context) {
-                Ok(next) => function = next,
-                Err(_) => broken = true,
-            }
-            timed(group.name(), start);
-        }
-        if broken {
-            continue;
-        }
-        let start = Instant::now();
-        let Ok(allocated) = oriole_pipeline::allocate(function, &context) else { continue };
-        timed("allocated", start);
-        let start = Instant::now();
-        let Ok(machine) = oriole_pipeline::select(&allocated, &context) else { continue };
-        timed("selected", start);
-        let start = Instant::now();
-        let Ok(finished) = oriole_pipeline::finish(machine, &context) else { continue };
-        timed("finished", start);
-        let start = Instant::now();
-        let _ = oriole_pipeline::encode(&resolved.body, &allocated, &finished, &context);
-        timed("encoded", start);
-    }
-    for (name, spent) in stages {
-        eprintln!("{:>10.3} ms  {name}", spent.as_secs_f64() * 1e3);
-    }
-    for (number, (name, spent)) in clock.spent.borrow().iter() {
-        eprintln!("{:>10.3} ms  {number:>3} {name}", spent.as_secs_f64() * 1e3);
-    }
+    let noted: Duration = rows.iter().map(|row| row.2).sum();
+    eprintln!("{:>10.3} ms  files, database and output", milliseconds(all.saturating_sub(noted)));
+    eprintln!("{:>10.3} ms  all", milliseconds(all));
 }
 
 /// Runs `oriole check`.
@@ -155,6 +125,23 @@ pub fn check(arguments: &Check) -> Outcome {
     verdict(&findings)
 }
 
+/// A virtual chip is nothing to compile for: the file is checked as far as the language goes, and nothing is written.
+fn parse_only(arguments: &Compile, number: &str) -> Outcome {
+    let chip = match format!("sm_{number}").parse::<Chip>() {
+        Ok(chip) => chip,
+        Err(error) => return misused(&format!("--arch: {error}")),
+    };
+    let text = match read_text(&arguments.input) {
+        Ok(text) => text,
+        Err(message) => return failed(&message),
+    };
+    let session = Session::new(&text, chip, &Options::default());
+    let mut findings = oriole_queries::findings(&session.db, session.file);
+    findings.extend(oriole_queries::target_findings(&session.db, session.file, session.config));
+    render::to_terminal(&arguments.input.display().to_string(), &text, &findings);
+    verdict(&findings)
+}
+
 fn verdict(findings: &[Diagnostic]) -> Outcome {
     if findings.iter().any(Diagnostic::is_error) { Outcome::Failed } else { Outcome::Right }
 }
@@ -166,7 +153,7 @@ pub fn cubin_of(
     chip: Chip,
     options: &Options,
 ) -> Result<std::sync::Arc<Vec<u8>>, String> {
-    let session = Session::new(text, chip, options);
+    let session = Session::once(text, chip, options, false, None);
     let compiled = oriole_queries::compile(&session.db, session.file, session.config, 1);
     match compiled.cubin {
         Some(cubin) => Ok(cubin),

@@ -41,6 +41,37 @@ pub fn dis(arguments: &Dis) -> Outcome {
     crate::outcome::print(&text)
 }
 
+/// The code of a kernel in blocks, as figures of the schedule want it; what was symbolic is no more.
+pub fn machine_function(
+    chip: Chip,
+    kernel: &oriole_cubin::read::Kernel,
+) -> Result<oriole_ori::MachineFunction, String> {
+    let code = decoded(chip, kernel)?;
+    let mut function = oriole_ori::MachineFunction::default();
+    for block in crate::loops::blocks(&code) {
+        let instructions = code[block.range].iter().map(|instruction| oriole_ori::MachineInstruction {
+            instruction: instruction.clone(),
+            fixup: None,
+            memory: None,
+            origin: oriole_ori::Origin(0),
+        });
+        function.blocks.push(oriole_ori::MachineBlock {
+            instructions: instructions.collect(),
+            successors: Vec::new(),
+            loop_depth: u8::try_from(block.depth).unwrap_or(u8::MAX),
+        });
+    }
+    Ok(function)
+}
+
+/// The instructions of a kernel without those that only fill it up.
+fn decoded(chip: Chip, kernel: &oriole_cubin::read::Kernel) -> Result<Vec<oriole_sass::Instruction>, String> {
+    let words = &kernel.code[..code_words(&kernel.code)];
+    let decode =
+        |&word: &u128| oriole_sass::decode(chip, word).map_err(|error| format!("{}: {error}", kernel.name));
+    words.iter().map(decode).collect()
+}
+
 /// Instructions before the closing self branch and the padding.
 fn code_words(words: &[u128]) -> usize {
     let mut end = words.len();
@@ -54,11 +85,8 @@ fn code_words(words: &[u128]) -> usize {
 }
 
 fn summary(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String) -> Result<(), String> {
-    let count = code_words(&kernel.code);
-    let code: Vec<oriole_sass::Instruction> = kernel.code[..count]
-        .iter()
-        .map(|&word| oriole_sass::decode(chip, word).map_err(|error| format!("{}: {error}", kernel.name)))
-        .collect::<Result<_, _>>()?;
+    let code = decoded(chip, kernel)?;
+    let count = code.len();
     let (mut cycles, mut weighted, mut local) = (0u64, 0u64, 0u64);
     for (instruction, depth) in code.iter().zip(crate::loops::depths(&code)) {
         let stall = u64::from(instruction.control.stall.max(1));

@@ -37,6 +37,12 @@ pub fn ori(arguments: &Ori) -> Outcome {
         return misused(&format!("there is no phase `{}`", arguments.after));
     };
     match phase.state {
+        State::Done if !oriole_pipeline::ORI_GROUPS.contains(&phase.group) => {
+            return failed(&format!(
+                "[oriole::phase] phase {} {} leaves machine code, not Ori: see `oriole isel` and `oriole dis`",
+                phase.number, phase.name
+            ));
+        }
         State::Done => {}
         State::NotForCompute => {
             return failed(&format!(

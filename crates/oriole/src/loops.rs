@@ -4,9 +4,22 @@
 use oriole_sass::{Instruction, Op, OperandKind};
 use std::collections::BTreeSet;
 
-/// How many loops each instruction stands in: natural loops, those with one head counted as one. What is reached only by
-/// an indexed branch is not seen.
+/// A straight run of instructions.
+pub struct Block {
+    /// Its instructions.
+    pub range: std::ops::Range<usize>,
+    /// How many loops it stands in.
+    pub depth: u32,
+}
+
+/// How many loops each instruction stands in.
 pub fn depths(code: &[Instruction]) -> Vec<u32> {
+    blocks(code).into_iter().flat_map(|block| block.range.map(move |_| block.depth)).collect()
+}
+
+/// The blocks of the code in order, with how many loops each stands in: natural loops, those with one head counted as
+/// one. What is reached only by an indexed branch is not seen.
+pub fn blocks(code: &[Instruction]) -> Vec<Block> {
     if code.is_empty() {
         return Vec::new();
     }
@@ -35,7 +48,9 @@ pub fn depths(code: &[Instruction]) -> Vec<u32> {
             *depth += 1;
         }
     }
-    (0..code.len()).map(|index| depth[graph.block_of(index)]).collect()
+    let ends = graph.starts.iter().copied().skip(1).chain([code.len()]);
+    let ranges = graph.starts.iter().zip(ends).map(|(&start, end)| start..end);
+    ranges.zip(depth).map(|(range, depth)| Block { range, depth }).collect()
 }
 
 /// The order of a block that is not reached.

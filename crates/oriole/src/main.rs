@@ -1,15 +1,18 @@
 //! The command-line program: arguments, files and terminal; no compiler logic lives here.
 
 mod arguments;
+mod cache;
 mod compile;
 mod dis;
 mod inspect;
 mod launch;
 mod loops;
+mod lsp;
 mod outcome;
 mod render;
 mod run;
 mod session;
+mod watch;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
@@ -21,6 +24,7 @@ fn main() -> ExitCode {
     let outcome = match &arguments.command {
         Command::Compile(arguments) => compile::compile(arguments),
         Command::Check(arguments) => compile::check(arguments),
+        Command::Watch(arguments) => watch::watch(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Dis(arguments) => dis::dis(arguments),
         Command::Asm(arguments) => dis::asm(arguments),
@@ -28,6 +32,7 @@ fn main() -> ExitCode {
         Command::Isel(arguments) => inspect::isel(arguments),
         Command::Latency(arguments) => inspect::latency(arguments),
         Command::Lint(arguments) => inspect::lint(arguments),
+        Command::Lsp(arguments) => lsp::lsp(arguments),
         Command::Explain { code } => explain(code),
     };
     outcome.into()

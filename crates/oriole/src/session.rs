@@ -1,10 +1,12 @@
 //! One database and what a command asked of it: files opened, options read from the command line.
 
-use crate::arguments::Target;
+use crate::arguments::{Target, Tuning};
 use oriole_chip::Chip;
 use oriole_inputs::{Config, Database, SourceFile};
 use oriole_options::Options;
+use oriole_store::Cache;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Most bytes of a PTX file.
 const LARGEST_FILE: u64 = 1 << 30;
@@ -14,10 +16,26 @@ const LARGEST_FILE: u64 = 1 << 30;
 /// # Errors
 /// A message that says which argument is wrong.
 pub fn options(target: &Target) -> Result<(Chip, Options), String> {
-    let chip = target.arch.parse::<Chip>().map_err(|error| format!("--arch: {error}"))?;
+    Ok((supported_chip(&target.arch)?, tuned(&target.tuning)?))
+}
+
+/// A chip that can be compiled for.
+///
+/// # Errors
+/// A message that says what is wrong.
+pub fn supported_chip(name: &str) -> Result<Chip, String> {
+    let chip = name.parse::<Chip>().map_err(|error| format!("--arch: {error}"))?;
     if !chip.is_supported() {
         return Err(format!("--arch: {chip} is not supported yet: sm_90 and sm_90a are"));
     }
+    Ok(chip)
+}
+
+/// The options of a command line.
+///
+/// # Errors
+/// A message that says which argument is wrong.
+pub fn tuned(target: &Tuning) -> Result<Options, String> {
     let mut options = Options::default();
     options.level = target.level;
     options.set("fmad", if target.fmad { "true" } else { "false" }).map_err(|error| error.to_string())?;
@@ -32,7 +50,7 @@ pub fn options(target: &Target) -> Result<(Chip, Options), String> {
     for switch in target.switches.iter().filter(|switch| !switch.is_empty()) {
         options.switch_on(switch).map_err(|error| error.to_string())?;
     }
-    Ok((chip, options))
+    Ok(options)
 }
 
 /// The text of a PTX file.
@@ -69,7 +87,28 @@ pub struct Session {
 impl Session {
     /// Opens a text for a chip with options.
     pub fn new(text: &str, chip: Chip, options: &Options) -> Session {
-        let db = Database::default();
+        Session::with(Database::default(), text, chip, options)
+    }
+
+    /// The same for a command that compiles the text and is done with it.
+    pub fn once(
+        text: &str,
+        chip: Chip,
+        options: &Options,
+        timed: bool,
+        cache: Option<Arc<Cache>>,
+    ) -> Session {
+        let mut db = Database::once();
+        if timed {
+            db = db.timed();
+        }
+        if let Some(cache) = cache {
+            db = db.cached(cache);
+        }
+        Session::with(db, text, chip, options)
+    }
+
+    fn with(db: Database, text: &str, chip: Chip, options: &Options) -> Session {
         let file = SourceFile::open(&db, text);
         let config = Config::create(&db, chip, options);
         Session { db, file, config }

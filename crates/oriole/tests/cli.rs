@@ -31,6 +31,22 @@ fn write(folder: &Path, name: &str, bytes: impl AsRef<[u8]>) -> String {
     text(&path)
 }
 
+/// `-v` tells of each kernel what it needs, what its schedule hides, and which units its blocks keep busy.
+#[test]
+fn a_verbose_compile_reports_the_schedule() {
+    let folder = scratch();
+    let cubin = text(&folder.path().join("reduce.cubin"));
+    let input = text(&data("kernels").join("reduce.ptx"));
+    let done = oriole(&["compile", &input, "-v", "-o", &cubin]);
+    let errors = done.err;
+    assert_eq!(done.status, Some(0), "{errors}");
+    for part in
+        ["reduce_tree_i32: ", " registers", "  schedule: ", "  LDS latency hiding: Num ", " busy ALU "]
+    {
+        assert!(errors.contains(part), "{part} is missing in:\n{errors}");
+    }
+}
+
 /// Where what is asked for is right, wrong, or no question at all, the exit status says so: 0, 1 and 2.
 #[test]
 fn exit_statuses() {

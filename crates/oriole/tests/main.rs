@@ -7,3 +7,4 @@ mod conformance;
 mod judge;
 mod oracle;
 mod support;
+mod watch;

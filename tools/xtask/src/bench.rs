@@ -1,6 +1,7 @@
 //! Measures Oriole against the oracle in one run. For PTX files: CPU time and peak memory of the whole process,
 //! instructions, registers, local loads and stores, static issue cycles weighted by ten to the power of the loop depth.
-//! For launch records: the cycles of both cubins in the same simulator.
+//! For launch records: the cycles of both cubins in the same simulator. With `--query-layer`, Oriole against itself:
+//! the stages by way of the queries against the same stages called straight.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,16 +13,25 @@ const COLUMNS: [&str; 6] = ["CPU s", "MB", "instr", "regs", "local", "weighted"]
 /// The column of the local loads and stores: their ratio counts one more than there are, as there are often none.
 const LOCAL: usize = 4;
 
-/// `cargo xtask bench [--arch CHIP] FILE.ptx... LAUNCH.json...`: one row a file, and the geometric means of the ratios.
+/// `cargo xtask bench [--arch CHIP] [--query-layer] FILE.ptx... LAUNCH.json...`: one row a file, and the geometric means
+/// of the ratios.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let (arch, inputs) = match arguments {
         [flag, arch, rest @ ..] if flag == "--arch" => (arch.as_str(), rest),
         rest => ("sm_90", rest),
     };
+    let (layer, inputs) = match inputs {
+        [flag, rest @ ..] if flag == "--query-layer" => (true, rest),
+        rest => (false, rest),
+    };
     if inputs.is_empty() {
-        return Err("usage: cargo xtask bench [--arch CHIP] FILE.ptx... LAUNCH.json...".to_owned());
+        let usage = "usage: cargo xtask bench [--arch CHIP] [--query-layer] FILE.ptx... LAUNCH.json...";
+        return Err(usage.to_owned());
     }
     let root = crate::root();
+    if layer {
+        return query_layer(&root.join("target/release/examples/layer"), arch, inputs);
+    }
     let folder = root.join("target/bench");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let bench = Bench {
@@ -43,6 +53,32 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
     if !launches.is_empty() {
         bench.launches(&launches);
+    }
+    Ok(())
+}
+
+/// CPU time and peak memory of the stages by way of the queries against those of the same stages called straight.
+fn query_layer(program: &Path, arch: &str, files: &[String]) -> Result<(), String> {
+    if !program.exists() {
+        return Err("build it first: cargo build --release -p oriole-queries --example layer".to_owned());
+    }
+    let mut ratios: [[Vec<(f64, String)>; 2]; 2] = Default::default();
+    for file in files {
+        let all = ["queries", "session", "straight"].map(|way| cost(program, &[way, file, arch]));
+        let [Some(queries), Some(session), Some(straight)] = all else {
+            println!("{file}: not compiled");
+            continue;
+        };
+        for (way, ratios) in [queries, session].iter().zip(&mut ratios) {
+            for (column, ratios) in ratios.iter_mut().enumerate() {
+                ratios.push((way[column] / straight[column], stem(Path::new(file))));
+            }
+        }
+    }
+    for (way, ratios) in ["one compile", "a session"].iter().zip(ratios) {
+        for (column, ratios) in ["CPU time", "peak memory"].iter().zip(ratios) {
+            means(&format!("{column}, by the queries of {way} / straight"), ratios);
+        }
     }
     Ok(())
 }
@@ -184,7 +220,7 @@ fn means(what: &str, mut ratios: Vec<(f64, String)>) {
         return;
     }
     let mean = (ratios.iter().map(|(ratio, _)| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
-    println!("{what}: geometric mean of Oriole / ptxas over {}: {mean:.3}", ratios.len());
+    println!("{what}: geometric mean of the ratios of {}: {mean:.3}", ratios.len());
     ratios.sort_by(|a, b| b.0.total_cmp(&a.0));
     let worst: Vec<String> =
         ratios.iter().take(5).map(|(ratio, name)| format!("{name} {ratio:.2}")).collect();

@@ -4,6 +4,7 @@
 mod bench;
 mod codegen;
 mod oracle;
+mod ptx_table;
 mod tidy;
 
 use std::process::ExitCode;

@@ -1,0 +1,283 @@
+//! The content store on disk, and the arguments that ask for it.
+//!
+//! One file a value, `aa/bbbb…` below a folder, written aside and renamed, so that any number of processes may share
+//! the folder: a reader sees a whole value or none. The bound on its size is kept by dropping what was not used for the
+//! longest time; two processes that do so at once drop the same files. Whatever goes wrong with a file is a miss: a
+//! store that cannot be read or written slows a compile and never fails it.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use oriole_store::{Cache, Key, Memory, Mode, Store};
+
+/// What every command takes that may use the store.
+#[derive(Args, Debug, Clone)]
+pub struct CacheArguments {
+    /// How finished functions are looked up and kept on disk: off, read, write (reads, and keeps new ones), verify
+    /// (reads, compiles all the same and compares).
+    #[arg(long, value_name = "MODE", default_value = "off")]
+    pub cache: Mode,
+    /// Where they are kept; by default the folder `oriole` below the user's cache folder.
+    #[arg(long, value_name = "DIR")]
+    pub cache_dir: Option<PathBuf>,
+    /// Most MiB that they may take.
+    #[arg(long, value_name = "MIB", default_value = "2048")]
+    pub cache_size: u64,
+}
+
+impl CacheArguments {
+    /// The cache that is asked for, if any.
+    ///
+    /// # Errors
+    /// A message: no folder is given and none can be derived.
+    pub fn open(&self) -> Result<Option<Arc<Cache>>, String> {
+        if self.cache == Mode::Off {
+            return Ok(None);
+        }
+        Ok(Some(Arc::new(Cache::new(Box::new(self.disk()?), self.cache))))
+    }
+}
+
+/// What a cache did, in one line.
+pub fn summary(cache: &Cache) -> String {
+    let counts = cache.counts();
+    format!(
+        "cache {}: {} values found, {} not found, {} damaged, {} kept",
+        cache.mode(),
+        counts.hits,
+        counts.misses - counts.damaged,
+        counts.damaged,
+        counts.kept
+    )
+}
+
+/// A store in memory before one on disk, if there is one: what a session of many compiles uses.
+pub struct Layered {
+    memory: Memory,
+    disk: Option<Disk>,
+}
+
+impl CacheArguments {
+    /// The cache of a session of many compiles: in memory in any case, on disk as asked.
+    ///
+    /// # Errors
+    /// As [`CacheArguments::open`].
+    pub fn session(&self) -> Result<Arc<Cache>, String> {
+        let disk = match self.cache {
+            Mode::Off => None,
+            _ => Some(self.disk()?),
+        };
+        let mode = if self.cache == Mode::Verify { Mode::Verify } else { Mode::Write };
+        let layered = Layered { memory: Memory::new(MEMORY), disk: disk.map(|disk| self.restricted(disk)) };
+        Ok(Arc::new(Cache::new(Box::new(layered), mode)))
+    }
+
+    fn disk(&self) -> Result<Disk, String> {
+        let folder = self.cache_dir.clone().or_else(default_folder);
+        let folder = folder.ok_or("--cache: there is no user's cache folder here: give --cache-dir")?;
+        Ok(Disk::new(folder, self.cache_size.saturating_mul(1 << 20)))
+    }
+
+    /// A store that the mode says is only to be read, takes nothing.
+    fn restricted(&self, disk: Disk) -> Disk {
+        Disk { keeps: self.cache != Mode::Read, ..disk }
+    }
+}
+
+impl Store for Layered {
+    fn get(&self, key: &Key) -> Option<Arc<[u8]>> {
+        if let Some(found) = self.memory.get(key) {
+            return Some(found);
+        }
+        let found = self.disk.as_ref()?.get(key)?;
+        self.memory.put(key, found.clone());
+        Some(found)
+    }
+
+    fn put(&self, key: &Key, framed: Arc<[u8]>) {
+        self.memory.put(key, framed.clone());
+        if let Some(disk) = self.disk.as_ref().filter(|disk| disk.keeps) {
+            disk.put(key, framed);
+        }
+    }
+
+    fn remove(&self, key: &Key) {
+        self.memory.remove(key);
+        if let Some(disk) = &self.disk {
+            disk.remove(key);
+        }
+    }
+}
+
+fn default_folder() -> Option<PathBuf> {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")))?;
+    Some(base.join("oriole"))
+}
+
+/// Times of use are noted no finer than this.
+const USE_GRAIN: Duration = Duration::from_secs(60);
+
+/// Of so many stored values about one makes the store look at its size, whatever its size is.
+const LOOK_EVERY: u8 = 64;
+
+/// Bytes of finished functions that a session keeps in memory.
+const MEMORY: usize = 256 << 20;
+
+/// A store in a folder.
+pub struct Disk {
+    folder: PathBuf,
+    /// Most bytes of all files.
+    limit: u64,
+    /// Whether a session writes to it.
+    keeps: bool,
+    /// Bytes written since the size was looked at.
+    written: AtomicU64,
+}
+
+impl Disk {
+    /// A store in a folder, which is made when there is something to keep.
+    pub fn new(folder: PathBuf, limit: u64) -> Disk {
+        Disk { folder, limit, keeps: true, written: AtomicU64::new(0) }
+    }
+
+    fn path(&self, key: &Key) -> PathBuf {
+        let name = key.to_string();
+        self.folder.join(&name[..2]).join(&name[2..])
+    }
+
+    fn write(&self, key: &Key, framed: &[u8]) -> std::io::Result<()> {
+        let path = self.path(key);
+        let folder = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(framed)?;
+        file.persist(&path).map(drop).map_err(|error| error.error)
+    }
+
+    /// Drops what was not used for the longest time, until a tenth of the room is free.
+    fn prune(&self) {
+        let mut files = Vec::new();
+        let folders = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        for file in folders.filter_map(|folder| fs::read_dir(folder.path()).ok()).flatten().flatten() {
+            let Ok(facts) = file.metadata() else { continue };
+            files.push((facts.modified().unwrap_or(SystemTime::UNIX_EPOCH), file.path(), facts.len()));
+        }
+        let mut total: u64 = files.iter().map(|file| file.2).sum();
+        if total <= self.limit {
+            return;
+        }
+        files.sort();
+        for (_, path, bytes) in files {
+            if total <= self.limit / 10 * 9 {
+                break;
+            }
+            let _ = fs::remove_file(path);
+            total -= bytes;
+        }
+    }
+}
+
+impl Store for Disk {
+    fn get(&self, key: &Key) -> Option<Arc<[u8]>> {
+        let path = self.path(key);
+        let bytes = fs::read(&path).ok()?;
+        let used = fs::metadata(&path).and_then(|facts| facts.modified());
+        if used.is_ok_and(|used| used.elapsed().is_ok_and(|age| age > USE_GRAIN)) {
+            let touched = fs::File::options().append(true).open(&path);
+            let _ = touched.and_then(|file| file.set_modified(SystemTime::now()));
+        }
+        Some(bytes.into())
+    }
+
+    fn put(&self, key: &Key, framed: Arc<[u8]>) {
+        if framed.len() as u64 > self.limit || self.write(key, &framed).is_err() {
+            return;
+        }
+        let written = self.written.fetch_add(framed.len() as u64, Ordering::Relaxed) + framed.len() as u64;
+        // Also a process that writes little looks now and then; which one does is the key's to say.
+        if written > self.limit / u64::from(LOOK_EVERY) || key.0[31].is_multiple_of(LOOK_EVERY) {
+            self.written.store(0, Ordering::Relaxed);
+            self.prune();
+        }
+    }
+
+    fn remove(&self, key: &Key) {
+        let _ = fs::remove_file(self.path(key));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oriole_store::{KeyBuilder, frame};
+
+    fn key(number: u32) -> Key {
+        KeyBuilder::new("test", "").with(&number).finish()
+    }
+
+    fn total(folder: &Path) -> u64 {
+        let folders = fs::read_dir(folder).into_iter().flatten().flatten();
+        let files = folders.flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten().flatten());
+        files.map(|file| file.metadata().map_or(0, |facts| facts.len())).sum()
+    }
+
+    #[test]
+    fn the_bound_is_kept_and_the_longest_unused_go_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(folder.path().to_owned(), 100_000);
+        let old = SystemTime::now() - Duration::from_secs(3600);
+        for number in 0..300 {
+            disk.put(&key(number), frame(&key(number), &[7; 1000]).into());
+            assert!(total(folder.path()) <= 110_000);
+            if let Ok(file) = fs::File::options().append(true).open(disk.path(&key(number))) {
+                // Each older than the next, the first one newest.
+                file.set_modified(
+                    old + Duration::from_secs(u64::from(number) + if number == 0 { 3000 } else { 0 }),
+                )
+                .unwrap();
+            }
+        }
+        assert!(disk.get(&key(0)).is_some() && disk.get(&key(299)).is_some());
+        assert!(disk.get(&key(1)).is_none());
+    }
+
+    #[test]
+    fn many_processes_share_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let cache =
+                        Cache::new(Box::new(Disk::new(folder.path().to_owned(), 20_000)), Mode::Write);
+                    for number in 0..200u32 {
+                        let value = vec![number as u8; 500];
+                        let found = cache.find(&key(number % 40), |bytes| Some(bytes.to_vec()));
+                        assert!(found.is_none_or(|found| found == vec![(number % 40) as u8; 500]));
+                        cache.keep(
+                            &key(number % 40),
+                            &value[..500].iter().map(|_| (number % 40) as u8).collect::<Vec<_>>(),
+                        );
+                    }
+                    assert_eq!(cache.counts().damaged, 0);
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_not_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "no folder").unwrap();
+        let disk = Disk::new(file.clone(), 1000);
+        disk.put(&key(1), frame(&key(1), b"value").into());
+        assert!(disk.get(&key(1)).is_none());
+        assert_eq!(fs::read(file).unwrap(), b"no folder");
+    }
+}

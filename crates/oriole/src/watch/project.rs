@@ -1,0 +1,175 @@
+//! The files of a watch: one database for all, what was written for each, what a change leads to.
+//!
+//! A file that goes away leaves its cubins where they are; one that does not compile leaves the last good ones. A cubin
+//! whose bytes stay the same is not written.
+
+use crate::outcome::write_atomically;
+use crate::render;
+use crate::session::read_text;
+use crate::watch::report::{Ran, explain};
+use oriole_chip::Chip;
+use oriole_inputs::{Config, Database, SourceFile};
+use oriole_options::Options;
+use oriole_store::Cache;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What is watched, compiled.
+pub struct Project {
+    db: Database,
+    /// The chips asked for; empty if each file's own target counts.
+    chips: Vec<Chip>,
+    options: Options,
+    configs: BTreeMap<Chip, Config>,
+    files: BTreeMap<PathBuf, Watched>,
+    threads: usize,
+    out: Option<PathBuf>,
+}
+
+/// A file that was seen.
+struct Watched {
+    /// Kept when the file goes away: inputs are never freed, and it may come back.
+    input: SourceFile,
+    /// Whether it is there.
+    there: bool,
+    /// Whether it has been compiled before, so that a change has something to be explained by.
+    compiled: bool,
+}
+
+impl Project {
+    /// A project without files.
+    pub fn new(
+        chips: Vec<Chip>,
+        options: Options,
+        cache: Arc<Cache>,
+        threads: usize,
+        out: Option<PathBuf>,
+    ) -> Project {
+        let db = Database::with_log().cached(cache);
+        Project { db, chips, options, configs: BTreeMap::new(), files: BTreeMap::new(), threads, out }
+    }
+
+    /// The paths that were seen.
+    pub fn known(&self) -> impl Iterator<Item = PathBuf> {
+        self.files.keys().cloned()
+    }
+
+    /// Says that the first round is over.
+    pub fn ready(&self, files: usize) {
+        let what = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+        println!("watching {what}");
+    }
+
+    /// Looks at files again: each with the folder that its place counts from.
+    pub fn refresh(&mut self, paths: &[(PathBuf, PathBuf)]) {
+        for (root, path) in paths {
+            self.refresh_one(root, path);
+        }
+    }
+
+    fn refresh_one(&mut self, root: &Path, path: &Path) {
+        let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
+        if !path.exists() {
+            if let Some(file) = self.files.get_mut(path).filter(|file| file.there) {
+                file.there = false;
+                file.compiled = false;
+                file.input.update(&mut self.db, "");
+                println!("{name}: gone; its cubins stay");
+            }
+            return;
+        }
+        let text = match read_text(path) {
+            Ok(text) => text,
+            Err(message) => {
+                eprintln!("error: {message}");
+                println!("{name}: cannot be read; what was written before stays");
+                return;
+            }
+        };
+        let (input, explained) = match self.files.get_mut(path) {
+            Some(file) if file.there && file.compiled && **file.input.text(&self.db) == *text => return,
+            Some(file) => {
+                file.input.update(&mut self.db, &text);
+                file.there = true;
+                (file.input, std::mem::replace(&mut file.compiled, true))
+            }
+            None => {
+                let input = SourceFile::open(&self.db, &text);
+                self.files.insert(path.to_owned(), Watched { input, there: true, compiled: true });
+                (input, false)
+            }
+        };
+        self.compile(root, path, &name, input, &text, explained);
+    }
+
+    fn compile(
+        &mut self,
+        root: &Path,
+        path: &Path,
+        name: &str,
+        input: SourceFile,
+        text: &str,
+        explained: bool,
+    ) {
+        let chips = match self.chips.as_slice() {
+            [] => {
+                let targets = &oriole_queries::graph::module_header(&self.db, input).targets;
+                let fits = |chip: &Chip| targets.iter().any(|&target| chip.accepts(target));
+                vec![[Chip::SM_90, Chip::SM_90A].into_iter().find(fits).unwrap_or(Chip::SM_90)]
+            }
+            chips => chips.to_vec(),
+        };
+        let mut shown = None;
+        for &chip in &chips {
+            let start = Instant::now();
+            let config =
+                *self.configs.entry(chip).or_insert_with(|| Config::create(&self.db, chip, &self.options));
+            let compiled = oriole_queries::compile(&self.db, input, config, self.threads);
+            // What is true for every chip is said once.
+            if shown.as_ref() != Some(&compiled.findings) {
+                render::to_terminal(&path.display().to_string(), text, &compiled.findings);
+                shown = Some(compiled.findings);
+            }
+            let ran = Ran::new(self.db.log().map(|log| log.take()).unwrap_or_default());
+            let milliseconds = start.elapsed().as_secs_f64() * 1e3;
+            let failed = compiled.cubin.is_none();
+            let result = match compiled.cubin {
+                None => "not compiled; what was written before stays".to_owned(),
+                Some(cubin) => self.write(&self.output(root, path, chip, chips.len()), &cubin),
+            };
+            println!("{name} [{chip}]: {}; {result}; {milliseconds:.1} ms", ran.summary());
+            if explained {
+                print!("{}", explain(&ran, failed));
+            }
+        }
+    }
+
+    /// Writes a cubin, unless it is there as it is.
+    fn write(&self, output: &Path, cubin: &[u8]) -> String {
+        let same = std::fs::metadata(output).is_ok_and(|facts| facts.len() == cubin.len() as u64)
+            && std::fs::read(output).is_ok_and(|bytes| bytes == cubin);
+        if same {
+            return "the cubin stays the same".to_owned();
+        }
+        let folder = output.parent().unwrap_or(Path::new("."));
+        let made = std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()));
+        match made.and_then(|()| write_atomically(output, cubin)) {
+            Ok(()) => format!("wrote {} bytes", cubin.len()),
+            Err(message) => {
+                eprintln!("error: {message}");
+                "the cubin could not be written".to_owned()
+            }
+        }
+    }
+
+    /// Where the cubin of a file goes. With several chips each name says for which it is.
+    fn output(&self, root: &Path, path: &Path, chip: Chip, chips: usize) -> PathBuf {
+        let place = match &self.out {
+            Some(out) => out.join(path.strip_prefix(root).unwrap_or(path)),
+            None => path.to_owned(),
+        };
+        if chips > 1 { place.with_extension(format!("{chip}.cubin")) } else { place.with_extension("cubin") }
+    }
+}

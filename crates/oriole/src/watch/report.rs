@@ -1,0 +1,106 @@
+//! What ran after a change and why, in words: read from the log of executed queries.
+
+use oriole_inputs::Execution;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// The queries that ran, by what they mean to the user.
+pub struct Ran {
+    /// Units whose text was parsed again.
+    parsed: BTreeSet<String>,
+    /// Units that were resolved again.
+    resolved: BTreeSet<String>,
+    /// Functions that were compiled.
+    compiled: BTreeSet<String>,
+    /// Functions that were looked up, and were in the store.
+    found: BTreeSet<String>,
+    /// Kernels that were laid out again.
+    placed: BTreeSet<String>,
+    /// Nothing ran that looks into a kernel: the file as a whole was in the store.
+    whole: bool,
+    /// How many queries ran.
+    queries: usize,
+}
+
+/// The most functions that are named one by one.
+const NAMED: usize = 8;
+
+impl Ran {
+    /// Sorts what a log holds.
+    pub fn new(executions: Vec<Execution>) -> Ran {
+        let units = |name: &str| -> BTreeSet<String> {
+            executions.iter().filter(|it| it.query == name).map(|it| it.unit.clone()).collect()
+        };
+        let compiled =
+            units("bridged").into_iter().chain(units("allocated")).chain(units("finished")).collect();
+        let asked = units("encoded");
+        let looked = ["function_tree", "resolved", "encoded", "cubin"];
+        Ran {
+            whole: !executions.iter().any(|it| looked.contains(&it.query) && it.unit != "header"),
+            parsed: units("function_tree"),
+            resolved: units("resolved"),
+            found: asked.difference(&compiled).cloned().collect(),
+            compiled,
+            placed: units("kernel_image"),
+            queries: executions.len(),
+        }
+    }
+
+    /// How much was done, in a line.
+    pub fn summary(&self) -> String {
+        if self.whole {
+            return "known as a whole".to_owned();
+        }
+        let mut line = format!("{} compiled", count(self.compiled.len(), "function"));
+        if !self.found.is_empty() {
+            let _ = write!(line, ", {} from the store", self.found.len());
+        }
+        let _ = write!(line, ", {} laid out, {}", count(self.placed.len(), "kernel"), queries(self.queries));
+        line
+    }
+}
+
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+fn queries(number: usize) -> String {
+    if number == 1 { "1 query ran".to_owned() } else { format!("{number} queries ran") }
+}
+
+/// Why each function was compiled, and which changes led to nothing; a line each.
+pub fn explain(ran: &Ran, failed: bool) -> String {
+    let mut lines = Vec::new();
+    for unit in &ran.compiled {
+        let why = if ran.parsed.contains(unit) {
+            "its text changed"
+        } else if ran.resolved.contains(unit) {
+            "something that it names changed"
+        } else {
+            "what its callers or options leave it changed"
+        };
+        lines.push(format!("{unit}: compiled, as {why}"));
+    }
+    for unit in &ran.found {
+        lines.push(format!("{unit}: found in the store"));
+    }
+    let untouched = |unit: &&String| !ran.compiled.contains(*unit) && !ran.found.contains(*unit);
+    for unit in ran.parsed.iter().filter(untouched).filter(|unit| !unit.starts_with("trailer")) {
+        // With errors in the file nothing is compiled, whatever the text means.
+        let what = if failed { "its text changed" } else { "its text changed, what it means did not" };
+        lines.push(format!("{unit}: {what}"));
+    }
+    for unit in &ran.placed {
+        if !ran.compiled.contains(unit) && !ran.found.contains(unit) {
+            lines.push(format!("{unit}: laid out again, as what it calls or names changed"));
+        }
+    }
+    let mut text = String::new();
+    for line in lines.iter().take(NAMED) {
+        let _ = writeln!(text, "  {line}");
+    }
+    if lines.len() > NAMED {
+        let _ = writeln!(text, "  and {} more", lines.len() - NAMED);
+    }
+    text
+}

@@ -1,0 +1,169 @@
+//! `oriole watch`: what is compiled, written and said when files change, break, go away and come back.
+
+use crate::support::{oriole, scratch};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+fn kernel(name: &str, value: u32) -> String {
+    format!(
+        ".visible .entry {name}(.param .u64 p)\n{{\n  .reg .b64 %a;\n  ld.param.u64 %a, [p];\n  st.global.u32 [%a], {value};\n  ret;\n}}\n"
+    )
+}
+
+fn module(kernels: &[(&str, u32)]) -> String {
+    let kernels: String = kernels.iter().map(|(name, value)| kernel(name, *value)).collect();
+    format!(".version 8.0\n.target sm_90\n.address_size 64\n{kernels}")
+}
+
+/// A running watch; it dies with this value.
+struct Watch {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Watch {
+    fn start(folder: &Path, arguments: &[&str]) -> Watch {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_oriole"))
+            .current_dir(folder)
+            .arg("watch")
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        let output = BufReader::new(child.stdout.take().expect("its output is piped"));
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            output.lines().map_while(Result::ok).all(|line| sender.send(line).is_ok());
+        });
+        Watch { child, lines }
+    }
+
+    /// The next line, without the time at its end; waits for it.
+    fn line(&self) -> String {
+        let line = self.lines.recv_timeout(Duration::from_secs(60)).expect("the watch says something");
+        match line.rsplit_once("; ") {
+            Some((line, time)) if time.ends_with(" ms") => line.to_owned(),
+            _ => line,
+        }
+    }
+
+    fn lines<const N: usize>(&self) -> [String; N] {
+        std::array::from_fn(|_| self.line())
+    }
+
+    /// Nothing more is said for a while.
+    fn is_quiet(&self) -> bool {
+        self.lines.recv_timeout(Duration::from_millis(500)).is_err()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_change_recomputes_what_depends_on_it() {
+    let folder = scratch();
+    let (ptx, cubin) = (folder.path().join("a.ptx"), folder.path().join("a.cubin"));
+    let write = |text: &str| std::fs::write(&ptx, text).unwrap();
+    let first = module(&[("one", 1), ("two", 2), ("three", 3)]);
+    write(&first);
+    let watch = Watch::start(folder.path(), &[]);
+    let [start, ready] = watch.lines();
+    assert!(start.starts_with("a.ptx [sm_90]: 3 functions compiled, 3 kernels laid out"), "{start}");
+    assert_eq!(ready, "watching 1 file");
+    let bytes = std::fs::read(&cubin).unwrap();
+
+    // One kernel of three.
+    let second = module(&[("one", 1), ("two", 22), ("three", 3)]);
+    write(&second);
+    let [what, why] = watch.lines();
+    assert!(what.starts_with("a.ptx [sm_90]: 1 function compiled, 1 kernel laid out"), "{what}");
+    assert_eq!(why, "  entry two: compiled, as its text changed");
+    assert_ne!(std::fs::read(&cubin).unwrap(), bytes);
+
+    // The same bytes again: nothing happens at all.
+    write(&second);
+    assert!(watch.is_quiet());
+
+    // A comment: nothing is compiled, nothing is written.
+    let written = std::fs::metadata(&cubin).unwrap().modified().unwrap();
+    write(&second.replace("  ret;", "  ret; // done"));
+    let what = watch.line();
+    assert!(what.contains("0 functions compiled"), "{what}");
+    assert!(what.ends_with("the cubin stays the same"), "{what}");
+    let _: [String; 3] = watch.lines();
+    assert_eq!(std::fs::metadata(&cubin).unwrap().modified().unwrap(), written);
+
+    // Back to what one kernel was first, then to what all were: both are still known, and the bytes are those of the first
+    // compile.
+    write(&first.replace("ret;", "ret; "));
+    assert!(watch.line().contains("0 functions compiled, 1 from the store"));
+    let _: [String; 3] = watch.lines();
+    assert!(std::fs::read(&cubin).unwrap() == bytes);
+    write(&first);
+    assert_eq!(watch.line(), "a.ptx [sm_90]: known as a whole; the cubin stays the same");
+}
+
+#[test]
+fn broken_gone_and_renamed_files_lose_nothing() {
+    let folder = scratch();
+    let (ptx, cubin) = (folder.path().join("a.ptx"), folder.path().join("a.cubin"));
+    let text = module(&[("one", 1), ("two", 2)]);
+    std::fs::write(&ptx, &text).unwrap();
+    let watch = Watch::start(folder.path(), &["."]);
+    let _: [String; 2] = watch.lines();
+    let bytes = std::fs::read(&cubin).unwrap();
+
+    // Half-written, no text at all, then whole again: the last good cubin stays all the while.
+    std::fs::write(&ptx, &text[..text.len() - 20]).unwrap();
+    let what = watch.line();
+    assert!(what.ends_with("not compiled; what was written before stays"), "{what}");
+    assert_eq!(watch.line(), "  entry two: its text changed");
+    std::fs::write(&ptx, [0xff, 0xfe, 0]).unwrap();
+    assert_eq!(watch.line(), "a.ptx: cannot be read; what was written before stays");
+    assert!(std::fs::read(&cubin).unwrap() == bytes);
+    std::fs::write(&ptx, &text).unwrap();
+    let what = watch.line();
+    assert_eq!(what, "a.ptx [sm_90]: known as a whole; the cubin stays the same");
+
+    // Renamed into a folder that is made meanwhile.
+    let below = folder.path().join("below");
+    std::fs::create_dir(&below).unwrap();
+    std::fs::rename(&ptx, below.join("b.ptx")).unwrap();
+    let mut said = watch.lines::<2>();
+    said.sort();
+    assert_eq!(said[0], "a.ptx: gone; its cubins stay");
+    assert!(said[1].starts_with("below/b.ptx [sm_90]: known as a whole; wrote"), "{}", said[1]);
+    assert!(std::fs::read(below.join("b.cubin")).unwrap() == bytes);
+    assert!(cubin.exists());
+}
+
+#[test]
+fn several_chips_and_a_folder_for_cubins() {
+    let folder = scratch();
+    std::fs::create_dir(folder.path().join("in")).unwrap();
+    std::fs::write(folder.path().join("in/a.ptx"), module(&[("one", 1)])).unwrap();
+    let watch = Watch::start(folder.path(), &["in", "--arch", "sm_90,sm_90a", "--out", "out"]);
+    let [first, second, _] = watch.lines();
+    assert!(first.starts_with("a.ptx [sm_90]: 1 function compiled"), "{first}");
+    assert!(second.starts_with("a.ptx [sm_90a]: 1 function compiled"), "{second}");
+    for chip in ["sm_90", "sm_90a"] {
+        let watched = std::fs::read(folder.path().join(format!("out/a.{chip}.cubin"))).unwrap();
+        let output = folder.path().join("cold.cubin");
+        let input = folder.path().join("in/a.ptx");
+        let arguments = ["compile", input.to_str().unwrap(), "--arch", chip, "-o", output.to_str().unwrap()];
+        assert_eq!(oriole(&arguments).status, Some(0));
+        assert!(watched == std::fs::read(&output).unwrap());
+    }
+    drop(watch);
+    assert_eq!(oriole(&["watch", "in/no_such_file"]).status, Some(2));
+    assert_eq!(oriole(&["watch", "--arch", "sm_70"]).status, Some(2));
+}
