@@ -4,25 +4,45 @@
 //! It is here apart from resolution: these findings change no meaning, so that moving a function recompiles nothing.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::Space;
 use oriole_syntax::ast::{AstNode, Item};
-use oriole_syntax::{UnitKind, token_span};
-use rustc_hash::FxHashMap;
+use oriole_syntax::{Parse, UnitKind, token_span};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
-    Declared, Header, Linkage, ModuleVariable, Resolved, Surroundings, Symbols, VariableHome, read_header,
+    Declared, Header, Linkage, ModuleVariable, Surroundings, Symbols, Uses, Variable, VariableHome,
+    read_header,
 };
 
 /// Functions that the driver supplies; a module may call them without defining them.
 const SUPPLIED: [&str; 6] =
     ["vprintf", "__assertfail", "malloc", "free", "cudaGetParameterBuffer", "cudaLaunchDevice"];
 
-/// Header directives and their order: version and target first, nothing of them later.
-pub fn check_header(
-    units: &[oriole_syntax::Unit],
-    parses: &[oriole_syntax::Parse],
+/// A function with code, as far as the checks of the module look at it.
+#[derive(Clone, Copy, Debug)]
+pub struct Outline<'a> {
+    /// The number of its unit.
+    pub unit: usize,
+    /// Its name.
+    pub name: &'a str,
+    /// Where its name stands in the unit.
+    pub name_span: Span,
+    /// Whether it is a kernel.
+    pub is_entry: bool,
+    /// The names of the module that it uses.
+    pub uses: &'a Uses,
+    /// The variables that it declares or uses; only shared ones are looked at.
+    pub variables: &'a [Variable],
+}
+
+/// Header directives and their order: version and target first, nothing of them later. `parse` is asked for the trees of
+/// header units, and for that of the first unit if no version stands above it.
+pub fn check_header<'a>(
+    units: impl IntoIterator<Item = UnitKind>,
+    parse: impl Fn(usize) -> &'a Parse,
     header: &mut Header,
 ) -> Vec<(usize, Diagnostic)> {
     let mut findings = Vec::new();
@@ -30,20 +50,21 @@ pub fn check_header(
     let mut items_seen = false;
     let mut seen = [false; 3];
     let mut last = 0;
-    for (at, parse) in parses.iter().enumerate() {
-        if units[at].kind != UnitKind::Header {
-            items_seen |= !matches!(units[at].kind, UnitKind::Trailer | UnitKind::Broken);
-            if units[at].kind != UnitKind::Trailer && position == 0 {
-                findings.push((at, missing_version(first_token(parse))));
+    for (at, kind) in units.into_iter().enumerate() {
+        if kind != UnitKind::Header {
+            items_seen |= !matches!(kind, UnitKind::Trailer | UnitKind::Broken);
+            if kind != UnitKind::Trailer && position == 0 {
+                findings.push((at, missing_version(first_token(parse(at)))));
                 position = 1;
             }
             continue;
         }
         last = at;
+        let unit = parse(at).unit();
         let mut found = Vec::new();
-        read_header(&parse.unit(), header, &mut found);
+        read_header(&unit, header, &mut found);
         findings.extend(found.into_iter().map(|found| (at, found)));
-        let items: Vec<Item> = parse.unit().items().collect();
+        let items: Vec<Item> = unit.items().collect();
         for (number, item) in items.iter().enumerate() {
             let (span, wanted) = match item {
                 Item::VersionDirective(directive) => (directive.span(), 0),
@@ -84,7 +105,7 @@ pub fn check_header(
     findings
 }
 
-fn first_token(parse: &oriole_syntax::Parse) -> Span {
+fn first_token(parse: &Parse) -> Span {
     let token = parse
         .syntax()
         .descendants_with_tokens()
@@ -110,14 +131,11 @@ fn missing_version(span: Span) -> Diagnostic {
 }
 
 /// The unit and the place in it where each name is first declared.
-pub fn first_declarations(declared: &[Vec<Declared>]) -> FxHashMap<&str, (usize, Span)> {
+pub fn first_declarations<'a>(declared: &[&'a [Declared]]) -> FxHashMap<&'a str, (usize, Span)> {
     let mut first: FxHashMap<&str, (usize, Span)> = FxHashMap::default();
     for (unit, declared) in declared.iter().enumerate() {
-        for declared in declared {
-            let (Declared::Variable { name, span, .. }
-            | Declared::Function { name, span, .. }
-            | Declared::Alias { name, span, .. }) = declared;
-            first.entry(name).or_insert((unit, *span));
+        for declared in *declared {
+            first.entry(declared.name()).or_insert((unit, declared.span()));
         }
     }
     first
@@ -137,43 +155,54 @@ pub fn initializer_order(
     Some(Diagnostic::new(Code::UseBeforeDeclaration, variable.name_span, message))
 }
 
+/// A use above the declaration. It says which use it is and not where that stands, so that it stays while one types.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EarlyUse {
+    /// The number of the unit.
+    pub unit: usize,
+    /// Which of the uses of `SourceMap::uses`.
+    pub ordinal: usize,
+    /// The name.
+    pub name: Arc<str>,
+}
+
+impl EarlyUse {
+    /// What is said of it, given the places of the unit's uses.
+    pub fn finding(&self, uses: &[Span]) -> Diagnostic {
+        let place = uses.get(self.ordinal).copied().unwrap_or(Span::point(0));
+        let message = format!("`{}` is used above its declaration", self.name);
+        Diagnostic::new(Code::UseBeforeDeclaration, place, message)
+            .with_symbol(self.name.to_string(), "declared here")
+    }
+}
+
 /// Uses above declarations. Diagnostics only: no meaning depends on the order.
 ///
-/// `declared` are the declarations of all units in file order, `bodies` the resolved functions with the number of
-/// their unit.
-pub fn order_check(declared: &[Vec<Declared>], bodies: &[(usize, &Resolved)]) -> Vec<(usize, Diagnostic)> {
+/// `declared` are the declarations of all units in file order.
+pub fn order_check(declared: &[&[Declared]], bodies: &[Outline<'_>]) -> Vec<EarlyUse> {
     let first = first_declarations(declared);
-    let mut findings = Vec::new();
-    for &(unit, resolved) in bodies {
-        let uses = &resolved.uses;
-        let names = uses.globals.iter().chain(&uses.called).chain(&uses.addressed);
-        for (name, span) in names.zip(&resolved.source_map.uses) {
-            if first.get(name.as_str()).is_some_and(|place| place.0 > unit) {
-                findings.push((
-                    unit,
-                    Diagnostic::new(
-                        Code::UseBeforeDeclaration,
-                        *span,
-                        format!("`{name}` is used above its declaration"),
-                    )
-                    .with_symbol(name.clone(), "declared here"),
-                ));
+    let mut early = Vec::new();
+    for body in bodies {
+        let names = body.uses.globals.iter().chain(&body.uses.called).chain(&body.uses.addressed);
+        for (ordinal, name) in names.enumerate() {
+            if first.get(name.as_str()).is_some_and(|place| place.0 > body.unit) {
+                early.push(EarlyUse { unit: body.unit, ordinal, name: Arc::from(name.as_str()) });
             }
         }
     }
-    findings
+    early
 }
 
 /// Bounds that concern the module: constant memory, shared memory of each kernel, functions that nobody defines.
-pub fn check_limits(
-    variables: &[ModuleVariable],
+pub fn check_limits<'a>(
+    variables: impl IntoIterator<Item = &'a ModuleVariable>,
     symbols: &Symbols,
-    declared: &[Vec<Declared>],
-    bodies: &[(usize, &Resolved)],
+    declared: &[&[Declared]],
+    bodies: &[Outline<'_>],
 ) -> Vec<(usize, Diagnostic)> {
     let mut findings = Vec::new();
     let constants: u64 = variables
-        .iter()
+        .into_iter()
         .filter(|variable| variable.info.space == Space::Constant)
         .map(|variable| variable.info.size)
         .sum();
@@ -188,10 +217,10 @@ pub fn check_limits(
         ));
     }
     let by_name: FxHashMap<&str, usize> =
-        bodies.iter().enumerate().map(|(index, body)| (body.1.name.as_str(), index)).collect();
+        bodies.iter().enumerate().map(|(index, body)| (body.name, index)).collect();
     let mut missing: BTreeSet<&str> = BTreeSet::new();
     for (unit, declared) in declared.iter().enumerate() {
-        for declared in declared {
+        for declared in *declared {
             if let Declared::Function { name, span, linkage, .. } = declared
                 && *linkage != Some(Linkage::Extern)
                 && symbols.signature(name).is_some_and(|known| known.external)
@@ -208,44 +237,41 @@ pub fn check_limits(
             }
         }
     }
-    for &(unit, resolved) in bodies {
-        for name in resolved.uses.called.iter().chain(&resolved.uses.addressed) {
+    for body in bodies {
+        for name in body.uses.called.iter().chain(&body.uses.addressed) {
             let external = symbols.signature(name).is_some_and(|known| known.external);
             if external && !SUPPLIED.contains(&name.as_str()) && missing.insert(name) {
                 findings.push((
-                    unit,
+                    body.unit,
                     Diagnostic::new(
                         Code::UnresolvedExternal,
-                        resolved.source_map.name,
+                        body.name_span,
                         format!("the function `{name}` is declared, used, and defined nowhere"),
                     ),
                 ));
             }
         }
-        if !resolved.body.is_entry {
+        if !body.is_entry {
             continue;
         }
         // Everything that the kernel reaches by calls, itself included.
-        let mut reached = vec![false; bodies.len()];
-        let mut open: Vec<usize> = by_name.get(resolved.name.as_str()).copied().into_iter().collect();
+        let mut reached: FxHashSet<usize> = FxHashSet::default();
+        let mut open: Vec<usize> = by_name.get(body.name).copied().into_iter().collect();
         let mut shared: FxHashMap<&str, u64> = FxHashMap::default();
         let mut own = 0u64;
         while let Some(index) = open.pop() {
-            if std::mem::replace(&mut reached[index], true) {
+            if !reached.insert(index) {
                 continue;
             }
-            let body = &bodies[index].1.body;
-            for variable in &body.variables {
-                if variable.space == Space::Shared {
-                    match variable.home {
-                        VariableHome::Module => {
-                            shared.insert(&variable.name, variable.size);
-                        }
-                        _ => own += variable.size,
+            let Outline { variables, uses, .. } = bodies[index];
+            for variable in variables.iter().filter(|variable| variable.space == Space::Shared) {
+                match variable.home {
+                    VariableHome::Module => {
+                        shared.insert(&variable.name, variable.size);
                     }
+                    _ => own += variable.size,
                 }
             }
-            let uses = &bodies[index].1.uses;
             open.extend(
                 uses.called.iter().chain(&uses.addressed).filter_map(|name| by_name.get(name.as_str())),
             );
@@ -253,14 +279,11 @@ pub fn check_limits(
         let total = own + shared.values().sum::<u64>();
         if total > 48 * 1024 {
             findings.push((
-                unit,
+                body.unit,
                 Diagnostic::new(
                     Code::TooMuchSharedMemory,
-                    resolved.source_map.name,
-                    format!(
-                        "`{}` uses {total} bytes of static shared memory; 49152 are possible",
-                        resolved.name
-                    ),
+                    body.name_span,
+                    format!("`{}` uses {total} bytes of static shared memory; 49152 are possible", body.name),
                 ),
             ));
         }

@@ -24,7 +24,9 @@ mod symbols;
 mod variable;
 
 pub use body::*;
-pub use checks::{check_header, check_limits, first_declarations, initializer_order, order_check};
+pub use checks::{
+    EarlyUse, Outline, check_header, check_limits, first_declarations, initializer_order, order_check,
+};
 pub use constant::{Constant, evaluate};
 pub use function::{resolve, resolve_function};
 pub use header::{Header, read_header};

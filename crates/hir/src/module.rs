@@ -7,7 +7,9 @@ use oriole_diagnostics::{Code, Diagnostic, Place, Span};
 use oriole_syntax::ast::{Item, Unit};
 use oriole_syntax::{parse_unit, split_file};
 
-use crate::checks::{check_header, check_limits, first_declarations, initializer_order, order_check};
+use crate::checks::{
+    Outline, check_header, check_limits, first_declarations, initializer_order, order_check,
+};
 use crate::{
     Declared, Header, ModuleVariable, Resolved, Surroundings, Symbols, declarations, module_variables,
     resolve_function,
@@ -69,11 +71,12 @@ pub fn resolve_module(text: &str) -> Module {
             place(at, error.clone());
         }
     }
-    for (at, found) in check_header(&units, &parses, &mut header) {
+    for (at, found) in check_header(units.iter().map(|unit| unit.kind), |at| &parses[at], &mut header) {
         place(at, found);
     }
     let declared: Vec<Vec<Declared>> =
         parses.iter().map(|parse| declarations(&parse.unit(), &header)).collect();
+    let declared: Vec<&[Declared]> = declared.iter().map(Vec::as_slice).collect();
     let (symbols, findings) = Symbols::new(header.clone(), &declared);
     for (at, found) in findings {
         place(at, found);
@@ -114,10 +117,24 @@ pub fn resolve_module(text: &str) -> Module {
             }
         }
     }
-    let bodies: Vec<(usize, &Resolved)> =
-        order.iter().map(|&(at, index)| (at, &module.functions[index].2)).collect();
-    for (at, found) in order_check(&declared, &bodies) {
-        place(at, found);
+    let bodies: Vec<Outline<'_>> = order
+        .iter()
+        .map(|&(unit, index)| {
+            let (name, kind, resolved) = &module.functions[index];
+            Outline {
+                unit,
+                name,
+                name_span: resolved.source_map.name,
+                is_entry: *kind == FunctionKind::Entry,
+                uses: &resolved.uses,
+                variables: &resolved.body.variables,
+            }
+        })
+        .collect();
+    for early in order_check(&declared, &bodies) {
+        let places = bodies.iter().position(|body| body.unit == early.unit);
+        let resolved = places.map(|at| &module.functions[order[at].1].2);
+        place(early.unit, early.finding(resolved.map_or(&[], |resolved| &resolved.source_map.uses)));
     }
     for (at, found) in check_limits(&module.variables, &symbols, &declared, &bodies) {
         place(at, found);

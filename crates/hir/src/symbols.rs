@@ -46,6 +46,26 @@ pub enum Declared {
     },
 }
 
+impl Declared {
+    /// The name.
+    pub fn name(&self) -> &str {
+        match self {
+            Declared::Variable { name, .. }
+            | Declared::Function { name, .. }
+            | Declared::Alias { name, .. } => name,
+        }
+    }
+
+    /// Where the name stands in the unit.
+    pub fn span(&self) -> Span {
+        match self {
+            Declared::Variable { span, .. }
+            | Declared::Function { span, .. }
+            | Declared::Alias { span, .. } => *span,
+        }
+    }
+}
+
 /// The declarations of a unit.
 pub fn declarations(unit: &Unit, header: &Header) -> Vec<Declared> {
     let mut found = Vec::new();
@@ -118,11 +138,11 @@ impl Symbols {
     }
 
     /// Joins the declarations of all units, given in file order. Findings come with the number of their unit.
-    pub fn new(header: Header, units: &[Vec<Declared>]) -> (Symbols, Vec<(usize, Diagnostic)>) {
+    pub fn new(header: Header, units: &[&[Declared]]) -> (Symbols, Vec<(usize, Diagnostic)>) {
         let mut symbols = Symbols { header, ..Symbols::default() };
         let mut findings = Vec::new();
         for (unit, declared) in units.iter().enumerate() {
-            for declared in declared {
+            for declared in *declared {
                 symbols.add(unit, declared, &mut findings);
             }
         }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use oriole_chip::Chip;
 use oriole_inputs::{Config, Database, SourceFile};
 use oriole_options::Options;
+use oriole_syntax::Replaced;
 
 use crate::compiled::LastGood;
 use crate::embedded::{self, Snippet};
@@ -240,43 +241,50 @@ impl AnalysisHost {
     pub fn change(&mut self, file: FileId, changes: &[Change]) {
         let Some(data) = Arc::make_mut(&mut self.files).get_mut(file.0 as usize) else { return };
         let lines = Arc::make_mut(&mut data.lines);
-        let mut text = String::new();
-        let mut fresh = false;
+        let mut text: Option<String> = None;
+        let mut all: Option<Replaced> = None;
         for change in changes {
-            match change.range {
-                None => {
-                    text = change.text.clone();
-                    *lines = LineIndex::new(&text);
-                }
+            let old: &str = text.as_deref().unwrap_or(&data.text);
+            let range = match change.range {
+                None => Range::new(0, old.len() as u32),
                 Some(range) => {
-                    if !fresh {
-                        text = String::from(&*data.text);
-                    }
                     let clip = |at: u32| {
-                        let mut at = (at as usize).min(text.len());
-                        while !text.is_char_boundary(at) {
+                        let mut at = (at as usize).min(old.len());
+                        while !old.is_char_boundary(at) {
                             at -= 1;
                         }
-                        at
+                        at as u32
                     };
-                    let (start, end) = (clip(range.start), clip(range.end.max(range.start)));
-                    lines.change(Range::new(start as u32, end as u32), &change.text);
-                    text.replace_range(start..end, &change.text);
+                    Range::new(clip(range.start), clip(range.end.max(range.start)))
                 }
+            };
+            match change.range {
+                None => *lines = LineIndex::new(&change.text),
+                Some(_) => lines.change(range, &change.text),
             }
-            fresh = true;
+            let (start, end) = (range.start as usize, range.end as usize);
+            text = Some([&old[..start], &change.text, &old[end..]].concat());
+            let new_end = range.start + change.text.len() as u32;
+            let replaced = Replaced { start: range.start, old_end: range.end, new_end };
+            all = Some(all.map_or(replaced, |before| before.then(replaced)));
         }
-        if fresh {
+        if let Some(text) = text {
+            // Where the database has the very text that was changed, it can be told what of it is new.
+            let shared = Arc::ptr_eq(data.source.text(&self.db), &data.text);
             data.text = text.into();
             let data = data.clone();
-            self.update_sources(file, data);
+            self.update_sources(file, data, all.filter(|_| shared));
         }
     }
 
-    fn update_sources(&mut self, file: FileId, mut data: FileData) {
+    /// Brings the database up to the text of a file, which differs from the one it has in `replaced` if that is known.
+    fn update_sources(&mut self, file: FileId, mut data: FileData, replaced: Option<Replaced>) {
         let empty: Arc<str> = "".into();
         if data.language == Language::Ptx {
-            data.source.replace(&mut self.db, &data.text);
+            match replaced {
+                Some(replaced) => data.source.change(&mut self.db, data.text.clone(), replaced),
+                None => data.source.replace(&mut self.db, &data.text),
+            }
             data.snippets = Arc::default();
         } else {
             data.source.replace(&mut self.db, &empty);
@@ -308,7 +316,7 @@ impl AnalysisHost {
             data.chosen = chip;
             if data.language != Language::Ptx {
                 let data = data.clone();
-                self.update_sources(file, data);
+                self.update_sources(file, data, None);
             }
         }
     }

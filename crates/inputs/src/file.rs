@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use oriole_syntax::{CutText, Replaced};
 use salsa::{Durability, Setter};
 
 use crate::Db;
@@ -14,28 +15,46 @@ use crate::Db;
 /// A file of PTX.
 #[salsa::input(debug)]
 pub struct SourceFile {
-    /// The whole text. Only the query that splits it into units may read it.
+    /// The whole text, cut into units where it was written: what has not changed is not looked at again. Only the query that
+    /// makes the units may read it.
     #[returns(ref)]
-    pub text: Arc<str>,
+    pub cut: CutText,
 }
 
 impl SourceFile {
     /// A file that is being edited.
     pub fn open(db: &dyn Db, text: &str) -> SourceFile {
-        SourceFile::new(db, Arc::from(text))
+        SourceFile::new(db, CutText::new(Arc::from(text)))
+    }
+
+    /// The whole text, for programs that keep it nowhere else; no query may ask for it.
+    pub fn text(self, db: &dyn Db) -> &Arc<str> {
+        self.cut(db).text()
     }
 
     /// Replaces the text. Does nothing, and starts no revision, if it is the same.
     pub fn update(self, db: &mut dyn Db, text: &str) {
-        if **self.text(db) != *text {
-            self.set_text(db).with_durability(Durability::LOW).to(Arc::from(text));
+        if let Some(replaced) = Replaced::between(self.text(db), text) {
+            self.change(db, Arc::from(text), replaced);
         }
     }
 
     /// As [`SourceFile::update`], for a text that the host keeps as well: the two share it.
     pub fn replace(self, db: &mut dyn Db, text: &Arc<str>) {
-        if !Arc::ptr_eq(self.text(db), text) && **self.text(db) != **text {
-            self.set_text(db).with_durability(Durability::LOW).to(text.clone());
+        if !Arc::ptr_eq(self.text(db), text)
+            && let Some(replaced) = Replaced::between(self.text(db), text)
+        {
+            self.change(db, text.clone(), replaced);
+        }
+    }
+
+    /// Replaces the text by one that is the same outside of `replaced`.
+    pub fn change(self, db: &mut dyn Db, text: Arc<str>, replaced: Replaced) {
+        let Replaced { start, old_end, new_end } = replaced;
+        let old = &self.text(db).as_bytes()[start as usize..old_end as usize];
+        if *old != text.as_bytes()[start as usize..new_end as usize] {
+            let cut = self.cut(db).changed(text, replaced);
+            self.set_cut(db).with_durability(Durability::LOW).to(cut);
         }
     }
 }

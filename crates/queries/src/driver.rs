@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
-use oriole_hir::Declared;
 use oriole_inputs::{Config, Database, Db, FunctionUnit, SourceFile};
 use oriole_syntax::UnitKind;
 
@@ -41,7 +40,11 @@ pub(crate) fn findings_by_unit(db: &dyn Db, file: SourceFile) -> Vec<(usize, Dia
         found.extend(unit_findings(db, unit).into_iter().map(|finding| (at, finding)));
     }
     found.extend(graph::module_findings(db, file).iter().cloned());
-    found.extend(graph::order_check(db, file).iter().cloned());
+    let units = graph::split_file(db, file);
+    found.extend(graph::order_check(db, file).iter().map(|early| {
+        let places = &graph::source_map(db, units[early.unit]).uses;
+        (early.unit, early.finding(places))
+    }));
     found
 }
 
@@ -62,11 +65,7 @@ fn in_file_order(db: &dyn Db, file: SourceFile, found: Vec<(usize, Diagnostic)>)
 /// Where a module-level name is declared, in bytes from the start of the file; for diagnostics that name it.
 pub fn place_of(db: &dyn Db, file: SourceFile, name: &str) -> Option<Span> {
     let unit = graph::definition(db, file, Arc::from(name))?;
-    let span = graph::declared(db, unit).iter().find_map(|declared| match declared {
-        Declared::Variable { name: own, span, .. }
-        | Declared::Function { name: own, span, .. }
-        | Declared::Alias { name: own, span, .. } => (own == name).then_some(*span),
-    })?;
+    let span = graph::declared(db, unit).iter().find(|declared| declared.name() == name)?.span();
     Some(Span::new(span.start + unit.start(db), span.len))
 }
 

@@ -12,7 +12,9 @@ use std::sync::Arc;
 use oriole_chip::Chip;
 use oriole_cubin::KernelImage;
 use oriole_diagnostics::Diagnostic;
-use oriole_hir::{Body, Declared, GlobalInfo, Header, Linkage, SignatureInfo, SourceMap, Uses};
+use oriole_hir::{
+    Body, Declared, EarlyUse, GlobalInfo, Header, Linkage, SignatureInfo, SourceMap, Uses, Variable,
+};
 use oriole_inputs::{Config, Db, FunctionUnit, Place, SourceFile};
 use oriole_options::{AllocateOptions, LegalizeOptions, LowerOptions, OptimizeOptions, ScheduleOptions};
 use oriole_ori::{Function, MachineFunction};
@@ -30,7 +32,8 @@ use crate::stored;
 
 // ---- a file and its units
 
-/// The units of a file, in file order. The only query that reads a file's text.
+/// The units of a file, in file order. The only query that reads a file's text, which comes cut: the writer cuts it again
+/// where it changes.
 #[salsa::tracked(returns(ref))]
 pub fn split_file(db: &dyn Db, file: SourceFile) -> Vec<FunctionUnit<'_>> {
     let _running = db.executes("split_file", Place::File(file));
@@ -161,9 +164,16 @@ pub fn uses<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<Uses> {
     resolved(db, unit).uses.clone()
 }
 
-/// Uses that stand above the declaration, each with the ordinal of its unit; findings only, no stage reads it.
+/// Shared variables that the function declares or uses; findings only, no stage reads it.
 #[salsa::tracked(returns(ref))]
-pub fn order_check(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diagnostic)> {
+pub fn shared_variables<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<[Variable]> {
+    let _running = db.executes("shared_variables", Place::Unit(unit));
+    resolved(db, unit).shared.clone()
+}
+
+/// Uses that stand above the declaration; findings only, no stage reads it. No place in a unit enters.
+#[salsa::tracked(returns(ref))]
+pub fn order_check(db: &dyn Db, file: SourceFile) -> Vec<EarlyUse> {
     let _running = db.executes("order_check", Place::File(file));
     module::order_check(db, file)
 }

@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use oriole_diagnostics::Diagnostic;
+use oriole_diagnostics::{Diagnostic, Span};
 use oriole_hir::{
-    Body, Declared, GlobalInfo, Header, Linkage, ModuleVariable, Resolved, SignatureInfo, SourceMap,
+    Body, Declared, EarlyUse, GlobalInfo, Header, Linkage, ModuleVariable, Outline, SignatureInfo, SourceMap,
     Surroundings, Symbols, Uses, Variable,
 };
 use oriole_inputs::{Db, FunctionUnit, SourceFile};
@@ -17,12 +17,14 @@ use oriole_syntax::UnitKind;
 use crate::graph;
 
 pub(crate) fn split(db: &dyn Db, file: SourceFile) -> Vec<FunctionUnit<'_>> {
-    let text = file.text(db);
-    oriole_syntax::split_file(text)
-        .into_iter()
-        .map(|unit| {
-            let name: Arc<str> = unit.name.as_ref().into();
-            FunctionUnit::new(db, file, unit.kind, name, Arc::from(unit.text(text)), unit.start, unit.line)
+    let (mut start, mut line) = (0, 1);
+    let pieces = file.cut(db).pieces().iter();
+    pieces
+        .map(|piece| {
+            let (name, text) = (piece.name.clone(), piece.text.clone());
+            let unit = FunctionUnit::new(db, file, piece.kind, name, text, start, line);
+            (start, line) = (start + piece.text.len() as u32, line + piece.lines);
+            unit
         })
         .collect()
 }
@@ -198,52 +200,32 @@ pub(crate) fn alias_target(declared: &[Declared]) -> Option<Arc<str>> {
 }
 
 /// The declarations of all units, in file order.
-fn all_declared(db: &dyn Db, file: SourceFile) -> Vec<Vec<Declared>> {
-    graph::split_file(db, file).iter().map(|&unit| graph::declared(db, unit).clone()).collect()
+fn all_declared(db: &dyn Db, file: SourceFile) -> Vec<&[Declared]> {
+    graph::split_file(db, file).iter().map(|&unit| graph::declared(db, unit).as_slice()).collect()
 }
 
-/// Of each function with code what the module's checks look at, with the ordinal of its unit.
-fn outlines(db: &dyn Db, file: SourceFile) -> Vec<(usize, Resolved)> {
-    let outline = |(at, &unit): (usize, &FunctionUnit<'_>)| {
-        let resolution = graph::resolved(db, unit);
-        let SourceMap { name, uses, .. } = &*resolution.source_map;
-        let resolved = Resolved {
-            name: unit.name(db).to_string(),
-            body: Body {
-                is_entry: unit.kind(db) == UnitKind::Entry,
-                variables: resolution.shared.to_vec(),
-                ..Body::default()
-            },
-            source_map: SourceMap { name: *name, uses: uses.clone(), ..SourceMap::default() },
-            uses: (*resolution.uses).clone(),
-            ..Resolved::default()
-        };
-        (at, resolved)
-    };
-    graph::split_file(db, file)
-        .iter()
-        .enumerate()
+/// Of each function with code what the module's checks look at.
+fn outlines(db: &dyn Db, file: SourceFile) -> Vec<Outline<'_>> {
+    let units = graph::split_file(db, file).iter().enumerate();
+    units
         .filter(|(_, unit)| unit.has_code(db))
-        .map(outline)
+        .map(|(at, &unit)| Outline {
+            unit: at,
+            name: unit.name(db),
+            name_span: graph::declared(db, unit).first().map_or(Span::point(0), Declared::span),
+            is_entry: unit.kind(db) == UnitKind::Entry,
+            uses: graph::uses(db, unit),
+            variables: graph::shared_variables(db, unit),
+        })
         .collect()
 }
 
 /// The findings that need the whole module, but for the order of functions; each with the ordinal of its unit.
 pub(crate) fn module_findings(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diagnostic)> {
     let units = graph::split_file(db, file);
-    let kinds: Vec<_> = units
-        .iter()
-        .map(|unit| oriole_syntax::Unit {
-            kind: unit.kind(db),
-            name: Box::default(),
-            start: 0,
-            len: 0,
-            line: 1,
-        })
-        .collect();
-    let parses: Vec<_> = units.iter().map(|&unit| graph::function_tree(db, unit).clone()).collect();
     let mut header = Header::default();
-    let mut found = oriole_hir::check_header(&kinds, &parses, &mut header);
+    let kinds = units.iter().map(|unit| unit.kind(db));
+    let mut found = oriole_hir::check_header(kinds, |at| graph::function_tree(db, units[at]), &mut header);
     let declared = all_declared(db, file);
     let (symbols, findings) = Symbols::new(header, &declared);
     found.extend(findings);
@@ -253,20 +235,16 @@ pub(crate) fn module_findings(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diag
         for variable in &graph::variables(db, unit).variables {
             found.extend(oriole_hir::initializer_order(variable, at, &first).map(|finding| (at, finding)));
             if symbols.variable_home(&variable.name) == Some(at) {
-                defined.push(variable.clone());
+                defined.push(variable);
             }
         }
     }
-    let outlines = outlines(db, file);
-    let bodies: Vec<_> = outlines.iter().map(|(at, resolved)| (*at, resolved)).collect();
-    found.extend(oriole_hir::check_limits(&defined, &symbols, &declared, &bodies));
+    found.extend(oriole_hir::check_limits(defined, &symbols, &declared, &outlines(db, file)));
     found
 }
 
-pub(crate) fn order_check(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diagnostic)> {
-    let outlines = outlines(db, file);
-    let bodies: Vec<_> = outlines.iter().map(|(at, resolved)| (*at, resolved)).collect();
-    oriole_hir::order_check(&all_declared(db, file), &bodies)
+pub(crate) fn order_check(db: &dyn Db, file: SourceFile) -> Vec<EarlyUse> {
+    oriole_hir::order_check(&all_declared(db, file), &outlines(db, file))
 }
 
 /// A resolved unit, its parts shared so that a projection costs nothing.

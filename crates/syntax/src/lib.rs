@@ -8,6 +8,7 @@
 //! instructions or types enters: an opcode is a word with modifiers.
 
 pub mod ast;
+mod cut;
 mod kind;
 mod lexer;
 mod limits;
@@ -15,6 +16,7 @@ mod literal;
 mod parser;
 mod split;
 
+pub use cut::{CutText, Piece, Replaced};
 pub use kind::{
     PtxLanguage, SyntaxElement, SyntaxKind, SyntaxNode, SyntaxNodeChildren, SyntaxToken, node_span,
     token_span,

@@ -22,6 +22,8 @@
 //!   the comments above it, and the parser reports it. A comment that merely
 //!   holds a commented-out kernel is therefore a comment, as the language says.
 
+use std::cell::Cell;
+
 use crate::lexer::is_name_byte;
 
 /// What a unit holds.
@@ -72,8 +74,21 @@ impl Unit {
 /// # Panics
 /// If the text is 4 GiB or longer; a driver refuses such files before.
 pub fn split_file(text: &str) -> Vec<Unit> {
-    assert!(u32::try_from(text.len()).is_ok(), "a file of 4 GiB or more must be refused before splitting");
-    Splitter { text: text.as_bytes(), at: 0, no_close_from: usize::MAX }.run(text)
+    let mut splitter = Splitter::new(text, 0);
+    let mut units = Vec::new();
+    let (mut line, mut line_at) = (1, 0);
+    while let Some((unit, _)) = splitter.next_unit() {
+        let start = unit.start as usize;
+        line += line_ends(&text.as_bytes()[line_at..start]);
+        line_at = start;
+        units.push(Unit { line, ..unit });
+    }
+    units
+}
+
+/// How many lines end in a text.
+pub(crate) fn line_ends(text: &[u8]) -> u32 {
+    memchr::memchr_iter(b'\n', text).count() as u32
 }
 
 /// How a block comment ends.
@@ -107,11 +122,15 @@ enum Mode {
     Broken,
 }
 
-struct Splitter<'a> {
+/// Cuts one unit after the other off a text.
+pub(crate) struct Splitter<'a> {
+    whole: &'a str,
     text: &'a [u8],
     at: usize,
     /// From here on the text has no `*/`.
     no_close_from: usize,
+    /// Behind the last byte that the unit at hand has looked at; one more than the text has if it looked for its end.
+    seen: Cell<usize>,
 }
 
 const BORING: [bool; 256] = {
@@ -142,28 +161,46 @@ fn is_space(word: &[u8]) -> bool {
 }
 
 impl<'a> Splitter<'a> {
-    fn run(mut self, text: &str) -> Vec<Unit> {
-        let mut units = Vec::new();
-        let (mut line, mut line_at) = (1, 0);
-        while self.at < self.text.len() {
-            let start = self.at;
-            let item = self.trivia_end(start);
-            self.at = item;
-            let (kind, name) = if item == self.text.len() {
-                (UnitKind::Trailer, Box::default())
-            } else {
-                self.item(item, text)
-            };
-            debug_assert!(self.at > start, "a unit has at least one byte");
-            line += memchr::memchr_iter(b'\n', &self.text[line_at..start]).count() as u32;
-            line_at = start;
-            let len = (self.at - start) as u32;
-            units.push(Unit { kind, name, start: start as u32, len, line });
+    /// Begins at the start of a unit.
+    ///
+    /// # Panics
+    /// If the text is 4 GiB or longer.
+    pub(crate) fn new(text: &'a str, at: usize) -> Splitter<'a> {
+        assert!(
+            u32::try_from(text.len()).is_ok(),
+            "a file of 4 GiB or more must be refused before splitting"
+        );
+        Splitter { whole: text, text: text.as_bytes(), at, no_close_from: usize::MAX, seen: Cell::new(at) }
+    }
+
+    /// The next unit, its line not counted, and the end of what was looked at to find it; nothing behind the last one.
+    /// Of what stands before the unit only the line that it begins on is looked at.
+    pub(crate) fn next_unit(&mut self) -> Option<(Unit, usize)> {
+        let start = self.at;
+        if start >= self.text.len() {
+            return None;
         }
-        units
+        self.seen.set(start);
+        let item = self.trivia_end(start);
+        self.at = item;
+        let (kind, name) = if item == self.text.len() {
+            (UnitKind::Trailer, Box::default())
+        } else {
+            self.item(item, self.whole)
+        };
+        debug_assert!(self.at > start, "a unit has at least one byte");
+        let len = (self.at - start) as u32;
+        self.look(self.at - 1);
+        Some((Unit { kind, name, start: start as u32, len, line: 1 }, self.seen.get()))
+    }
+
+    /// Notes that what a byte is, or that the text ends before it, decides something.
+    fn look(&self, at: usize) {
+        self.seen.set(self.seen.get().max((at + 1).min(self.text.len() + 1)));
     }
 
     fn byte(&self, at: usize) -> u8 {
+        self.look(at);
         self.text.get(at).copied().unwrap_or(0)
     }
 
@@ -171,6 +208,7 @@ impl<'a> Splitter<'a> {
     fn word(&self, at: usize) -> &'a [u8] {
         let rest = &self.text[at..];
         let len = 1 + rest[1..].iter().take_while(|&&byte| is_name_byte(byte)).count();
+        self.look(at + len);
         &rest[..len]
     }
 
@@ -181,7 +219,9 @@ impl<'a> Splitter<'a> {
     }
 
     fn line_end(&self, at: usize) -> usize {
-        memchr::memchr2(b'\n', b'\r', &self.text[at..]).map_or(self.text.len(), |len| at + len)
+        let end = memchr::memchr2(b'\n', b'\r', &self.text[at..]).map_or(self.text.len(), |len| at + len);
+        self.look(end);
+        end
     }
 
     /// The first byte from `at` on that is neither white space nor in a (closed)
@@ -231,6 +271,7 @@ impl<'a> Splitter<'a> {
                 b'\n' | b'\r' if item_line.is_none() && self.is_item_line(at + 1) => {
                     item_line = Some(at + 1);
                     if start >= self.no_close_from {
+                        self.look(self.text.len());
                         break;
                     }
                 }
@@ -238,6 +279,7 @@ impl<'a> Splitter<'a> {
             }
             at += 1;
         }
+        self.look(at);
         if at >= self.text.len() {
             self.no_close_from = self.no_close_from.min(start);
         }
@@ -299,6 +341,7 @@ impl<'a> Splitter<'a> {
                 let at = self.trivia_end(after);
                 let end = at
                     + self.text[at..].iter().take_while(|&&byte| is_name_byte(byte) || byte == b'.').count();
+                self.look(end);
                 let name = text[at..end].into();
                 self.scan(after, Mode::Body);
                 (UnitKind::DebugSection, name)
@@ -372,6 +415,7 @@ impl<'a> Splitter<'a> {
                 byte if is_name_byte(byte) || byte == b'%' => {
                     let end =
                         at + 1 + self.text[at + 1..].iter().take_while(|&&byte| is_name_byte(byte)).count();
+                    self.look(end);
                     if depth == 0 && !byte.is_ascii_digit() {
                         return text[at..end].into();
                     }
@@ -485,6 +529,7 @@ impl<'a> Splitter<'a> {
             }
             run = at;
         };
+        self.look(at);
         self.at = solid;
         if let (true, Some(close)) = (depth > 0 && mode == Mode::Body, last_close) {
             let next = self.trivia_end(close);

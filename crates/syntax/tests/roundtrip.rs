@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use oriole_syntax::{UnitKind, parse_unit, split_file};
+use oriole_syntax::{CutText, Replaced, UnitKind, parse_unit, split_file};
 use proptest::prelude::*;
 
 /// A module that uses every construct once.
@@ -269,6 +269,37 @@ proptest! {
     fn piece_soup(pieces in prop::collection::vec(0usize..PIECES.len(), 0..60)) {
         let text: String = pieces.into_iter().map(|piece| PIECES[piece]).collect();
         check(&text);
+    }
+
+    /// Fifty edits, one after the other: two hundred times, ten thousand in all. Each is told where it was, and each the
+    /// other way, where it is looked for.
+    #[test]
+    fn cut_again_is_cut_from_scratch(
+        edits in prop::collection::vec((0.0..1.0f64, 0usize..30, 0usize..PIECES.len()), 50)
+    ) {
+        let mut told = CutText::new(MODULE.into());
+        for (place, removed, piece) in edits {
+            let old = told.text().clone();
+            let mut start = (place * old.len() as f64) as usize;
+            while !old.is_char_boundary(start) {
+                start -= 1;
+            }
+            let mut end = (start + removed).min(old.len());
+            while !old.is_char_boundary(end) {
+                end += 1;
+            }
+            let text: std::sync::Arc<str> = [&old[..start], PIECES[piece], &old[end..]].concat().into();
+            let new_end = start + PIECES[piece].len();
+            let replaced = Replaced { start: start as u32, old_end: end as u32, new_end: new_end as u32 };
+            let scratch = CutText::new(text.clone());
+            let units: Vec<_> = split_file(&text).into_iter().map(|unit| unit.text(&text).to_owned()).collect();
+            prop_assert_eq!(scratch.pieces().iter().map(|piece| piece.text.to_string()).collect::<Vec<_>>(), units);
+            if let Some(found) = Replaced::between(&old, &text) {
+                prop_assert_eq!(&told.changed(text.clone(), found), &scratch);
+            }
+            told = told.changed(text, replaced);
+            prop_assert_eq!(&told, &scratch);
+        }
     }
 
     /// What is typed into one kernel leaves the units of the others as they were.
