@@ -123,6 +123,8 @@ codes! {
         "A guard or a selector must be a register of type `.pred`, optionally negated once.";
     StateSpaceMismatch = "ptx::state-space-mismatch", Language, Error,
         "The instruction names one state space and the address belongs to another.";
+    AddressOfOtherSpace = "ptx::address-of-other-space", Language, Warning,
+        "A register holds an address of one state space and is used as one of another: `cvta` is missing, or there is one too many. A variable's address as `mov` gives it counts from the start of the variable's space; a generic access needs what `cvta.shared`, `cvta.local` or `cvta.const` makes of it, and an access that names the space needs the address without it. Only registers whose every value is such an address are reported; global and generic addresses are the same.";
     InvalidExpression = "ptx::invalid-expression", Language, Error,
         "A constant expression cannot be evaluated: it divides by zero, mixes integers and floating-point numbers, or uses something that is no constant.";
     IntegerOverflow = "ptx::integer-overflow", Language, Warning,

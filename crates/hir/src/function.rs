@@ -93,6 +93,7 @@ pub fn resolve_function(function: &Function, surroundings: &dyn Surroundings) ->
         }
     }
     map.uses = use_spans.concat();
+    crate::address_space::check(&body, &map, &mut diagnostics);
     diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
     Some(Resolved { name, body, has_body, source_map: map, diagnostics, uses, signature: Some(info) })
 }

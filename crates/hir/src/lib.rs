@@ -3,6 +3,7 @@
 //! It is here so that the interpreter and the lowering read one meaning, and so that a change of spelling, comment
 //! or place leaves it equal. No syntax node, no text offset and no machine opcode may enter a [`Body`].
 
+mod address_space;
 pub mod body;
 mod call;
 mod checks;
@@ -23,6 +24,7 @@ mod surroundings;
 mod symbols;
 mod variable;
 
+pub use address_space::{SpaceSlip, space_slips};
 pub use body::*;
 pub use checks::{
     EarlyUse, Outline, check_header, check_limits, first_declarations, initializer_order, order_check,

@@ -1,0 +1,293 @@
+//! Addresses that are surely of another state space than the instruction that uses them: a missing `cvta`, or one too
+//! many.
+//!
+//! It is here because the mistake is in the program and shows at run time only. A register counts as an address of a
+//! space if every instruction that writes it makes it one, whatever the order; what cannot be told is left alone, so that
+//! a finding is never wrong. Global and generic addresses of the same byte are equal, so mixing those is no mistake.
+
+use oriole_diagnostics::{Code, Diagnostic};
+use oriole_ptx::{Opcode, Space};
+
+use crate::{AddressBase, Body, Instruction, Operand, RegisterId, SourceMap, Statement};
+
+/// What a register is known to hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Held {
+    /// No instruction has written it yet.
+    Nothing,
+    /// An address of a space; [`Space::Generic`] for a generic one.
+    Address(Space),
+    /// Anything.
+    Unknown,
+}
+
+impl Held {
+    fn joined(self, other: Held) -> Held {
+        match (self, other) {
+            (Held::Nothing, held) | (held, Held::Nothing) => held,
+            (one, other) if one == other => one,
+            _ => Held::Unknown,
+        }
+    }
+}
+
+/// A use of an address of one space as one of another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SpaceSlip {
+    /// Ordinal of the instruction that uses it.
+    pub instruction: u32,
+    /// The register.
+    pub register: RegisterId,
+    /// The space whose address it holds; [`Space::Generic`] for a generic one.
+    pub held: Space,
+    /// The space that the instruction takes it to be of.
+    pub used: Space,
+    /// The instruction is a `cvta`, and what it converts is converted already.
+    pub converts: bool,
+}
+
+/// The two parts of shared memory are addressed alike; other spaces as they are called.
+fn window(space: Space) -> Option<Space> {
+    match space {
+        Space::Shared | Space::SharedCluster => Some(Space::Shared),
+        Space::Constant | Space::Local | Space::Global | Space::Generic => Some(space),
+        Space::Register | Space::KernelParameter | Space::FunctionParameter => None,
+    }
+}
+
+/// Whether an address of one space is no address of the same byte in the other.
+fn differ(held: Space, used: Space) -> bool {
+    let flat = |space: Space| matches!(space, Space::Global | Space::Generic);
+    held != used && !(flat(held) && flat(used))
+}
+
+/// Whether a `cvta` goes from generic addresses to those of a space.
+fn leaves_generic(instruction: &Instruction) -> bool {
+    instruction.modifiers.has("to")
+}
+
+/// What an instruction leaves in its one destination.
+fn result(body: &Body, held: &[Held], instruction: &Instruction) -> Held {
+    let of = |operand: Option<&Operand>| match operand {
+        Some(Operand::Register(register)) => held[register.0 as usize],
+        Some(Operand::VariableAddress(variable, _)) => {
+            let space = body.variables.get(variable.0 as usize).and_then(|found| window(found.space));
+            space.map_or(Held::Unknown, Held::Address)
+        }
+        _ => Held::Unknown,
+    };
+    let operands = &instruction.operands;
+    match instruction.opcode {
+        Opcode::Mov => of(operands.get(1)),
+        Opcode::Add | Opcode::Sub if matches!(operands.get(2), Some(Operand::Immediate(_))) => {
+            of(operands.get(1))
+        }
+        Opcode::Cvta => match instruction.space.and_then(window) {
+            Some(space) if leaves_generic(instruction) => Held::Address(space),
+            Some(_) => Held::Address(Space::Generic),
+            None => Held::Unknown,
+        },
+        _ => Held::Unknown,
+    }
+}
+
+fn for_each_register(operand: &Operand, visit: &mut impl FnMut(RegisterId)) {
+    match operand {
+        Operand::Register(register)
+        | Operand::NotRegister(register)
+        | Operand::Selection { register, .. } => visit(*register),
+        Operand::Vector(inner) | Operand::List(inner) => {
+            inner.iter().for_each(|operand| for_each_register(operand, visit));
+        }
+        Operand::Pair(first, second) => {
+            for_each_register(first, visit);
+            for_each_register(second, visit);
+        }
+        _ => {}
+    }
+}
+
+/// What each register holds. An instruction whose first operand is a source only makes less known, never more.
+fn held(body: &Body, instructions: &[&Instruction]) -> Vec<Held> {
+    let mut held = vec![Held::Nothing; body.registers.len()];
+    // Who reads a register by `mov`, `add` or `sub`, and so must be looked at again when more is known of it.
+    let mut readers: Vec<Vec<u32>> = vec![Vec::new(); body.registers.len()];
+    for &(_, register) in &body.parameter_registers {
+        held[register.0 as usize] = Held::Unknown;
+    }
+    let mut open: Vec<u32> = Vec::new();
+    for (at, instruction) in instructions.iter().enumerate() {
+        match instruction.operands.first() {
+            Some(Operand::Register(_)) => open.push(at as u32),
+            Some(other) => {
+                for_each_register(other, &mut |register| held[register.0 as usize] = Held::Unknown)
+            }
+            None => {}
+        }
+        if let (Opcode::Mov | Opcode::Add | Opcode::Sub, Some(Operand::Register(source))) =
+            (instruction.opcode, instruction.operands.get(1))
+        {
+            readers[source.0 as usize].push(at as u32);
+        }
+    }
+    // What is known of a register falls at most twice, so that each instruction is looked at a few times.
+    open.reverse();
+    while let Some(at) = open.pop() {
+        let instruction = instructions[at as usize];
+        let Some(Operand::Register(RegisterId(register))) = instruction.operands.first() else { continue };
+        let before = held[*register as usize];
+        let now = before.joined(result(body, &held, instruction));
+        if now != before {
+            held[*register as usize] = now;
+            open.extend(&readers[*register as usize]);
+        }
+    }
+    held
+}
+
+/// Every use of an address as one of another space, in order.
+pub fn space_slips(body: &Body) -> Vec<SpaceSlip> {
+    let instructions: Vec<&Instruction> = body
+        .statements
+        .iter()
+        .filter_map(|statement| match statement {
+            Statement::Instruction(instruction) => Some(instruction),
+            _ => None,
+        })
+        .collect();
+    // Without an address of a variable and without a `cvta` nothing is known.
+    let tells = |instruction: &&Instruction| {
+        instruction.opcode == Opcode::Cvta
+            || matches!(instruction.operands.get(1), Some(Operand::VariableAddress(..)))
+    };
+    if !instructions.iter().any(tells) {
+        return Vec::new();
+    }
+    let held = held(body, &instructions);
+    let mut slips = Vec::new();
+    for (at, instruction) in instructions.iter().enumerate() {
+        let Some(used) = instruction.space.and_then(window) else { continue };
+        let (register, used, converts) = match instruction.opcode {
+            Opcode::Ld | Opcode::St | Opcode::Atom | Opcode::Red => {
+                let base = instruction.operands.iter().find_map(|operand| match operand {
+                    Operand::Address(address) => Some(&address.base),
+                    _ => None,
+                });
+                let Some(AddressBase::Register(register)) = base else { continue };
+                (*register, used, false)
+            }
+            Opcode::Cvta => {
+                let Some(Operand::Register(register)) = instruction.operands.get(1) else { continue };
+                (*register, if leaves_generic(instruction) { Space::Generic } else { used }, true)
+            }
+            _ => continue,
+        };
+        if let Held::Address(held) = held[register.0 as usize]
+            && differ(held, used)
+        {
+            slips.push(SpaceSlip { instruction: at as u32, register, held, used, converts });
+        }
+    }
+    slips
+}
+
+fn words(space: Space) -> String {
+    match space {
+        Space::Generic => "a generic address".to_owned(),
+        space => format!("an address of `.{}`", space.name()),
+    }
+}
+
+/// The findings of a body.
+pub(crate) fn check(body: &Body, map: &SourceMap, found: &mut Vec<Diagnostic>) {
+    for slip in space_slips(body) {
+        let Some(&span) = map.instructions.get(slip.instruction as usize) else { continue };
+        let name = map.registers.get(slip.register.0 as usize).map_or("?", |register| register.0.as_str());
+        let help = match (slip.converts, slip.held, slip.used) {
+            (true, ..) => "the address is converted already: this `cvta` is one too many".to_owned(),
+            (_, Space::Generic, used) => {
+                format!("convert it with `cvta.to.{}`, or leave `.{0}` out", used.name())
+            }
+            (_, held, Space::Generic) => format!("convert it with `cvta.{}`, or write `.{0}`", held.name()),
+            (_, held, _) => format!("write `.{}`, or make an address of the other space", held.name()),
+        };
+        let message = format!("`{name}` holds {} and is used as {}", words(slip.held), words(slip.used));
+        found.push(Diagnostic::new(Code::AddressOfOtherSpace, span, message).with_help(help));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve_module;
+
+    /// Findings of statements in a kernel, by name of the register.
+    fn check(statements: &str) -> String {
+        let module = resolve_module(&format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.global .u32 g; .const .u32 c;\n\
+             .entry k(.param .u64 in) {{ .shared .u32 s; .local .u32 l; .reg .b32 r; .reg .b64 a, b, d; .reg .pred p;\n\
+             {statements} ret; }}"
+        ));
+        let shown = module.diagnostics.iter().map(|found| match found.code {
+            Code::AddressOfOtherSpace => found.message.to_string(),
+            _ => format!("[{}] {}", found.code, found.message),
+        });
+        shown.collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn addresses_of_other_spaces() {
+        let wrong = [
+            (
+                "mov.u64 a, s; ld.u32 r, [a];",
+                "`a` holds an address of `.shared` and is used as a generic address",
+            ),
+            (
+                "mov.u64 a, s; add.u64 b, a, 4; st.global.u32 [b+4], r;",
+                "`b` holds an address of `.shared` and is used as an address of `.global`",
+            ),
+            (
+                "mov.u64 a, s; cvta.shared.u64 b, a; atom.shared.add.u32 r, [b], 1;",
+                "`b` holds a generic address and is used as an address of `.shared`",
+            ),
+            (
+                "ld.param.u64 a, [in]; cvta.to.shared.u64 b, a; L: ld.u32 r, [b]; add.u64 b, b, 4; @p bra L;",
+                "`b` holds an address of `.shared` and is used as a generic address",
+            ),
+            (
+                "mov.u64 a, l; cvta.local.u64 b, a; cvta.local.u64 d, b; ld.u32 r, [d];",
+                "`b` holds a generic address and is used as an address of `.local`",
+            ),
+            (
+                "mov.u64 a, s; cvta.to.shared.u64 b, a;",
+                "`a` holds an address of `.shared` and is used as a generic address",
+            ),
+            (
+                "mov.u64 a, g; ld.shared.u32 r, [a];",
+                "`a` holds an address of `.global` and is used as an address of `.shared`",
+            ),
+        ];
+        for (text, message) in wrong {
+            assert_eq!(check(text), message, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_right_is_left_alone() {
+        for text in [
+            "mov.u64 a, s; cvta.shared.u64 b, a; ld.u32 r, [b];",
+            "mov.u64 a, s; ld.shared.u32 r, [a]; ld.shared::cluster.u32 r, [a];",
+            // Global and generic addresses are the same.
+            "ld.param.u64 a, [in]; ld.global.u32 r, [a]; cvta.to.global.u64 b, a; ld.u32 r, [b];",
+            "mov.u64 a, g; ld.u32 r, [a]; cvta.global.u64 b, a; ld.global.u32 r, [b];",
+            // Two writers of different kinds, a sum of two registers, a select: who knows.
+            "mov.u64 a, s; @p cvta.shared.u64 a, a; @p ld.u32 r, [a];",
+            "mov.u64 a, s; ld.param.u64 b, [in]; add.u64 d, a, b; ld.u32 r, [d];",
+            "mov.u64 a, s; mov.u64 b, g; selp.b64 d, a, b, p; ld.u32 r, [d];",
+            "mov.u64 a, s; ld.param.u64 a, [in]; ld.u32 r, [a];",
+            "ld.param.u64 a, [in]; ld.shared.u32 r, [a];",
+        ] {
+            assert_eq!(check(text), "", "{text}");
+        }
+    }
+}
