@@ -6,8 +6,9 @@ use crate::outcome::{Outcome, failed, misused, print};
 use crate::render;
 use crate::session::{options, read_text};
 use oriole_chip::Chip;
+use oriole_diagnostics::Code;
 use oriole_hir::Resolved;
-use oriole_pipeline::{Context, Settings, State};
+use oriole_pipeline::{Context, Settings};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -36,26 +37,8 @@ pub fn ori(arguments: &Ori) -> Outcome {
     let Some(phase) = oriole_pipeline::phases::find(&arguments.after) else {
         return misused(&format!("there is no phase `{}`", arguments.after));
     };
-    match phase.state {
-        State::Done if !oriole_pipeline::ORI_GROUPS.contains(&phase.group) => {
-            return failed(&format!(
-                "[oriole::phase] phase {} {} leaves machine code, not Ori: see `oriole isel` and `oriole dis`",
-                phase.number, phase.name
-            ));
-        }
-        State::Done => {}
-        State::NotForCompute => {
-            return failed(&format!(
-                "[oriole::phase] phase {} {} does nothing in compute code",
-                phase.number, phase.name
-            ));
-        }
-        State::NotYet => {
-            return failed(&format!(
-                "[oriole::phase] phase {} {} is not implemented yet",
-                phase.number, phase.name
-            ));
-        }
+    if let Err(message) = phase.leaves_ori() {
+        return failed(&format!("[{}] {message}", Code::PhaseNotAvailable));
     }
     let (chip, options) = match options(&arguments.target) {
         Ok(read) => read,

@@ -15,6 +15,11 @@ use std::collections::BTreeMap;
 /// Trips that a loop is taken to make, for estimates of cycles.
 const TRIPS: u64 = 10;
 
+/// How often a word in so many loops is taken to run.
+pub fn weight(loop_depth: u8) -> u64 {
+    TRIPS.saturating_pow(u32::from(loop_depth.min(6)))
+}
+
 /// Why a word waits before the next one may issue, or before it issues itself.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Wait {
@@ -134,7 +139,8 @@ pub struct FunctionFacts {
     pub frame_bytes: u32,
     /// Bytes of the frame that hold spills.
     pub spill_bytes: u32,
-    /// Estimated cycles of one warp that runs alone, each loop taken ten times and memory as fast as it is guessed.
+    /// Estimated cycles of one warp that runs alone, each loop taken ten times and memory as fast as it is guessed; of a
+    /// call the instruction itself and not what the callee takes.
     pub cycles: u64,
 }
 
@@ -402,8 +408,7 @@ fn words(chip: Chip, finished: &MachineFunction, facts: &mut FunctionFacts) {
             issue += stall;
             elapsed += stall;
         }
-        let weight = TRIPS.saturating_pow(u32::from(block.loop_depth.min(6)));
-        facts.cycles = facts.cycles.saturating_add(elapsed.saturating_mul(weight));
+        facts.cycles = facts.cycles.saturating_add(elapsed.saturating_mul(weight(block.loop_depth)));
     }
 }
 

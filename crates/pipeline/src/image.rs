@@ -35,8 +35,13 @@ impl LinkedFunction {
     /// Names of the functions and helpers that it calls directly, one for each call; those that the driver provides
     /// are not among them.
     pub fn called(&self) -> impl Iterator<Item = &str> {
+        self.calls().map(|(_, name)| name)
+    }
+
+    /// As [`LinkedFunction::called`], with the index of the word that calls.
+    pub fn calls(&self) -> impl Iterator<Item = (u32, &str)> {
         self.encoded.relocations.iter().filter_map(|relocation| match relocation.fixup {
-            Fixup::Call(symbol) => self.function_name(symbol),
+            Fixup::Call(symbol) => Some((relocation.at, self.function_name(symbol)?)),
             _ => None,
         })
     }

@@ -77,6 +77,24 @@ pub struct Phase {
     pub doc: &'static str,
 }
 
+impl Phase {
+    /// Whether there is Ori to show after the phase.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn leaves_ori(&self) -> Result<(), String> {
+        let reason = match self.state {
+            State::Done if !crate::ORI_GROUPS.contains(&self.group) => {
+                "leaves machine code, not Ori: see `oriole isel` and `oriole dis`"
+            }
+            State::Done => return Ok(()),
+            State::NotForCompute => "does nothing in compute code",
+            State::NotYet => "is not implemented yet",
+        };
+        Err(format!("phase {} {} {reason}", self.number, self.name))
+    }
+}
+
 const fn row(
     number: u16,
     name: &'static str,
