@@ -12,8 +12,8 @@ use crate::embedded::Snippet;
 use crate::host::{FileData, SettingsData};
 use crate::{
     Call, CallItem, Completion, Edit, Feature, FileId, Finding, Fix, Fold, Hint, HintOptions, Hover,
-    KernelStatistics, Language, Lens, LineIndex, Link, Liveness, Range, Reference, RenameError, SassListing,
-    SignatureHelp, Symbol, Target, Token, TreeNode,
+    KernelStatistics, Language, Lens, LineIndex, Link, Liveness, Range, Reference, RegisterMarks,
+    RenameError, SassListing, SignatureHelp, Symbol, Target, Token, TreeNode,
 };
 
 /// The answer was not wanted any more: a change is waiting, or the caller cancelled. Ask again of a new snapshot.
@@ -256,9 +256,25 @@ impl Analysis {
         self.with(|this| crate::selection::selection(this, file, at))
     }
 
-    /// The tokens of a range, or of the whole file.
-    pub fn tokens(&self, file: FileId, range: Option<Range>) -> Cancellable<Vec<Token>> {
-        self.with(|this| crate::tokens::tokens(this, file, range))
+    /// The tokens of a range, or of the whole file, with what compiled code said of registers: nothing is compiled.
+    pub fn tokens(
+        &self,
+        file: FileId,
+        range: Option<Range>,
+        marks: &RegisterMarks,
+    ) -> Cancellable<Vec<Token>> {
+        self.with(|this| crate::tokens::tokens(this, file, range, marks))
+    }
+
+    /// What compiled code says of the registers of a file. Functions that do not compile keep what was said before.
+    /// Takes as long as compiling.
+    pub fn register_marks(
+        &self,
+        file: FileId,
+        chip: Chip,
+        before: &RegisterMarks,
+    ) -> Cancellable<RegisterMarks> {
+        self.with(|this| crate::marks::marks(this, file, chip, before))
     }
 
     /// Edits of white space that format a range, or the whole file.

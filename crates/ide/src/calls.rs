@@ -15,7 +15,7 @@ pub struct CallItem {
     pub file: FileId,
     /// Its name.
     pub name: String,
-    /// Signature in words.
+    /// Name in its source, if it is mangled, and signature in words.
     pub detail: String,
     /// Whether it is a kernel.
     pub is_kernel: bool,
@@ -46,7 +46,7 @@ fn of_unit(db: &dyn Db, file: FileId, unit: FunctionUnit<'_>) -> Option<CallItem
     Some(CallItem {
         file,
         name: own.name.to_string(),
-        detail: crate::symbols::signature(db, unit),
+        detail: crate::symbols::described(db, unit),
         is_kernel: unit.kind(db) == UnitKind::Entry,
         full: own.statement.shifted(start),
         range: own.range.shifted(start),

@@ -14,6 +14,8 @@ use crate::cursor::{Spot, above, cast, spot, token_range};
 use crate::names::{DeclarationKind, names};
 use crate::{Analysis, Edit, FileId, Finding, Range};
 
+mod spaces;
+
 /// A way to mend a finding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fix {
@@ -97,6 +99,7 @@ fn mend(analysis: &Analysis, file: FileId, finding: &Finding, all: &mut Vec<Fix>
             out.offer("Close the body", vec![Edit::insert(end, "\n}")], true);
         }
         Code::UnusedDeclaration => remove(&spot, &token, &mut out),
+        Code::AddressOfOtherSpace => spaces::mend(db, &spot, &token, &mut out),
         _ => {}
     }
 }

@@ -147,8 +147,12 @@ impl Lens {
         let found = self.statistics.as_ref()?;
         let stack = found.stack.map_or_else(|| "?".to_owned(), |bytes| bytes.to_string());
         let stale = if found.stale { " (stale)" } else { "" };
+        let without = if found.cycles_without.is_empty() { "" } else { " without some calls" };
+        let name = crate::demangle::readable(&self.kernel)
+            .map_or(String::new(), |_| format!("{} · ", crate::demangle::short(&self.kernel, 60)));
         Some(format!(
-            "{}{stale}: {} registers, {} B shared, {stack} B stack, {} spills, {}/{} warps at {} threads, ~{} cycles",
+            "{name}{}{stale}: {} registers, {} B shared, {stack} B stack, {} spills, {}/{} warps at {} threads, \
+             ~{} cycles{without}",
             found.chip,
             found.registers,
             found.shared,

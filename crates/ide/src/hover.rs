@@ -117,9 +117,11 @@ fn name(analysis: &Analysis, file: FileId, named: &Named<'_>) -> Option<String> 
         }
         Meaning::Module => {
             let unit = graph::definition(db, named.located.source, occurrence.name.clone())?;
+            let readable = crate::demangle::readable(&occurrence.name);
+            let readable = readable.map_or(String::new(), |name| format!("\n\n`{}`", name.replace('`', "'")));
             Some(match unit.kind(db) {
                 UnitKind::Variable => format!(
-                    "```ptx\n{}\n```\nVariable of the module: {}.",
+                    "```ptx\n{}\n```\nVariable of the module: {}.{readable}",
                     occurrence.name,
                     crate::symbols::variable_detail(db, unit, &occurrence.name)
                 ),
@@ -131,7 +133,8 @@ fn name(analysis: &Analysis, file: FileId, named: &Named<'_>) -> Option<String> 
                         _ => "Function",
                     };
                     let signature = crate::symbols::signature(db, unit);
-                    let mut text = format!("```ptx\n{word} {}{signature}\n```\n{what}.", occurrence.name);
+                    let mut text =
+                        format!("```ptx\n{word} {}{signature}\n```\n{what}.{readable}", occurrence.name);
                     if kind == UnitKind::Entry
                         && unit.text(db).len() <= LARGEST_UNIT
                         && named.located.snippet.is_none()

@@ -47,8 +47,12 @@ pub struct KernelStatistics {
     pub spills: (u32, u32),
     /// Bytes of spilled registers.
     pub spill_bytes: u32,
-    /// Estimated cycles of one warp alone, each loop taken ten times, calls not counted.
+    /// Estimated cycles of one warp alone, each loop taken ten times, with the functions that it calls.
     pub cycles: u64,
+    /// How many of the cycles are in functions that it calls.
+    pub cycles_in_callees: u64,
+    /// Calls that the cycles leave out, in words.
+    pub cycles_without: Vec<String>,
     /// Threads of a block that the occupancy is for, and whether the kernel states them.
     pub threads: (u32, bool),
     /// Blocks that fit on a multiprocessor.
@@ -100,6 +104,7 @@ pub(crate) fn statistics(
         if spill.reload { (stores, loads + 1) } else { (stores + 1, loads) }
     });
     let peak_registers = live_registers(&shown, &facts.peak);
+    let cycles = crate::cycles::cycles(analysis, file, &laid, chip);
     let mut statistics = KernelStatistics {
         kernel: kernel.to_owned(),
         chip,
@@ -111,7 +116,9 @@ pub(crate) fn statistics(
         barriers: image.barriers,
         spills: (stores, loads),
         spill_bytes: facts.spill_bytes,
-        cycles: facts.cycles,
+        cycles: cycles.total,
+        cycles_in_callees: cycles.in_callees,
+        cycles_without: cycles.left_out,
         threads,
         blocks: full.map_or(0, |full| full.blocks),
         warps: (full.map_or(0, |full| full.warps), most),
@@ -183,6 +190,18 @@ fn reasons(analysis: &Analysis, file: FileId, found: &KernelStatistics, shown: &
     why.push(format!(
         "{} of {} warps at {} threads a block{stated}: {} run out first",
         found.warps.0, found.warps.1, found.threads.0, found.limiter
+    ));
+    let callees = match found.cycles_in_callees {
+        0 => String::new(),
+        cycles => format!(", {cycles} of them in functions that it calls"),
+    };
+    let without = match found.cycles_without.as_slice() {
+        [] => String::new(),
+        list => format!("; not counted: {}", list.join(", ")),
+    };
+    why.push(format!(
+        "about {} cycles of one warp alone, each loop taken ten times{callees}{without}",
+        found.cycles
     ));
     why
 }

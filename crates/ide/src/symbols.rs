@@ -70,6 +70,15 @@ pub(crate) fn symbols(analysis: &Analysis, file: FileId) -> Vec<Symbol> {
     all
 }
 
+/// The name in its source of C++ or Rust, if it has one, and the signature of a function in words.
+pub(crate) fn described(db: &dyn Db, unit: FunctionUnit<'_>) -> String {
+    let signature = signature(db, unit);
+    match crate::demangle::readable(unit.name(db)) {
+        Some(readable) => format!("{readable} {signature}"),
+        None => signature,
+    }
+}
+
 /// The signature of a function in words.
 pub(crate) fn signature(db: &dyn Db, unit: FunctionUnit<'_>) -> String {
     let Some(info) = graph::signature(db, unit) else { return String::new() };
@@ -136,8 +145,12 @@ fn unit_symbols(db: &dyn Db, unit: FunctionUnit<'_>, located: Located<'_>, deep:
     own.map(|found| Symbol {
         name: found.name.to_string(),
         detail: match kind {
-            SymbolKind::Variable => variable_detail(db, unit, &found.name),
-            _ => signature(db, unit),
+            SymbolKind::Variable => {
+                let detail = variable_detail(db, unit, &found.name);
+                crate::demangle::readable(&found.name)
+                    .map_or(detail.clone(), |name| format!("{name} {detail}"))
+            }
+            _ => described(db, unit),
         },
         kind,
         full: found.statement.shifted(start),
@@ -156,10 +169,13 @@ pub(crate) fn variable_detail(db: &dyn Db, unit: FunctionUnit<'_>, name: &str) -
     })
 }
 
-/// Whether the letters stand in the name in this order, whatever their case.
+/// Whether the letters stand in the name in this order, whatever their case, or in what it is called in its source.
 fn matches(query: &str, name: &str) -> bool {
-    let mut letters = name.chars().map(|letter| letter.to_ascii_lowercase());
-    query.chars().all(|wanted| letters.any(|letter| letter == wanted.to_ascii_lowercase()))
+    let in_order = |name: &str| {
+        let mut letters = name.chars().map(|letter| letter.to_ascii_lowercase());
+        query.chars().all(|wanted| letters.any(|letter| letter == wanted.to_ascii_lowercase()))
+    };
+    in_order(name) || crate::demangle::readable(name).is_some_and(|readable| in_order(&readable))
 }
 
 /// Most answers to a search.

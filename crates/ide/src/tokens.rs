@@ -6,6 +6,7 @@ use oriole_queries::graph;
 use oriole_syntax::{NodeOrToken, SyntaxKind, SyntaxToken};
 
 use crate::cursor::{token_range, units_in};
+use crate::marks::{Marks, OfUnit, RegisterMarks};
 use crate::names::{Access, DeclarationKind, Meaning, Names, names};
 use crate::{Analysis, Feature, FileId, Range};
 
@@ -79,6 +80,8 @@ pub struct TokenModifiers {
     pub readonly: bool,
     /// The module declares it.
     pub module: bool,
+    /// What compiled code says of a register.
+    pub marks: Marks,
 }
 
 /// A word with what it is.
@@ -92,7 +95,12 @@ pub struct Token {
     pub modifiers: TokenModifiers,
 }
 
-pub(crate) fn tokens(analysis: &Analysis, file: FileId, range: Option<Range>) -> Vec<Token> {
+pub(crate) fn tokens(
+    analysis: &Analysis,
+    file: FileId,
+    range: Option<Range>,
+    marks: &RegisterMarks,
+) -> Vec<Token> {
     let mut all = Vec::new();
     if range.is_none() && !analysis.is_on(file, Feature::FullTokens) {
         return all;
@@ -104,9 +112,12 @@ pub(crate) fn tokens(analysis: &Analysis, file: FileId, range: Option<Range>) ->
             Some(_) => Range::new(0, u32::MAX),
         };
         for (unit, start) in units_in(db, located.source, wanted) {
+            let known = marks.of(unit.kind(db), unit.name(db)).filter(|_| located.snippet.is_none());
+            let text = unit.text(db);
             let placed = unit_tokens(db, unit).iter().filter_map(|token| {
                 let range = located.up(token.range.shifted(start))?;
-                Some(Token { range, ..*token })
+                let marks = known.map_or(Marks::default(), |known| marks_of(token, text, known));
+                Some(Token { range, modifiers: TokenModifiers { marks, ..token.modifiers }, ..*token })
             });
             all.extend(placed.filter(|token| range.is_none_or(|range| range.meets(token.range))));
         }
@@ -122,6 +133,16 @@ pub(crate) fn tokens(analysis: &Analysis, file: FileId, range: Option<Range>) ->
         });
     }
     all
+}
+
+/// What is said of a register's token.
+fn marks_of(token: &Token, text: &str, known: &OfUnit) -> Marks {
+    match token.kind {
+        TokenKind::Register | TokenKind::Predicate => {
+            known.get(token.range.slice(text)).copied().unwrap_or_default()
+        }
+        _ => Marks::default(),
+    }
 }
 
 #[salsa::tracked(returns(ref), lru = 2048)]
@@ -180,6 +201,7 @@ fn name_token<'db>(
         write: found.access == Access::Write,
         readonly: false,
         module: found.meaning == Meaning::Module,
+        marks: Marks::default(),
     };
     let kind = match found.meaning {
         Meaning::Special => {

@@ -60,6 +60,43 @@ fn node(element: &SyntaxElement, start: u32, wanted: Range) -> Option<TreeNode> 
     Some(TreeNode { kind: format!("{kind:?}"), range, text, children })
 }
 
+/// A phase of the compiler.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PhaseInfo {
+    /// Number, 0 to 158.
+    pub number: u16,
+    /// Name.
+    pub name: &'static str,
+    /// The stage that it belongs to.
+    pub group: &'static str,
+    /// The lowest optimization level at which it acts.
+    pub level: u8,
+    /// What it does.
+    pub doc: &'static str,
+    /// What is done of it: `done`, `not for compute` or `not yet`.
+    pub state: &'static str,
+    /// Why there is no Ori to show after it; nothing if there is.
+    pub no_ori: Option<String>,
+}
+
+/// Every phase in the order of numbers, with whether there is Ori to show after it.
+pub fn phases() -> Vec<PhaseInfo> {
+    let info = |phase: &oriole_pipeline::Phase| PhaseInfo {
+        number: phase.number,
+        name: phase.name,
+        group: phase.group.name(),
+        level: phase.level,
+        doc: phase.doc,
+        state: match phase.state {
+            State::Done => "done",
+            State::NotForCompute => "not for compute",
+            State::NotYet => "not yet",
+        },
+        no_ori: phase.leaves_ori().err(),
+    };
+    oriole_pipeline::PHASES.iter().map(info).collect()
+}
+
 pub(crate) fn ori(
     analysis: &Analysis,
     file: FileId,
@@ -68,11 +105,7 @@ pub(crate) fn ori(
     phase: &str,
 ) -> Result<String, String> {
     let phase = oriole_pipeline::phases::find(phase).ok_or_else(|| format!("there is no phase `{phase}`"))?;
-    match phase.state {
-        State::Done => {}
-        State::NotForCompute => return Err(format!("phase {} does nothing in compute code", phase.name)),
-        State::NotYet => return Err(format!("phase {} is not implemented yet", phase.name)),
-    }
+    phase.leaves_ori()?;
     let db = &analysis.db;
     let unit =
         analysis.code_unit(file, function).ok_or_else(|| format!("there is no function `{function}`"))?;

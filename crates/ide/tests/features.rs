@@ -3,7 +3,7 @@
 use crate::support::{HEAD, fixture, fixture_in, kernel, kernel_text, show};
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
-use oriole_ide::{Change, CompletionKind, Edit, HintOptions, Language, Range};
+use oriole_ide::{Change, CompletionKind, Edit, HintOptions, Language, Range, RegisterMarks};
 
 /// Without the figures that depend on how good the code is: a better scheduler must not fail a test of the editor.
 fn scrub(text: &str) -> String {
@@ -631,8 +631,10 @@ fn tokens() {
         kernel("    /* two\n lines */ @%p1 ld.global.u32 %r1, [%d1+4]; // end\n    mov.u32 %r2, %tid.x;");
     let analysis = fixture.analysis();
     let at = fixture.text.find("/*").unwrap() as u32;
-    let all = analysis.tokens(fixture.file, None).unwrap();
-    let some = analysis.tokens(fixture.file, Some(Range::new(at, fixture.text.len() as u32))).unwrap();
+    let all = analysis.tokens(fixture.file, None, &RegisterMarks::default()).unwrap();
+    let some = analysis
+        .tokens(fixture.file, Some(Range::new(at, fixture.text.len() as u32)), &RegisterMarks::default())
+        .unwrap();
     assert!(all.ends_with(&some));
     assert!(all.windows(2).all(|pair| pair[0].range.end <= pair[1].range.start));
     let mut out = String::new();
@@ -850,7 +852,7 @@ fn inline_ptx_of_cuda() {
     }
     let hover = analysis.hover(fixture.file, fixture.at).unwrap().unwrap();
     out.push_str(&format!("{}\n{}\n", fixture.show(hover.range), hover.text));
-    for token in analysis.tokens(fixture.file, None).unwrap() {
+    for token in analysis.tokens(fixture.file, None, &RegisterMarks::default()).unwrap() {
         out.push_str(&format!("{:?} {}; ", token.kind, token.range.slice(&fixture.text)));
     }
     expect![[r#"

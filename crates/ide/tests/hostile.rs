@@ -2,7 +2,7 @@
 //! agree with each other.
 
 use oriole_chip::Chip;
-use oriole_ide::{AnalysisHost, Edit, Encoding, HintOptions, Language, Range, SettingsId};
+use oriole_ide::{AnalysisHost, Edit, Encoding, HintOptions, Language, Range, RegisterMarks, SettingsId};
 
 fn good(text: &str, range: Range, what: &str) {
     let (start, end) = (range.start as usize, range.end as usize);
@@ -18,7 +18,7 @@ fn ask_everything(language: Language, text: &str, places: usize, compile: bool) 
         good(text, finding.range, "finding");
         finding.related.iter().for_each(|related| good(text, related.range, "remark"));
     }
-    for token in analysis.tokens(file, None).unwrap() {
+    for token in analysis.tokens(file, None, &RegisterMarks::default()).unwrap() {
         good(text, token.range, "token");
         assert!(!token.range.slice(text).contains('\n'));
     }

@@ -4,4 +4,5 @@
 mod embedding;
 mod features;
 mod hostile;
+mod insight;
 mod support;

@@ -1,0 +1,220 @@
+//! What the compiler knows and an editor shows: marks of registers, names in their source, phases, cycles with callees, and
+//! fixes for addresses of other spaces.
+
+use crate::support::{Fixture, HEAD, fixture, kernel, kernel_text};
+use expect_test::{Expect, expect};
+use oriole_chip::Chip;
+use oriole_ide::{Change, Edit, RegisterMarks};
+
+/// Registers of a text with their marks, each once.
+fn marked(fixture: &Fixture, marks: &RegisterMarks) -> String {
+    let tokens = fixture.analysis().tokens(fixture.file, None, marks).unwrap();
+    let mut rows: Vec<String> = Vec::new();
+    for token in tokens {
+        let marks = token.modifiers.marks;
+        let words = [(marks.dead, "dead"), (marks.spilled, "spilled"), (marks.uniform, "uniform")];
+        let words: Vec<&str> = words.iter().filter(|word| word.0).map(|word| word.1).collect();
+        let row = format!("{} {}", token.range.slice(&fixture.text), words.join(" "));
+        if !words.is_empty() && !rows.contains(&row) {
+            rows.push(row);
+        }
+    }
+    rows.join("\n")
+}
+
+/// Registers that reach no code are dead, also through others; a copy that became part of its reader is not.
+#[test]
+fn registers_are_marked() {
+    let mut fixture = kernel(
+        "    ld.param.u64 %d1, [p];\n    ld.param.u32 %r1, [n];\n    cvta.to.global.u64 %d2, %d1;\n    \
+         mov.u32 %r2, 7;\n    add.u32 %r3, %r1, %r2;\n    mul.lo.u32 %r4, %r1, 3;\n    xor.b32 %r5, %r4, 1;\n    \
+         setp.eq.u32 %p1, %r1, 0;\n    @%p1 bra done;\n    st.global.u32 [%d2], %r3;\ndone:\n    ret;",
+    );
+    let marks =
+        fixture.analysis().register_marks(fixture.file, Chip::SM_90, &RegisterMarks::default()).unwrap();
+    let shown = marked(&fixture, &marks);
+    let dead: Vec<&str> = shown.lines().filter(|row| row.contains("dead")).collect();
+    assert_eq!(dead, ["%r4 dead", "%r5 dead"], "{shown}");
+    // What the whole block has alike.
+    let alike = kernel(
+        "    mov.u32 %r1, %ctaid.x;\n    mov.u32 %r2, %tid.x;\n    ld.param.u64 %d1, [p];\n    \
+         mad.lo.u32 %r3, %r1, %r2, 5;\n    st.global.u32 [%d1], %r3;\n    ret;",
+    );
+    let own = alike.analysis().register_marks(alike.file, Chip::SM_90, &RegisterMarks::default()).unwrap();
+    assert!(marked(&alike, &own).contains("%r1 uniform"), "{}", marked(&alike, &own));
+    // A text that does not compile keeps what was said, on the same names; a new name has nothing.
+    let changed = fixture.text.replace("    ret;", "    xor.b32 %r6 %r5, %r4;\n    ret;");
+    fixture.host.change(fixture.file, &[Change { range: None, text: changed.clone() }]);
+    fixture.text = changed;
+    let kept = fixture.analysis().register_marks(fixture.file, Chip::SM_90, &marks).unwrap();
+    assert_eq!(kept, marks);
+    assert_eq!(marked(&fixture, &kept), shown);
+    // What is removed is forgotten.
+    fixture.host.change(fixture.file, &[Change { range: None, text: HEAD.to_owned() }]);
+    let gone = fixture.analysis().register_marks(fixture.file, Chip::SM_90, &kept).unwrap();
+    assert_eq!(gone, RegisterMarks::default());
+}
+
+#[test]
+fn spilled_registers_are_marked() {
+    let mut body = String::from("    .reg .f32 %x<64>;\n    ld.param.u64 %d1, [p];\n");
+    (0..40).for_each(|at| body.push_str(&format!("    ld.volatile.global.f32 %x{at}, [%d1+{}];\n", 4 * at)));
+    (0..40).for_each(|at| {
+        body.push_str(&format!("    st.volatile.global.f32 [%d1+{}], %x{};\n", 4 * at, 39 - at))
+    });
+    let text = kernel_text(&format!("{body}    ret;")).replace("\n{\n", "\n.maxnreg 24\n{\n");
+    let fixture = fixture(&text);
+    let marks =
+        fixture.analysis().register_marks(fixture.file, Chip::SM_90, &RegisterMarks::default()).unwrap();
+    assert!(marked(&fixture, &marks).contains(" spilled"));
+}
+
+const CPP: &str = ".func (.param .b32 r) _ZN3geo6squareEi(.param .b32 a) {\n    .reg .b32 %r<3>;\n    \
+    ld.param.b32 %r1, [a];\n    mul.lo.s32 %r2, %r1, %r1;\n    st.param.b32 [r], %r2;\n    ret;\n}\n\
+    .visible .entry _Z5scalePii(.param .u64 p, .param .u32 n) {\n    .reg .b32 %r<5>;\n    .reg .b64 %d<3>;\n    \
+    .reg .pred %p;\n    ld.param.u64 %d1, [p];\n    ld.param.u32 %r1, [n];\nagain:\n    {\n    .param .b32 x;\n    \
+    .param .b32 y;\n    st.param.b32 [x], %r1;\n    call (y), _ZN3geo6squareEi, (x);\n    ld.param.b32 %r2, [y];\n    }\n    \
+    sub.u32 %r1, %r1, 1;\n    setp.ne.u32 %p, %r1, 0;\n    @%p bra again;\n    st.global.u32 [%d1], %r2;\n    ret;\n}\n\
+    .global .b32 _ZN3geo5tableE[4];\n.func _RNvC6kernel3add() { ret; }\n";
+
+/// Symbols, lenses, hovers and the hierarchy of calls show names as they stand in their sources.
+#[test]
+fn names_of_the_sources() {
+    let text = format!("{HEAD}{CPP}");
+    let cursor = text.find("call (y), _ZN").unwrap() + 14;
+    let fixture = fixture(&format!("{}$0{}", &text[..cursor], &text[cursor..]));
+    let analysis = fixture.analysis();
+    let mut out = String::new();
+    for symbol in analysis.symbols(fixture.file).unwrap() {
+        out.push_str(&format!("{}: {}\n", symbol.name, symbol.detail));
+    }
+    for (_, symbol) in analysis.workspace_symbols("geo::sq").unwrap() {
+        out.push_str(&format!("found {}\n", symbol.name));
+    }
+    let hover = analysis.hover(fixture.file, fixture.at).unwrap().unwrap();
+    out.push_str(&format!("hover {}\n", hover.text.lines().last().unwrap()));
+    let item = analysis.call_item(fixture.file, fixture.at).unwrap().unwrap();
+    out.push_str(&format!("called {}\n", item.detail));
+    for call in analysis.incoming_calls(fixture.file, &item.name).unwrap() {
+        out.push_str(&format!("by {}\n", call.item.detail));
+    }
+    let lens = analysis.lens(fixture.file, "_Z5scalePii", Chip::SM_90).unwrap().unwrap();
+    out.push_str(&format!("lens {}\n", lens.title().unwrap().split(':').next().unwrap()));
+    expect![[r#"
+        _ZN3geo6squareEi: geo::square(int) (.b32) -> .b32
+        _Z5scalePii: scale(int*, int) (.u64, .u32)
+        _ZN3geo5tableE: geo::table .global .b32, 16 bytes, aligned to 4
+        _RNvC6kernel3add: kernel::add ()
+        found _ZN3geo6squareEi
+        hover `geo::square(int)`
+        called geo::square(int) (.b32) -> .b32
+        by scale(int*, int) (.u64, .u32)
+        lens scale(int*, int) · sm_90
+    "#]]
+    .assert_eq(&out);
+}
+
+/// A callee's cycles are counted as often as it is called; what is not counted is named.
+#[test]
+fn cycles_with_callees() {
+    let fixture = fixture(&format!("{HEAD}{CPP}"));
+    let found =
+        fixture.analysis().kernel_statistics(fixture.file, "_Z5scalePii", Chip::SM_90).unwrap().unwrap();
+    // The call stands in a loop, which is taken to run ten times.
+    assert!(found.cycles_in_callees >= 10 && found.cycles > found.cycles_in_callees, "{found:?}");
+    assert!(found.cycles_without.is_empty());
+    assert!(found.why.iter().any(|why| why.contains("in functions that it calls")), "{:?}", found.why);
+    let recursive = fixture_of_recursion();
+    let found = recursive.analysis().kernel_statistics(recursive.file, "k", Chip::SM_90).unwrap().unwrap();
+    assert_eq!(found.cycles_without, ["the recursion of `f`"]);
+    let lens = recursive.analysis().lens(recursive.file, "k", Chip::SM_90).unwrap().unwrap();
+    assert!(lens.title().unwrap().ends_with(" cycles without some calls"));
+}
+
+fn fixture_of_recursion() -> Fixture {
+    fixture(&format!(
+        "{HEAD}.func f(.param .b32 a) {{\n.reg .b32 %r<3>; .reg .pred %p;\nld.param.b32 %r1, [a];\n\
+         setp.eq.u32 %p, %r1, 0;\n@%p bra done;\nsub.u32 %r2, %r1, 1;\n{{ .param .b32 x; st.param.b32 [x], %r2;\n\
+         call f, (x); }}\ndone: ret; }}\n.entry k() {{ {{ .param .b32 x; st.param.b32 [x], 3; call f, (x); }} ret; }}\n"
+    ))
+}
+
+/// A phase without Ori says so; the list tells which ones have some, and each of those shows it.
+#[test]
+fn phases() {
+    let fixture = kernel("    ret;");
+    let analysis = fixture.analysis();
+    let all = oriole_ide::phases();
+    let mut shown = 0;
+    for phase in &all {
+        let found = analysis.ori(fixture.file, "k", Chip::SM_90, &phase.number.to_string()).unwrap();
+        assert_eq!(found.as_ref().err(), phase.no_ori.as_ref(), "{}", phase.name);
+        shown += usize::from(found.is_ok());
+    }
+    assert!(all.len() == 159 && shown > 40 && shown < 120, "{shown}");
+    let of = |name: &str| all.iter().find(|phase| phase.name == name).unwrap();
+    expect![[r#"Some("phase 101 AdvancedPhaseAllocReg leaves machine code, not Ori: see `oriole isel` and `oriole dis`")"#]]
+        .assert_eq(&format!("{:?}", of("AdvancedPhaseAllocReg").no_ori));
+}
+
+fn check(body: &str, expected: Expect) {
+    let fixture = kernel(&format!("    .shared .u32 s;\n{body}\n    ret;"));
+    let analysis = fixture.analysis();
+    let mut out = String::new();
+    for finding in analysis.findings(fixture.file).unwrap() {
+        out.push_str(&format!("{} {}\n", fixture.show(finding.range), finding.message.replace('\n', " | ")));
+        for fix in analysis.fixes(fixture.file, finding.range).unwrap() {
+            let after = Edit::apply(&fixture.text, &fix.edits);
+            let old: Vec<&str> = fixture.text.lines().collect();
+            let new: Vec<&str> = after.lines().filter(|line| !old.contains(line)).map(str::trim).collect();
+            out.push_str(&format!("  {}: {}\n", fix.title, new.join(" ")));
+            // Each fix leaves nothing to mend.
+            let again = crate::support::fixture(&after);
+            assert_eq!(again.analysis().findings(again.file).unwrap(), [], "{after}");
+        }
+    }
+    expected.assert_eq(&out);
+}
+
+/// `cvta` is missing, or there is one too many.
+#[test]
+fn addresses_of_other_spaces() {
+    check(
+        "    mov.u64 %d1, s;\n    ld.volatile.u32 %r1, [%d1+4];",
+        expect![[r#"
+            12: "ld.volatile.u32 %r1, [%d1+4];" `%d1` holds an address of `.shared` and is used as a generic address | help: convert it with `cvta.shared`, or write `.shared`
+              Convert `%d1` with `cvta.shared`: .reg .b64 %generic0; cvta.shared.u64 %generic0, %d1; ld.volatile.u32 %r1, [%generic0+4];
+              Write `.shared`: ld.volatile.shared.u32 %r1, [%d1+4];
+        "#]],
+    );
+    check(
+        "    mov.u64 %d1, s;\n    cvta.shared.u64 %d2, %d1;\n    @%p1 atom.shared.add.u32 %r1, [%d2], 1;",
+        expect![[r#"
+            13: "@%p1 atom.shared.add.u32 %r1, [%d2], 1;" `%d2` holds a generic address and is used as an address of `.shared` | help: convert it with `cvta.to.shared`, or leave `.shared` out
+              Convert `%d2` with `cvta.to.shared`: .reg .b64 %address0; cvta.to.shared.u64 %address0, %d2; @%p1 atom.shared.add.u32 %r1, [%address0], 1;
+              Leave `.shared` out: @%p1 atom.add.u32 %r1, [%d2], 1;
+        "#]],
+    );
+    check(
+        "    mov.u64 %d1, s;\n    st.relaxed.gpu.u32 [%d1], %r1;",
+        expect![[r#"
+            12: "st.relaxed.gpu.u32 [%d1], %r1;" `%d1` holds an address of `.shared` and is used as a generic address | help: convert it with `cvta.shared`, or write `.shared`
+              Convert `%d1` with `cvta.shared`: .reg .b64 %generic0; cvta.shared.u64 %generic0, %d1; st.relaxed.gpu.u32 [%generic0], %r1;
+              Write `.shared`: st.relaxed.gpu.shared.u32 [%d1], %r1;
+        "#]],
+    );
+    check(
+        "    mov.u64 %d1, s;\n    cvta.shared.u64 %d2, %d1;\n    cvta.shared.u64 %d3, %d2;\n    ld.u32 %r1, [%d3];",
+        expect![[r#"
+            13: "cvta.shared.u64 %d3, %d2;" `%d2` holds a generic address and is used as an address of `.shared` | help: the address is converted already: this `cvta` is one too many
+              Copy the address: it is converted already: mov.b64 %d3, %d2;
+        "#]],
+    );
+    check(
+        "    mov.u64 %d1, s;\n    st.relaxed.gpu.global.u32 [%d1], %r1;",
+        expect![[r#"
+            12: "st.relaxed.gpu.global.u32 [%d1], %r1;" `%d1` holds an address of `.shared` and is used as an address of `.global` | help: write `.shared`, or make an address of the other space
+              Write `.shared`: st.relaxed.gpu.shared.u32 [%d1], %r1;
+        "#]],
+    );
+}
