@@ -87,16 +87,17 @@ pub(crate) fn server(client: &Client) -> Value {
             "legend": crate::tokens::legend(), "range": true, "full": { "delta": true }
         },
         "diagnosticProvider": {
-            "identifier": "oriole", "interFileDependencies": false, "workspaceDiagnostics": false
+            "identifier": "oriole", "interFileDependencies": false, "workspaceDiagnostics": true
         },
         "executeCommandProvider": { "commands": COMMANDS },
         "workspace": {
             "textDocumentContent": { "schemes": [crate::virtual_documents::SCHEME] },
-            "workspaceFolders": { "supported": true }
+            "workspaceFolders": { "supported": true, "changeNotifications": true }
         },
         "experimental": {
             "ptx": {
-                "requests": crate::extensions::REQUESTS, "serverStatusNotification": "ptx/serverStatus"
+                "requests": crate::extensions::REQUESTS, "serverStatusNotification": "ptx/serverStatus",
+                "sassMapNotification": "ptx/sassMap"
             }
         }
     })

@@ -261,6 +261,14 @@ mod tests {
             found.map(|(_, text)| text.as_bytes().to_vec())
         }
 
+        fn sources(&self, _folder: &Path) -> Vec<PathBuf> {
+            Vec::new()
+        }
+
+        fn wait_for_end(&self, _process: u32) -> bool {
+            false
+        }
+
         fn ptxas(&self, _text: &str, _chip: &str) -> Result<Vec<u8>, String> {
             Err(String::new())
         }

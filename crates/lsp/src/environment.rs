@@ -1,11 +1,17 @@
 //! What the server asks of the world round it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Files and programs, as far as the server may use them.
 pub trait Environment: Send + Sync {
     /// The bytes of a file; nothing if it cannot be read.
     fn read(&self, path: &Path) -> Option<Vec<u8>>;
+
+    /// The PTX files below a folder, sorted, without those that the folder's own rules ignore.
+    fn sources(&self, folder: &Path) -> Vec<PathBuf>;
+
+    /// Waits until a process is gone; false if that cannot be told.
+    fn wait_for_end(&self, process: u32) -> bool;
 
     /// Compiles PTX with an installed `ptxas`.
     ///
@@ -20,6 +26,14 @@ pub struct Nothing;
 impl Environment for Nothing {
     fn read(&self, _path: &Path) -> Option<Vec<u8>> {
         None
+    }
+
+    fn sources(&self, _folder: &Path) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    fn wait_for_end(&self, _process: u32) -> bool {
+        false
     }
 
     fn ptxas(&self, _text: &str, _chip: &str) -> Result<Vec<u8>, String> {

@@ -3,17 +3,19 @@
 use gen_lsp_types as lsp;
 use oriole_chip::Chip;
 use oriole_diagnostics::Code;
-use oriole_ide::{KernelStatistics, LiveRegister, SassListing, TreeNode};
+use oriole_ide::{KernelStatistics, LiveRegister, SassListing, SassRow, TreeNode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::convert::Text;
+use crate::sass_map::Subject;
 use crate::state::{Answer, Failure, Snapshot};
 use crate::virtual_documents::Document;
 
 /// Names of the requests.
-pub(crate) const REQUESTS: [&str; 12] = [
+pub(crate) const REQUESTS: [&str; 13] = [
     "ptx/viewSyntaxTree",
+    "ptx/phases",
     "ptx/viewIr",
     "ptx/viewSass",
     "ptx/viewCubin",
@@ -40,6 +42,7 @@ pub(crate) struct Asked {
     range: Option<lsp::Range>,
     position: Option<lsp::Position>,
     code: Option<String>,
+    follow: Option<bool>,
 }
 
 impl Asked {
@@ -90,39 +93,69 @@ pub(crate) fn ir(snapshot: Snapshot, asked: Asked) -> Answer {
     }
 }
 
+/// `ptx/phases`
+pub(crate) fn phases(_snapshot: Snapshot, _asked: Asked) -> Answer {
+    let rows = oriole_ide::phases().into_iter().map(|phase| {
+        json!({
+            "number": phase.number, "name": phase.name, "group": phase.group, "level": phase.level,
+            "state": phase.state, "ori": phase.no_ori.is_none(), "reason": phase.no_ori, "doc": phase.doc
+        })
+    });
+    Ok(rows.collect())
+}
+
 pub(crate) fn sass(snapshot: Snapshot, asked: Asked) -> Answer {
-    let (file, text) = snapshot.open(asked.uri()?)?;
-    let chip = snapshot.chip(file, asked.chip()?)?;
-    let listing = snapshot.analysis.sass(file, asked.kernel()?, chip)?;
+    let uri = asked.uri()?.to_owned();
+    let (file, text) = snapshot.open(&uri)?;
+    let (shown, kernel) = (asked.chip()?, asked.kernel()?);
+    let subject = Subject { uri, kernel: kernel.to_owned(), chip: shown };
+    let followed = &snapshot.shared.followed;
+    match asked.follow {
+        // Before anything is computed: a change that cancels this is already pushed.
+        Some(true) => followed.begin(&subject)?,
+        Some(false) => followed.end(&subject),
+        None => {}
+    }
+    let chip = snapshot.chip(file, shown)?;
+    let listing = snapshot.analysis.sass(file, kernel, chip)?;
+    let (shared, revision) = (snapshot.shared.clone(), snapshot.revision);
     drop(snapshot);
-    Ok(listing.map_or(Value::Null, |listing| sass_value(&text, &listing)))
+    let Some(listing) = listing else { return Ok(Value::Null) };
+    let mut value = sass_value(&text, &listing);
+    if asked.follow == Some(true) {
+        value["resultId"] = json!(shared.followed.answered(&subject, revision, &text, &listing));
+    }
+    Ok(value)
 }
 
 fn sass_value(text: &Text, listing: &SassListing) -> Value {
-    let rows: Vec<Value> = listing
-        .rows
-        .iter()
-        .map(|row| {
-            json!({
-                "address": row.address,
-                "text": row.text,
-                "hex": format!("{:032x}", row.word),
-                "control": {
-                    "stall": row.stall, "yield": row.yields, "write": row.write_barrier,
-                    "read": row.read_barrier, "wait": row.wait_mask
-                },
-                "function": row.function,
-                "source": row.source.map(|range| text.range(range)),
-                "live": row.live.map(|(general, uniform, predicates)| {
-                    json!({ "general": general, "uniform": uniform, "predicates": predicates })
-                }),
-                "loopDepth": row.loop_depth,
-                "spill": row.spill,
-                "why": row.why
-            })
-        })
-        .collect();
+    let row = |row: &SassRow| {
+        let mut value = row_value(row);
+        value["source"] = json!(row.source.map(|range| text.range(range)));
+        value
+    };
+    let rows: Vec<Value> = listing.rows.iter().map(row).collect();
     json!({ "kernel": listing.kernel, "chip": listing.chip.to_string(), "stale": listing.stale, "rows": rows })
+}
+
+/// A row without its place in the text.
+pub(crate) fn row_value(row: &SassRow) -> Value {
+    json!({
+        "address": row.address,
+        "text": row.text,
+        "hex": format!("{:032x}", row.word),
+        "control": {
+            "stall": row.stall, "yield": row.yields, "write": row.write_barrier,
+            "read": row.read_barrier, "wait": row.wait_mask
+        },
+        "function": row.function,
+        "live": row.live.map(|(general, uniform, predicates)| {
+            json!({ "general": general, "uniform": uniform, "predicates": predicates })
+        }),
+        "loopDepth": row.loop_depth,
+        "spill": row.spill,
+        "why": row.why
+    })
 }
 
 pub(crate) fn cubin(snapshot: Snapshot, asked: Asked) -> Answer {
@@ -192,6 +225,8 @@ fn statistics_value(text: &Text, found: &KernelStatistics) -> Value {
         "barriers": found.barriers,
         "spills": { "stores": found.spills.0, "loads": found.spills.1, "bytes": found.spill_bytes },
         "cycles": found.cycles,
+        "cyclesInCallees": found.cycles_in_callees,
+        "cyclesWithout": found.cycles_without,
         "occupancy": {
             "threads": found.threads.0, "stated": found.threads.1, "blocks": found.blocks,
             "warps": found.warps.0, "most": found.warps.1, "limiter": found.limiter

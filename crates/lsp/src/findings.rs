@@ -33,12 +33,22 @@ pub(crate) struct Pull {
     previous_result_id: Option<String>,
 }
 
-/// `textDocument/diagnostic`
-pub(crate) fn pull(snapshot: Snapshot, parameters: Pull) -> Answer {
-    let items = answer(diagnostics(snapshot, &parameters.text_document.uri.0)?)?;
+/// A name for findings: equal findings have equal names.
+pub(crate) fn name(items: &Value) -> String {
     let mut hasher = DefaultHasher::new();
     items.to_string().hash(&mut hasher);
-    let name = format!("{:016x}", hasher.finish());
+    format!("{:016x}", hasher.finish())
+}
+
+/// The diagnostics of a document with their name.
+pub(crate) fn named(snapshot: Snapshot, uri: &str) -> Result<(String, Value), Failure> {
+    let items = answer(diagnostics(snapshot, uri)?)?;
+    Ok((name(&items), items))
+}
+
+/// `textDocument/diagnostic`
+pub(crate) fn pull(snapshot: Snapshot, parameters: Pull) -> Answer {
+    let (name, items) = named(snapshot, &parameters.text_document.uri.0)?;
     if parameters.previous_result_id.as_deref() == Some(&name) {
         return Ok(json!({ "kind": "unchanged", "resultId": name }));
     }

@@ -198,7 +198,7 @@ pub(crate) fn selection_ranges(snapshot: Snapshot, parameters: lsp::SelectionRan
 
 pub(crate) fn tokens_full(snapshot: Snapshot, parameters: OfDocument) -> Answer {
     let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
-    let tokens = snapshot.analysis.tokens(file, None)?;
+    let tokens = snapshot.analysis.tokens(file, None, &snapshot.shared.marks(file))?;
     let shared = snapshot.shared.clone();
     drop(snapshot);
     let data = crate::tokens::pack(&text, &tokens);
@@ -208,7 +208,7 @@ pub(crate) fn tokens_full(snapshot: Snapshot, parameters: OfDocument) -> Answer 
 
 pub(crate) fn tokens_delta(snapshot: Snapshot, parameters: lsp::SemanticTokensDeltaParams) -> Answer {
     let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
-    let tokens = snapshot.analysis.tokens(file, None)?;
+    let tokens = snapshot.analysis.tokens(file, None, &snapshot.shared.marks(file))?;
     let shared = snapshot.shared.clone();
     drop(snapshot);
     let data = crate::tokens::pack(&text, &tokens);
@@ -230,7 +230,8 @@ pub(crate) struct OfRange {
 
 pub(crate) fn tokens_range(snapshot: Snapshot, parameters: OfRange) -> Answer {
     let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
-    let tokens = snapshot.analysis.tokens(file, Some(text.bytes(parameters.range)))?;
+    let tokens =
+        snapshot.analysis.tokens(file, Some(text.bytes(parameters.range)), &snapshot.shared.marks(file))?;
     drop(snapshot);
     Ok(json!({ "data": crate::tokens::pack(&text, &tokens) }))
 }

@@ -7,22 +7,29 @@
 //! One thread reads messages and applies changes; it never computes. Requests run on worker threads over snapshots, which
 //! a change cancels. A panic of a request is that request's error and nobody else's.
 
+mod answers;
+mod background;
 mod capabilities;
 mod config;
 mod convert;
+mod documents;
 mod environment;
 mod extensions;
 mod findings;
 mod handlers;
+mod hosts;
 mod pool;
+mod reports;
 mod requests;
+mod sass_map;
 mod server;
 mod state;
 mod tokens;
 mod uri;
 mod virtual_documents;
+mod workspace;
 
 pub use config::{Config, DirectoryConfig, HintConfig, schema};
 pub use environment::{Environment, Nothing};
-pub use lsp_server::Connection;
-pub use server::serve;
+pub use lsp_server::{Connection, IoThreads};
+pub use server::{End, serve};

@@ -85,6 +85,7 @@ pub(crate) const ROWS: &[Row] = &[
     builds("workspace/executeCommand", |s, p| on(s, p, extensions::command)),
     reads("ptx/viewSyntaxTree", |s, p| on(s, p, extensions::syntax_tree)),
     builds("ptx/viewIr", |s, p| on(s, p, extensions::ir)),
+    reads("ptx/phases", |s, p| on(s, p, extensions::phases)),
     builds("ptx/viewSass", |s, p| on(s, p, extensions::sass)),
     builds("ptx/viewCubin", |s, p| on(s, p, extensions::cubin)),
     builds("ptx/liveness", |s, p| on(s, p, extensions::liveness)),

@@ -2,17 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use gen_lsp_types as lsp;
 use oriole_chip::Chip;
-use oriole_ide::{Analysis, Cancelled, FileId, Finding, HintOptions};
+use oriole_ide::{Analysis, Cancelled, FileId, Finding, HintOptions, RegisterMarks};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::capabilities::Client;
 use crate::convert::Text;
 use crate::environment::Environment;
+use crate::hosts::locked;
+use crate::sass_map::Followed;
+use crate::workspace::Files;
 
 /// Why a request has no answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,16 +49,17 @@ pub(crate) struct Document {
 /// The findings of code generation, of a revision.
 pub(crate) type CodeFindings = (u64, Arc<Vec<Finding>>);
 
-/// What answers share: the last tokens that a client has, the last findings of code generation.
+/// What answers share: what the client has, and what was found while compiling.
 #[derive(Default)]
 pub(crate) struct Shared {
     counter: AtomicU64,
     tokens: Mutex<BTreeMap<FileId, (String, Vec<u32>)>>,
     code: Mutex<BTreeMap<FileId, CodeFindings>>,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    marks: Mutex<BTreeMap<FileId, Arc<RegisterMarks>>>,
+    /// Machine code that the client follows.
+    pub followed: Followed,
+    /// Findings of files that are not open.
+    pub files: Files,
 }
 
 impl Shared {
@@ -86,8 +90,25 @@ impl Shared {
         code.get(&file).filter(|known| known.0 == revision).map(|known| known.1.clone()).unwrap_or_default()
     }
 
+    /// Keeps what compiled code says of registers; true if it differs from what was known.
+    pub fn keep_marks(&self, file: FileId, found: RegisterMarks) -> bool {
+        let mut marks = locked(&self.marks);
+        let known = marks.entry(file).or_default();
+        let differs = **known != found;
+        if differs {
+            *known = Arc::new(found);
+        }
+        differs
+    }
+
+    /// What the last good code of a file said of its registers.
+    pub fn marks(&self, file: FileId) -> Arc<RegisterMarks> {
+        locked(&self.marks).get(&file).cloned().unwrap_or_default()
+    }
+
     /// Forgets a file.
     pub fn forget(&self, file: FileId) {
+        locked(&self.marks).remove(&file);
         locked(&self.tokens).remove(&file);
         locked(&self.code).remove(&file);
     }

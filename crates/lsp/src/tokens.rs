@@ -27,8 +27,17 @@ const TYPES: [&str; 16] = [
 ];
 
 /// Names of the token modifiers, lowest bit first.
-const MODIFIERS: [&str; 6] =
-    ["declaration", "modification", "readonly", "static", "predicate", "defaultLibrary"];
+const MODIFIERS: [&str; 9] = [
+    "declaration",
+    "modification",
+    "readonly",
+    "static",
+    "predicate",
+    "defaultLibrary",
+    "dead",
+    "spilled",
+    "uniform",
+];
 
 /// The distinct types.
 fn legend_types() -> Vec<&'static str> {
@@ -62,6 +71,9 @@ pub(crate) fn pack(text: &Text, tokens: &[Token]) -> Vec<u32> {
             token.modifiers.module,
             token.kind == TokenKind::Predicate,
             token.kind == TokenKind::Special,
+            token.modifiers.marks.dead,
+            token.modifiers.marks.spilled,
+            token.modifiers.marks.uniform,
         ];
         let bits = flags.iter().enumerate().fold(0, |bits, (at, &set)| bits | u32::from(set) << at);
         let delta_line = range.start.line - line;

@@ -42,6 +42,13 @@ impl Document {
         }
     }
 
+    /// The document that it is made of.
+    pub fn source(&self) -> &str {
+        match self {
+            Document::Sass { uri, .. } | Document::Ori { uri, .. } | Document::Cubin { uri } => uri,
+        }
+    }
+
     /// Reads an address.
     pub fn parse(uri: &str) -> Option<Document> {
         let rest = uri.strip_prefix(SCHEME)?.strip_prefix(':')?.trim_start_matches('/');

@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use lsp_server::{Connection, Message, Notification, Request, RequestId, Response};
-use oriole_lsp::Nothing;
+use oriole_lsp::{End, Environment, Nothing};
 use serde_json::{Value, json};
 
 /// Longest that a test waits for a message.
@@ -13,17 +13,22 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 pub struct Client {
     connection: Connection,
-    server: Option<JoinHandle<Result<(), String>>>,
+    server: Option<JoinHandle<Result<End, String>>>,
     last: i32,
 }
 
 impl Client {
-    /// Starts a server and says hello with these capabilities.
+    /// Starts a server without a world and says hello with these capabilities.
     pub fn start(capabilities: Value) -> Client {
+        Client::start_in(Arc::new(Nothing), json!({ "capabilities": capabilities }))
+    }
+
+    /// Starts a server in a world and says hello with these parameters.
+    pub fn start_in(world: Arc<dyn Environment>, parameters: Value) -> Client {
         let (server, client) = Connection::memory();
-        let thread = std::thread::spawn(move || oriole_lsp::serve(server, Arc::new(Nothing)));
+        let thread = std::thread::spawn(move || oriole_lsp::serve(server, world));
         let mut client = Client { connection: client, server: Some(thread), last: 0 };
-        client.ask_value("initialize", json!({ "capabilities": capabilities }));
+        client.ask_value("initialize", parameters);
         client.tell("initialized", json!({}));
         client
     }
@@ -42,7 +47,8 @@ impl Client {
         id
     }
 
-    fn receive(&self) -> Message {
+    /// The next message of the server.
+    pub fn receive(&self) -> Message {
         self.connection.receiver.recv_timeout(PATIENCE).expect("the server answers")
     }
 
@@ -113,7 +119,12 @@ impl Client {
         let id = self.send("shutdown", Value::Null);
         self.answer(&id);
         self.tell("exit", Value::Null);
+        assert_eq!(self.ended(), End::Goodbye);
+    }
+
+    /// How the server ended, which it must do by itself.
+    pub fn ended(mut self) -> End {
         let server = self.server.take().expect("the server runs");
-        server.join().expect("the server does not panic").expect("the server ends well");
+        server.join().expect("the server does not panic").expect("the server ends well")
     }
 }

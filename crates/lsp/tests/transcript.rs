@@ -1,10 +1,8 @@
 //! Recorded conversations of a client and the server: each message that goes over, in order, as text.
 
-mod support;
-
+use crate::support::Client;
 use expect_test::expect;
 use serde_json::json;
-use support::Client;
 
 const KERNEL: &str = "\
 .version 8.0

@@ -2,18 +2,37 @@
 
 use crate::arguments::Lsp;
 use crate::outcome::{Outcome, failed};
-use oriole_lsp::{Connection, Environment};
+use oriole_lsp::{Connection, End, Environment, IoThreads};
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-/// The file system, and an installed `ptxas`.
+/// What the system says of a process that is not there: `ESRCH`, and on Windows a parameter that is not right.
+const NO_SUCH_PROCESS: i32 = if cfg!(windows) { 87 } else { 3 };
+
+/// The file system, processes, and an installed `ptxas`.
 struct Machine;
 
 impl Environment for Machine {
     fn read(&self, path: &Path) -> Option<Vec<u8>> {
         std::fs::read(path).ok()
+    }
+
+    fn sources(&self, folder: &Path) -> Vec<PathBuf> {
+        let is_ptx = |path: &Path| path.extension().is_some_and(|extension| extension == "ptx");
+        let found = ignore::WalkBuilder::new(folder).sort_by_file_path(Path::cmp).build().flatten();
+        let files = found.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+        files.map(ignore::DirEntry::into_path).filter(|path| is_ptx(path)).collect()
+    }
+
+    fn wait_for_end(&self, process: u32) -> bool {
+        let Ok(number) = i32::try_from(process) else { return false };
+        match waitpid_any::WaitHandle::open(number) {
+            Ok(mut handle) => handle.wait().is_ok(),
+            // There is none of that number: it is gone already.
+            Err(error) => error.raw_os_error() == Some(NO_SUCH_PROCESS),
+        }
     }
 
     fn ptxas(&self, text: &str, chip: &str) -> Result<Vec<u8>, String> {
@@ -43,29 +62,41 @@ pub fn lsp(arguments: &Lsp) -> Outcome {
     let served = match (arguments.port, &arguments.connect) {
         (Some(port), _) => listen(port, environment),
         (None, Some(address)) => match Connection::connect(address) {
-            Ok((connection, threads)) => oriole_lsp::serve(connection, environment)
-                .and_then(|()| threads.join().map_err(|error| error.to_string())),
+            Ok((connection, threads)) => serve(connection, threads, environment),
             Err(error) => Err(format!("{address}: {error}")),
         },
         (None, None) => {
             let (connection, threads) = Connection::stdio();
-            oriole_lsp::serve(connection, environment)
-                .and_then(|()| threads.join().map_err(|error| error.to_string()))
+            serve(connection, threads, environment)
         }
     };
     match served {
-        Ok(()) => Outcome::Right,
+        Ok(End::Goodbye | End::Disconnected | End::ClientGone) => Outcome::Right,
+        Ok(End::Exit) => failed("the client left without `shutdown`"),
         Err(message) => failed(&message),
     }
 }
 
+/// Serves a client over its streams.
+fn serve(
+    connection: Connection,
+    threads: IoThreads,
+    environment: Arc<dyn Environment>,
+) -> Result<End, String> {
+    let end = oriole_lsp::serve(connection, environment)?;
+    // The streams of a client that is gone may stay open in other hands: the thread that reads would never end.
+    if end != End::ClientGone {
+        threads.join().map_err(|error| error.to_string())?;
+    }
+    Ok(end)
+}
+
 /// Waits for one client on a port of this machine. The port that was taken is told, so that 0 may be asked for.
-fn listen(port: u16, environment: Arc<dyn Environment>) -> Result<(), String> {
+fn listen(port: u16, environment: Arc<dyn Environment>) -> Result<End, String> {
     let probe = TcpListener::bind(("127.0.0.1", port)).map_err(|error| format!("port {port}: {error}"))?;
     let address = probe.local_addr().map_err(|error| error.to_string())?;
     drop(probe);
     eprintln!("listening on {address}");
     let (connection, threads) = Connection::listen(address).map_err(|error| error.to_string())?;
-    oriole_lsp::serve(connection, environment)?;
-    threads.join().map_err(|error| error.to_string())
+    serve(connection, threads, environment)
 }

@@ -5,6 +5,7 @@ mod bad_input;
 mod cli;
 mod conformance;
 mod judge;
+mod lsp;
 mod oracle;
 mod support;
 mod watch;

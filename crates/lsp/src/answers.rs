@@ -1,0 +1,127 @@
+//! Running a request on a worker: its snapshot, its answer, and the error that it gets if something goes wrong.
+//!
+//! A worker takes its snapshot when it starts, so that what waits in a queue never holds up a change; it does not start
+//! if the text has changed since it was asked.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use lsp_server::{ErrorCode, Request, ResponseError};
+use serde_json::json;
+
+use crate::hosts::{Core, Pending, locked};
+use crate::requests::{Cost, Row};
+use crate::state::Failure;
+
+/// The error of a request that was cancelled because the text changed, and that the client may send again.
+const SERVER_CANCELLED: i32 = -32802;
+const REQUEST_FAILED: i32 = -32803;
+
+pub(crate) fn error(code: i32, message: impl Into<String>) -> ResponseError {
+    ResponseError { code, message: message.into(), data: None }
+}
+
+/// The error of a failure, where a change of the text is none.
+pub(crate) fn failure(failure: Failure) -> ResponseError {
+    match failure {
+        Failure::Cancelled => error(ErrorCode::RequestCanceled as i32, "cancelled by the client"),
+        Failure::Invalid(message) => error(ErrorCode::InvalidParams as i32, message),
+        Failure::Failed(message) => error(REQUEST_FAILED, message),
+    }
+}
+
+/// What a panic said.
+pub(crate) fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+    text.unwrap_or("a panic without a message").to_owned()
+}
+
+/// Runs a request on a worker.
+pub(crate) fn run(core: &Core, request: Request, row: Row, pending: &Pending, revision: u64) {
+    let id = request.id.clone();
+    let outdated = || {
+        if pending.is_cancelled() {
+            return failure(Failure::Cancelled);
+        }
+        if row.method == "textDocument/diagnostic" {
+            let data = Some(json!({ "retriggerRequest": true }));
+            return ResponseError { code: SERVER_CANCELLED, message: "the text changed".to_owned(), data };
+        }
+        error(ErrorCode::ContentModified as i32, "the text changed")
+    };
+    let snapshot = match row.cost {
+        Cost::Reads => core.snapshot(),
+        Cost::Builds | Cost::BuildsMuch => core.building_snapshot(revision),
+    };
+    if snapshot.revision != revision || pending.is_cancelled() {
+        drop(snapshot);
+        return core.respond(id, Err(outdated()));
+    }
+    *locked(&pending.canceller) = Some(snapshot.analysis.canceller());
+    if pending.is_cancelled() {
+        pending.cancel();
+    }
+    let answer = catch_unwind(AssertUnwindSafe(|| (row.run)(snapshot, request.params)));
+    let result = match answer {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(Failure::Cancelled)) => Err(outdated()),
+        Ok(Err(other)) => Err(failure(other)),
+        Err(payload) => {
+            let message = format!("`{}` failed: {}", row.method, panic_text(&*payload));
+            Err(error(ErrorCode::InternalError as i32, message))
+        }
+    };
+    core.respond(id, result);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use lsp_server::{Connection, Message, RequestId};
+    use serde_json::Value;
+
+    use super::*;
+    use crate::capabilities::Client;
+    use crate::state::{Answer, Snapshot};
+
+    /// Runs a request that does `run` and gives the error of its answer.
+    fn failed(run: fn(Snapshot, Value) -> Answer, cancel: bool, outdated: bool) -> (i32, String) {
+        let (server, client) = Connection::memory();
+        let (core, _) = Core::new(server.sender.clone(), Client::default(), Arc::new(crate::Nothing));
+        let id = RequestId::from(1);
+        let pending: Arc<Pending> = Arc::default();
+        locked(&core.pending).insert(id.clone(), pending.clone());
+        if cancel {
+            pending.cancel();
+        }
+        let request = Request { id, method: "test".to_owned(), params: Value::Null };
+        super::run(
+            &core,
+            request,
+            Row { method: "test", run, cost: Cost::Reads },
+            &pending,
+            u64::from(outdated),
+        );
+        let Ok(Message::Response(response)) = client.receiver.try_recv() else {
+            panic!("there is no answer")
+        };
+        assert!(client.receiver.try_recv().is_err() && locked(&core.pending).is_empty());
+        response
+            .response_result
+            .map_or_else(|error| (error.code, error.message), |value| (0, value.to_string()))
+    }
+
+    #[test]
+    fn a_request_fails_alone() {
+        let quiet = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        let panicked = failed(|_, _| panic!("number {}", 7), false, false);
+        std::panic::set_hook(quiet);
+        assert_eq!(panicked, (-32603, "`test` failed: number 7".to_owned()));
+        assert_eq!(failed(|_, _| Ok(json!(1)), false, false), (0, "1".to_owned()));
+        assert_eq!(failed(|_, _| Ok(json!(1)), true, false).0, -32800);
+        assert_eq!(failed(|_, _| Ok(json!(1)), false, true).0, -32801);
+        assert_eq!(failed(|_, _| Err(Failure::Cancelled), false, false).0, -32801);
+    }
+}

@@ -1,0 +1,331 @@
+//! Documents come, change and go: each change is done to the host at once, and what follows from it is ordered.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gen_lsp_types as lsp;
+use oriole_ide::{Change, Language, LineIndex, Position, Range, Settings, SettingsId};
+use serde_json::{Value, json};
+
+use crate::background::{compile_in_background, push_findings};
+use crate::capabilities::Client;
+use crate::config::rule;
+use crate::hosts::{HostState, locked};
+use crate::server::Server;
+use crate::state::{Answer, Document, Failure};
+use crate::virtual_documents::SCHEME;
+use crate::workspace::Scope;
+use crate::{extensions, sass_map, uri};
+
+/// How long nothing must change before code is compiled in the background.
+const REST: Duration = Duration::from_millis(300);
+
+impl Server {
+    pub fn set_target(&mut self, argument: &Value) -> Answer {
+        let uri = argument["uri"].as_str().unwrap_or_default();
+        let chip = match argument["chip"].as_str() {
+            Some(name) => {
+                Some(name.parse::<oriole_chip::Chip>().map_err(|error| Failure::Invalid(error.to_string()))?)
+            }
+            None => None,
+        };
+        if let Some(chip) = chip.filter(|chip| !chip.is_supported()) {
+            return Err(Failure::Invalid(format!("{chip} is not supported")));
+        }
+        {
+            let mut state = locked(&self.core.state);
+            let document = state.documents.get(uri).cloned();
+            let document = document.ok_or_else(|| Failure::Invalid(format!("`{uri}` is not open")))?;
+            state.apply(move |host| host.set_target(document.file, chip));
+            self.core.commit(&mut state);
+        }
+        self.touched(uri);
+        self.core.refresh();
+        self.core.refresh_content(uri);
+        if self.core.client.refreshes_tokens {
+            self.core.request("workspace/semanticTokens/refresh", Value::Null);
+        }
+        Ok(Value::Null)
+    }
+
+    pub fn open(&mut self, item: lsp::TextDocumentItem) {
+        let address = item.uri.0;
+        let language = serde_json::to_value(&item.language_id).unwrap_or_default();
+        let Some(language) = language_of(&address, language.as_str().unwrap_or_default()) else { return };
+        let path = uri::to_path(&address);
+        let ruling = rule(path.as_deref(), &self.client_settings, &*self.core.environment);
+        self.warn(&ruling.warnings);
+        {
+            let mut state = locked(&self.core.state);
+            let state = &mut *state;
+            let settings = settings_of(&mut self.settings, state, ruling.root, ruling.settings);
+            if let Some(known) = state.documents.get(&address).map(|known| known.file) {
+                state.apply(move |host| host.close(known));
+            }
+            let text = item.text;
+            let file = state.apply(move |host| host.open(language, &text, settings));
+            self.core.shared.forget(file);
+            let document = Document {
+                file,
+                version: item.version,
+                hints: ruling.hints,
+                background: ruling.background && language == Language::Ptx,
+            };
+            Arc::make_mut(&mut state.documents).insert(address.clone(), document);
+            self.core.commit(state);
+        }
+        self.touched(&address);
+        self.tell_status(&address);
+    }
+
+    /// Names what is switched off for a document.
+    pub fn tell_status(&self, uri: &str) {
+        let snapshot = self.core.snapshot();
+        let Ok(file) = snapshot.file(uri) else { return };
+        if snapshot.analysis.switched_off(file).is_empty() {
+            return;
+        }
+        let status = extensions::status(&snapshot);
+        drop(snapshot);
+        if self.core.client.status {
+            self.core.notify("ptx/serverStatus", status);
+        } else if let Some(message) = status["message"].as_str() {
+            self.core.notify("window/showMessage", json!({ "type": 3, "message": message }));
+        }
+    }
+
+    pub fn change(&mut self, parameters: Value) {
+        let Some(address) = parameters["textDocument"]["uri"].as_str() else { return };
+        let address = address.to_owned();
+        {
+            let mut state = locked(&self.core.state);
+            let Some(document) = state.documents.get(&address).cloned() else { return };
+            let changes = {
+                let analysis = state.host.analysis();
+                let (Some(text), Some(lines)) = (analysis.text(document.file), analysis.lines(document.file))
+                else {
+                    return;
+                };
+                drop(analysis);
+                changes(&parameters["contentChanges"], &text, &lines, self.core.client)
+            };
+            state.apply(move |host| host.change(document.file, &changes));
+            let version = parameters["textDocument"]["version"].as_i64().unwrap_or_default() as i32;
+            if let Some(document) = Arc::make_mut(&mut state.documents).get_mut(&address) {
+                document.version = version;
+            }
+            self.core.commit(&mut state);
+        }
+        self.touched(&address);
+    }
+
+    /// After a change: findings and followed code at once, the rest when there is rest.
+    pub fn touched(&mut self, uri: &str) {
+        let document = locked(&self.core.state).documents.get(uri).cloned();
+        let Some(document) = document else { return };
+        let version = document.version;
+        if !self.core.client.pulls_diagnostics {
+            let (core, uri) = (self.core.clone(), uri.to_owned());
+            self.pool.urgent(move || push_findings(&core, &uri, version));
+        }
+        if !self.core.shared.followed.of(uri).is_empty() {
+            let (core, uri) = (self.core.clone(), uri.to_owned());
+            self.pool.building(move || sass_map::push(&core, &uri, version));
+        }
+        if document.background {
+            self.dirty.insert(uri.to_owned());
+        }
+        if document.background || !self.streams.is_empty() {
+            self.rest_until = Some(Instant::now() + REST);
+        }
+    }
+
+    pub fn rest(&mut self) {
+        self.rest_until = None;
+        for uri in std::mem::take(&mut self.dirty) {
+            let version = locked(&self.core.state).documents.get(&uri).map(|document| document.version);
+            let Some(version) = version else { continue };
+            let (core, stop) = (self.core.clone(), self.stop.clone());
+            let streams = self.streams.clone();
+            self.pool.patient(move || {
+                if compile_in_background(&core, &uri, version, &stop) {
+                    streams
+                        .iter()
+                        .filter(|stream| stream.wake(Scope::Open))
+                        .for_each(|stream| stream.work(&core, false));
+                }
+            });
+        }
+        self.wake(Scope::Open);
+    }
+
+    /// Has the long answers of findings go on.
+    pub fn wake(&self, scope: Scope) {
+        for stream in self.streams.iter().filter(|stream| stream.wake(scope)) {
+            let (core, stream) = (self.core.clone(), stream.clone());
+            self.pool.building(move || stream.work(&core, false));
+        }
+    }
+
+    pub fn close(&mut self, uri: &str) {
+        {
+            let mut state = locked(&self.core.state);
+            let Some(document) = Arc::make_mut(&mut state.documents).remove(uri) else { return };
+            state.apply(move |host| host.close(document.file));
+            self.core.commit(&mut state);
+            self.core.shared.forget(document.file);
+            self.core.shared.followed.forget(uri);
+        }
+        self.wake(Scope::Files);
+        self.dirty.remove(uri);
+        if !self.core.client.pulls_diagnostics {
+            let parameters = json!({ "uri": uri, "diagnostics": [] });
+            self.core.notify("textDocument/publishDiagnostics", parameters);
+        }
+    }
+
+    /// Reads the configuration again for every document.
+    pub fn reload(&mut self) {
+        let uris: Vec<String> = locked(&self.core.state).documents.keys().cloned().collect();
+        for address in &uris {
+            let path = uri::to_path(address);
+            let ruling = rule(path.as_deref(), &self.client_settings, &*self.core.environment);
+            self.warn(&ruling.warnings);
+            let mut state = locked(&self.core.state);
+            let state = &mut *state;
+            let settings = settings_of(&mut self.settings, state, ruling.root, ruling.settings);
+            let file = state.documents.get(address).map(|document| document.file);
+            let Some(file) = file else { continue };
+            state.apply(move |host| host.set_file_settings(file, settings));
+            let is_ptx = state.host.analysis().language(file) == Some(Language::Ptx);
+            if let Some(document) = Arc::make_mut(&mut state.documents).get_mut(address) {
+                document.hints = ruling.hints;
+                document.background = ruling.background && is_ptx;
+            }
+            self.core.commit(state);
+        }
+        for address in &uris {
+            self.touched(address);
+        }
+        if !uris.is_empty() {
+            self.core.refresh();
+            uris.iter().for_each(|uri| self.core.refresh_content(uri));
+        }
+    }
+
+    /// Says once what is wrong with the configuration.
+    pub fn warn(&mut self, warnings: &[String]) {
+        for warning in warnings {
+            if self.warned.insert(warning.clone()) {
+                let message = format!("oriole: {warning}");
+                self.core.notify("window/showMessage", json!({ "type": 2, "message": message }));
+            }
+        }
+    }
+}
+
+/// The settings of a root, made at first and brought up to date.
+fn settings_of(
+    known: &mut BTreeMap<String, SettingsId>,
+    state: &mut HostState,
+    root: String,
+    settings: Settings,
+) -> SettingsId {
+    if let Some(&id) = known.get(&root) {
+        state.apply(move |host| host.set_settings(id, settings.clone()));
+        return id;
+    }
+    let id = state.apply(move |host| host.add_settings(settings.clone()));
+    known.insert(root, id);
+    id
+}
+
+/// The language of a document; nothing for what is not ours.
+fn language_of(uri: &str, id: &str) -> Option<Language> {
+    if uri.starts_with(&format!("{SCHEME}:")) {
+        return None;
+    }
+    let extension = Path::new(uri).extension().and_then(|extension| extension.to_str()).unwrap_or("");
+    match id {
+        "ptx" => Some(Language::Ptx),
+        "cuda" | "cuda-cpp" | "cpp" | "c" => Some(Language::Cuda),
+        "rust" => Some(Language::Rust),
+        "cubin" => None,
+        _ => match extension {
+            "cu" | "cuh" | "h" | "hpp" | "cpp" | "cc" => Some(Language::Cuda),
+            "rs" => Some(Language::Rust),
+            "cubin" => None,
+            _ => Some(Language::Ptx),
+        },
+    }
+}
+
+/// Changes of the protocol as changes in bytes.
+fn changes(list: &Value, text: &Arc<str>, lines: &Arc<LineIndex>, client: Client) -> Vec<Change> {
+    let list: Vec<&Value> = list.as_array().into_iter().flatten().collect();
+    let mut changes = Vec::with_capacity(list.len());
+    // The text between two changes is only needed if there are several.
+    let mut between: Option<(String, LineIndex)> = None;
+    for (index, change) in list.iter().enumerate() {
+        let new = change["text"].as_str().unwrap_or_default().to_owned();
+        let range: Option<lsp::Range> = serde_json::from_value(change["range"].clone()).ok();
+        let range = range.map(|range| {
+            let (text, lines) = match &between {
+                Some((text, lines)) => (text.as_str(), lines),
+                None => (&**text, &**lines),
+            };
+            let at = |position: lsp::Position| {
+                let position = Position { line: position.line, column: position.character };
+                lines.offset(text, position, client.encoding)
+            };
+            let start = at(range.start);
+            Range::new(start, at(range.end).max(start))
+        });
+        if index + 1 < list.len() {
+            let (mut after, mut after_lines) =
+                between.take().unwrap_or_else(|| (text.to_string(), (**lines).clone()));
+            match range {
+                Some(range) => {
+                    after_lines.change(range, &new);
+                    after.replace_range(range.start as usize..range.end as usize, &new);
+                }
+                None => {
+                    after = new.clone();
+                    after_lines = LineIndex::new(&after);
+                }
+            }
+            between = Some((after, after_lines));
+        }
+        changes.push(Change { range, text: new });
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_count_in_the_text_that_the_ones_before_left() {
+        let text: Arc<str> = "a\u{1f600}b\nc\n".into();
+        let lines = Arc::new(LineIndex::new(&text));
+        let list = json!([
+            { "range": { "start": {"line": 0, "character": 3}, "end": {"line": 0, "character": 4} }, "text": "x\ny" },
+            { "range": { "start": {"line": 1, "character": 1}, "end": {"line": 2, "character": 1} }, "text": "" },
+            { "text": "whole" }
+        ]);
+        let found = changes(&list, &text, &lines, Client::default());
+        let ranges: Vec<Option<Range>> = found.iter().map(|change| change.range).collect();
+        assert_eq!(ranges, [Some(Range::new(5, 6)), Some(Range::new(8, 10)), None]);
+    }
+
+    #[test]
+    fn languages() {
+        assert_eq!(language_of("file:///a.ptx", "plaintext"), Some(Language::Ptx));
+        assert_eq!(language_of("file:///a.cu", ""), Some(Language::Cuda));
+        assert_eq!(language_of("file:///a", "rust"), Some(Language::Rust));
+        assert_eq!(language_of("oriole:///sass/k.sass?uri=x", "sass"), None);
+    }
+}

@@ -1,0 +1,220 @@
+//! What the thread that reads messages and the workers share: two hosts of the same texts, and the way to the client.
+//!
+//! The first host answers what reads trees and types; its questions are short, so a change never waits for them. The
+//! second one, the workshop, compiles. A compile is cancelled between two phases only, which may take long in a large
+//! kernel; it is the thread of the workshop that waits for that and not the one that reads messages. Both get the same
+//! changes in the same order, and so give files and settings the same numbers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use lsp_server::{Message, Notification, Request, RequestId, Response, ResponseError};
+use oriole_ide::{AnalysisHost, Canceller};
+use serde_json::{Value, json};
+
+use crate::capabilities::Client;
+use crate::environment::Environment;
+use crate::state::{Document, Shared, Snapshot};
+use crate::virtual_documents;
+
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A request that has no answer yet.
+#[derive(Default)]
+pub(crate) struct Pending {
+    cancelled: AtomicBool,
+    pub canceller: Mutex<Option<Canceller>>,
+}
+
+impl Pending {
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::SeqCst);
+        if let Some(canceller) = &*locked(&self.canceller) {
+            canceller.cancel();
+        }
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::SeqCst)
+    }
+}
+
+/// Something that is done to a host.
+type Act = Box<dyn FnOnce(&mut AnalysisHost) + Send>;
+
+/// What the workshop has to do to reach a revision.
+pub(crate) struct Order {
+    acts: Vec<Act>,
+    documents: Arc<BTreeMap<String, Document>>,
+    revision: u64,
+}
+
+/// A host with what belongs to it.
+pub(crate) struct HostState {
+    pub host: AnalysisHost,
+    pub documents: Arc<BTreeMap<String, Document>>,
+    /// Counts changes of texts and settings.
+    pub revision: u64,
+    /// What has been done to this host and not yet to the workshop's.
+    acts: Vec<Act>,
+}
+
+impl HostState {
+    pub fn new() -> HostState {
+        HostState { host: AnalysisHost::counting(), documents: Arc::default(), revision: 0, acts: Vec::new() }
+    }
+
+    /// Does something to the host, and notes it for the workshop.
+    pub fn apply<T>(&mut self, act: impl Fn(&mut AnalysisHost) -> T + Send + 'static) -> T {
+        let result = act(&mut self.host);
+        self.acts.push(Box::new(move |host| {
+            act(host);
+        }));
+        result
+    }
+}
+
+/// What the main thread and the workers share.
+pub(crate) struct Core {
+    pub state: Mutex<HostState>,
+    pub workshop: Mutex<HostState>,
+    /// Tells that the workshop has reached a revision.
+    reached: Condvar,
+    /// Nothing ends the workshop.
+    pub orders: Sender<Option<Order>>,
+    sender: Sender<Message>,
+    pub client: Client,
+    pub environment: Arc<dyn Environment>,
+    pub shared: Arc<Shared>,
+    pub pending: Mutex<BTreeMap<RequestId, Arc<Pending>>>,
+    /// Documents of our own that the client shows.
+    pub shown: Mutex<BTreeSet<String>>,
+    pub requests: Mutex<i32>,
+    /// Folders of the workspace.
+    pub folders: Mutex<Vec<PathBuf>>,
+}
+
+impl Core {
+    pub fn new(
+        sender: Sender<Message>,
+        client: Client,
+        environment: Arc<dyn Environment>,
+    ) -> (Core, Receiver<Option<Order>>) {
+        let (orders, receiver) = unbounded();
+        let core = Core {
+            state: Mutex::new(HostState::new()),
+            workshop: Mutex::new(HostState::new()),
+            reached: Condvar::new(),
+            orders,
+            sender,
+            client,
+            environment,
+            shared: Arc::default(),
+            pending: Mutex::default(),
+            shown: Mutex::default(),
+            requests: Mutex::new(0),
+            folders: Mutex::default(),
+        };
+        (core, receiver)
+    }
+
+    pub fn of(&self, state: &HostState) -> Snapshot {
+        Snapshot {
+            analysis: state.host.analysis(),
+            documents: state.documents.clone(),
+            client: self.client,
+            environment: self.environment.clone(),
+            shared: self.shared.clone(),
+            revision: state.revision,
+        }
+    }
+
+    /// A snapshot for what reads trees and types.
+    pub fn snapshot(&self) -> Snapshot {
+        self.of(&locked(&self.state))
+    }
+
+    /// A snapshot for what compiles, of this revision or a later one.
+    pub fn building_snapshot(&self, revision: u64) -> Snapshot {
+        let mut state = locked(&self.workshop);
+        while state.revision < revision {
+            state = self.reached.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.of(&state)
+    }
+
+    /// After changes: counts the revision and has the workshop follow.
+    pub fn commit(&self, state: &mut HostState) {
+        state.revision += 1;
+        let (acts, documents) = (std::mem::take(&mut state.acts), state.documents.clone());
+        let _ = self.orders.send(Some(Order { acts, documents, revision: state.revision }));
+    }
+
+    /// The workshop: follows until it is told to end.
+    pub fn follow(&self, orders: &Receiver<Option<Order>>) {
+        while let Ok(Some(order)) = orders.recv() {
+            let mut state = locked(&self.workshop);
+            for act in order.acts {
+                act(&mut state.host);
+            }
+            (state.documents, state.revision) = (order.documents, order.revision);
+            drop(state);
+            self.reached.notify_all();
+        }
+    }
+
+    pub fn send(&self, message: impl Into<Message>) {
+        // The client may be gone; the loop ends when it notices.
+        let _ = self.sender.send(message.into());
+    }
+
+    pub fn notify(&self, method: &str, parameters: Value) {
+        self.send(Notification { method: method.to_owned(), params: parameters });
+    }
+
+    /// Sends a request to the client and gives its number.
+    pub fn request(&self, method: &str, parameters: Value) -> RequestId {
+        let mut last = locked(&self.requests);
+        *last += 1;
+        let id = RequestId::from(format!("oriole/{last}"));
+        self.send(Request { id: id.clone(), method: method.to_owned(), params: parameters });
+        id
+    }
+
+    /// Answers a request, once.
+    pub fn respond(&self, id: RequestId, result: Result<Value, ResponseError>) {
+        if locked(&self.pending).remove(&id).is_some() {
+            self.send(Response { id, response_result: result });
+        }
+    }
+
+    /// What a client shows of compiled code is no longer current.
+    pub fn refresh(&self) {
+        let wanted = [
+            (self.client.refreshes_diagnostics, "workspace/diagnostic/refresh"),
+            (self.client.refreshes_hints, "workspace/inlayHint/refresh"),
+            (self.client.refreshes_lenses, "workspace/codeLens/refresh"),
+        ];
+        for (_, method) in wanted.iter().filter(|(wanted, _)| *wanted) {
+            self.request(method, Value::Null);
+        }
+    }
+
+    /// Documents of our own that show code of a document are to be asked for again.
+    pub fn refresh_content(&self, of: &str) {
+        if !self.client.refreshes_content {
+            return;
+        }
+        let shown: Vec<String> = locked(&self.shown).iter().cloned().collect();
+        let made_of =
+            |uri: &String| virtual_documents::Document::parse(uri).is_some_and(|it| it.source() == of);
+        for uri in shown.into_iter().filter(made_of) {
+            self.request("workspace/textDocumentContent/refresh", json!({ "uri": uri }));
+        }
+    }
+}

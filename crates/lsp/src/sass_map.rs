@@ -1,0 +1,196 @@
+//! `ptx/sassMap`: the machine code that a client shows, pushed to it when it is made anew.
+//!
+//! A client that asks for machine code with `follow` gets each later state as what differs in the rows and where all rows
+//! stand in the text, so that views side by side move together without asking. Each state has a name, and says which one
+//! it builds on: a client that has another one asks for all of it again.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use oriole_chip::Chip;
+use oriole_ide::SassListing;
+use serde_json::{Value, json};
+
+use crate::convert::Text;
+use crate::extensions::row_value;
+use crate::hosts::{Core, locked};
+use crate::state::Failure;
+
+/// Kernels that one client may follow at a time.
+const MOST: usize = 64;
+
+/// A kernel, for a chip or for the one that its document is shown for.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Subject {
+    pub uri: String,
+    pub kernel: String,
+    pub chip: Option<Chip>,
+}
+
+/// What the client has of a subject.
+#[derive(Default)]
+struct Sent {
+    /// Of which revision of the texts.
+    revision: u64,
+    /// Its name; 0 for nothing yet.
+    name: u64,
+    /// Rows without their places.
+    rows: Vec<Value>,
+    /// Everything else that was told.
+    rest: Value,
+}
+
+/// What a client follows.
+#[derive(Default)]
+pub(crate) struct Followed {
+    subjects: Mutex<BTreeMap<Subject, Sent>>,
+    last: Mutex<u64>,
+}
+
+impl Followed {
+    /// Follows a subject from now on.
+    pub fn begin(&self, subject: &Subject) -> Result<(), Failure> {
+        let mut subjects = locked(&self.subjects);
+        if subjects.len() >= MOST && !subjects.contains_key(subject) {
+            return Err(Failure::Failed(format!("{MOST} kernels are followed already")));
+        }
+        subjects.entry(subject.clone()).or_default();
+        Ok(())
+    }
+
+    /// Follows it no more.
+    pub fn end(&self, subject: &Subject) {
+        locked(&self.subjects).remove(subject);
+    }
+
+    /// Forgets a document.
+    pub fn forget(&self, uri: &str) {
+        locked(&self.subjects).retain(|subject, _| subject.uri != uri);
+    }
+
+    /// What is followed of a document.
+    pub fn of(&self, uri: &str) -> Vec<Subject> {
+        locked(&self.subjects).keys().filter(|subject| subject.uri == uri).cloned().collect()
+    }
+
+    /// Keeps what an answer tells, and gives its name. Nothing if a newer state has been sent, or nobody follows.
+    pub fn answered(
+        &self,
+        subject: &Subject,
+        revision: u64,
+        text: &Text,
+        listing: &SassListing,
+    ) -> Option<String> {
+        let mut subjects = locked(&self.subjects);
+        let sent = subjects.get_mut(subject).filter(|sent| sent.revision <= revision)?;
+        let name = self.name();
+        *sent = Sent { revision, name, rows: rows(listing), rest: rest(text, Some(listing)) };
+        Some(name.to_string())
+    }
+
+    fn name(&self) -> u64 {
+        let mut last = locked(&self.last);
+        *last += 1;
+        *last
+    }
+
+    /// What has to be told of a new state; nothing if the client has it, or a newer one.
+    fn news(
+        &self,
+        subject: &Subject,
+        revision: u64,
+        text: &Text,
+        listing: Option<&SassListing>,
+    ) -> Option<Value> {
+        let (rows, rest) = (listing.map(rows).unwrap_or_default(), rest(text, listing));
+        let mut subjects = locked(&self.subjects);
+        let sent = subjects.get_mut(subject).filter(|sent| sent.revision <= revision)?;
+        sent.revision = revision;
+        if sent.name != 0 && sent.rows == rows && sent.rest == rest {
+            return None;
+        }
+        let mut told = rest.clone();
+        told["previousResultId"] = if sent.name == 0 { Value::Null } else { json!(sent.name.to_string()) };
+        told["edits"] = difference(&sent.rows, &rows);
+        told["count"] = json!(rows.len());
+        *sent = Sent { revision, name: self.name(), rows, rest };
+        told["resultId"] = json!(sent.name.to_string());
+        Some(told)
+    }
+}
+
+fn rows(listing: &SassListing) -> Vec<Value> {
+    listing.rows.iter().map(row_value).collect()
+}
+
+/// Where each row stands in the text, and what the rows are of.
+fn rest(text: &Text, listing: Option<&SassListing>) -> Value {
+    let Some(listing) = listing else { return json!({ "chip": null, "stale": true, "map": [] }) };
+    let place = |range| {
+        let range = text.range(range);
+        json!([range.start.line, range.start.character, range.end.line, range.end.character])
+    };
+    let map: Vec<Value> = listing.rows.iter().map(|row| row.source.map_or(Value::Null, place)).collect();
+    json!({ "chip": listing.chip.to_string(), "stale": listing.stale, "map": map })
+}
+
+/// The one stretch of rows that differs.
+fn difference(old: &[Value], new: &[Value]) -> Value {
+    let prefix = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+    let most = old.len().min(new.len()) - prefix;
+    let ends = old.iter().rev().zip(new.iter().rev());
+    let suffix = ends.take(most).take_while(|(old, new)| old == new).count();
+    if prefix == old.len() && prefix == new.len() {
+        return json!([]);
+    }
+    let rows = &new[prefix..new.len() - suffix];
+    json!([{ "start": prefix, "deleteCount": old.len() - suffix - prefix, "rows": rows }])
+}
+
+/// Pushes what is new of everything that is followed of a document. A change elsewhere cancels it and it begins again; a
+/// change of the document itself has its own push.
+pub(crate) fn push(core: &Core, uri: &str, version: i32) {
+    let revision = locked(&core.state).revision;
+    for subject in core.shared.followed.of(uri) {
+        loop {
+            let snapshot = core.building_snapshot(revision);
+            if snapshot.documents.get(uri).is_none_or(|document| document.version != version) {
+                return;
+            }
+            let found = snapshot.open(uri).and_then(|(file, text)| {
+                let chip = snapshot.chip(file, subject.chip)?;
+                Ok((text, snapshot.analysis.sass(file, &subject.kernel, chip)?))
+            });
+            let revision = snapshot.revision;
+            drop(snapshot);
+            match found {
+                Ok((text, listing)) => {
+                    let news = core.shared.followed.news(&subject, revision, &text, listing.as_ref());
+                    if let Some(mut told) = news {
+                        told["textDocument"] = json!({ "uri": uri, "version": version });
+                        told["kernel"] = json!(subject.kernel);
+                        told["asked"] = json!(subject.chip.map(|chip| chip.to_string()));
+                        core.notify("ptx/sassMap", told);
+                    }
+                    break;
+                }
+                Err(Failure::Cancelled) => {}
+                Err(_) => break,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_differ() {
+        let rows = |text: &str| text.chars().map(|letter| json!(letter.to_string())).collect::<Vec<_>>();
+        assert_eq!(difference(&rows("abc"), &rows("abc")), json!([]));
+        let one = json!([{ "start": 1, "deleteCount": 1, "rows": ["x", "y"] }]);
+        assert_eq!(difference(&rows("abc"), &rows("axyc")), one);
+        assert_eq!(difference(&[], &rows("a")), json!([{ "start": 0, "deleteCount": 0, "rows": ["a"] }]));
+    }
+}

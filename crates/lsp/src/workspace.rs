@@ -1,0 +1,301 @@
+//! `workspace/diagnostic`: findings of all documents that are open, and of the PTX files in the folders of the workspace.
+//!
+//! A client that takes partial results gets one long answer: all findings at first, then what changes, until it cancels.
+//! Another one gets what there is. Files that are not open are read and parsed when they are asked for, and kept by their
+//! text; nothing of them stays in the hosts.
+
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use lsp_server::RequestId;
+use oriole_diagnostics::Code;
+use oriole_ide::{AnalysisHost, Language, SettingsId};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::answers::failure;
+use crate::convert::{self, Text};
+use crate::findings;
+use crate::hosts::{Core, Pending, locked};
+use crate::state::{Failure, answer};
+use crate::uri;
+
+/// Documents that are told of at a time.
+const CHUNK: usize = 64;
+/// Larger files, in bytes, are not looked at before they are opened.
+const LARGEST: usize = 32 << 20;
+
+/// Parameters.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Pull {
+    #[serde(default)]
+    previous_result_ids: Vec<Previous>,
+    partial_result_token: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Previous {
+    uri: String,
+    value: String,
+}
+
+/// How much may have changed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Scope {
+    /// Open documents.
+    Open,
+    /// Files too.
+    Files,
+}
+
+/// Findings of a file that is not open: a hash of its bytes, their name, the findings.
+type Known = (u64, String, Value);
+
+/// Findings of files that are not open, by address.
+#[derive(Default)]
+pub(crate) struct Files(Mutex<BTreeMap<String, Known>>);
+
+/// A request whose answer goes on.
+pub(crate) struct Stream {
+    id: RequestId,
+    token: Value,
+    pending: Arc<Pending>,
+    /// What the client has, by address: the names of findings.
+    client: Mutex<BTreeMap<String, String>>,
+    work: Mutex<Work>,
+}
+
+/// What is to do, and whether somebody does it.
+#[derive(Default)]
+struct Work {
+    running: bool,
+    wanted: Option<Scope>,
+}
+
+/// Findings of one document.
+struct Found {
+    uri: String,
+    version: Option<i32>,
+    name: String,
+    items: Value,
+}
+
+/// What a request begins.
+pub(crate) enum Begun {
+    /// One answer, given on a worker.
+    Answer(Box<dyn FnOnce(&Core) + Send>),
+    /// An answer that goes on.
+    Stream(Arc<Stream>),
+}
+
+/// Reads a request.
+pub(crate) fn begin(id: RequestId, asked: Pull, pending: Arc<Pending>) -> Begun {
+    let client: BTreeMap<String, String> =
+        asked.previous_result_ids.into_iter().map(|known| (known.uri, known.value)).collect();
+    let client = Mutex::new(client);
+    match asked.partial_result_token {
+        Some(token) => Begun::Stream(Arc::new(Stream { id, token, pending, client, work: Mutex::default() })),
+        None => Begun::Answer(Box::new(move |core| {
+            let mut items = Vec::new();
+            let done = round(core, &pending, &client, Scope::Files, true, &mut |chunk| items.extend(chunk));
+            core.respond(id, done.map(|()| json!({ "items": items })).map_err(failure));
+        })),
+    }
+}
+
+impl Stream {
+    pub fn is(&self, id: &RequestId) -> bool {
+        self.id == *id
+    }
+
+    /// Notes what has changed; true if nobody is at work, so that [`Stream::work`] must be called.
+    pub fn wake(&self, scope: Scope) -> bool {
+        let mut work = locked(&self.work);
+        work.wanted = Some(work.wanted.map_or(scope, |known| known.max(scope)));
+        !std::mem::replace(&mut work.running, true)
+    }
+
+    /// Tells what is new until nothing is; on a worker. At `first` it also tells what the client has already.
+    pub fn work(&self, core: &Core, first: bool) {
+        let mut all = first;
+        loop {
+            let scope = {
+                let mut work = locked(&self.work);
+                let scope = work.wanted.take().filter(|_| !self.pending.is_cancelled());
+                work.running = scope.is_some();
+                scope
+            };
+            let Some(scope) = scope else { return };
+            let mut tell = |chunk: Vec<Value>| {
+                core.notify("$/progress", json!({ "token": self.token, "value": { "items": chunk } }));
+            };
+            // What goes wrong with one document is told by its own request; if the client does not want the answer any
+            // more, who noted that has answered.
+            let _ = round(core, &self.pending, &self.client, scope, all, &mut tell);
+            all = false;
+        }
+    }
+
+    /// Ends the answer.
+    pub fn end(&self, core: &Core) {
+        self.pending.cancel();
+        core.respond(self.id.clone(), Ok(json!({ "items": [] })));
+    }
+
+    /// Answers that it was cancelled.
+    pub fn cancelled(&self, core: &Core) {
+        core.respond(self.id.clone(), Err(failure(Failure::Cancelled)));
+    }
+}
+
+/// Tells of documents, chunk by chunk: of those that changed, and if `all` says so also that the others did not.
+fn round(
+    core: &Core,
+    pending: &Pending,
+    client: &Mutex<BTreeMap<String, String>>,
+    scope: Scope,
+    all: bool,
+    tell: &mut dyn FnMut(Vec<Value>),
+) -> Result<(), Failure> {
+    let mut chunk = Vec::new();
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    let mut report = |found: Found, chunk: &mut Vec<Value>| {
+        let mut client = locked(client);
+        let unchanged = client.get(&found.uri) == Some(&found.name);
+        if unchanged && !all {
+            return;
+        }
+        let mut row = json!({ "uri": found.uri, "version": found.version, "resultId": found.name });
+        if unchanged {
+            row["kind"] = json!("unchanged");
+        } else {
+            row["kind"] = json!("full");
+            row["items"] = found.items;
+            client.insert(found.uri, found.name);
+        }
+        chunk.push(row);
+        if chunk.len() == CHUNK {
+            tell(std::mem::take(chunk));
+        }
+    };
+    let open: Vec<String> = core.snapshot().documents.keys().cloned().collect();
+    for uri in open {
+        if let Some(found) = open_document(core, &uri, pending)? {
+            seen.insert(uri);
+            report(found, &mut chunk);
+        }
+    }
+    if scope == Scope::Files {
+        files(core, pending, &mut seen, &mut |found| report(found, &mut chunk))?;
+        // What is there no more has no findings.
+        let gone: Vec<String> = locked(client).keys().filter(|uri| !seen.contains(*uri)).cloned().collect();
+        for uri in gone {
+            locked(client).remove(&uri);
+            chunk.push(json!({ "uri": uri, "version": null, "kind": "full", "items": [] }));
+        }
+    }
+    if !chunk.is_empty() {
+        tell(chunk);
+    }
+    Ok(())
+}
+
+/// The findings of an open document; nothing if it was closed.
+fn open_document(core: &Core, uri: &str, pending: &Pending) -> Result<Option<Found>, Failure> {
+    loop {
+        if pending.is_cancelled() {
+            return Err(Failure::Cancelled);
+        }
+        let snapshot = core.snapshot();
+        let Some(version) = snapshot.documents.get(uri).map(|document| document.version) else {
+            return Ok(None);
+        };
+        match findings::named(snapshot, uri) {
+            Ok((name, items)) => {
+                return Ok(Some(Found { uri: uri.to_owned(), version: Some(version), name, items }));
+            }
+            // The text changed: the new one is looked at.
+            Err(Failure::Cancelled) => {}
+            Err(other) => return Err(other),
+        }
+    }
+}
+
+/// The findings of files that are not open.
+fn files(
+    core: &Core,
+    pending: &Pending,
+    seen: &mut BTreeSet<String>,
+    report: &mut dyn FnMut(Found),
+) -> Result<(), Failure> {
+    let folders = locked(&core.folders).clone();
+    // A client may spell an address otherwise: files are compared by their paths.
+    let open: BTreeSet<PathBuf> =
+        core.snapshot().documents.keys().filter_map(|address| uri::to_path(address)).collect();
+    let mut kept: BTreeMap<String, Known> = BTreeMap::new();
+    let mut host: Option<(AnalysisHost, usize)> = None;
+    for path in folders.iter().flat_map(|folder| core.environment.sources(folder)) {
+        if pending.is_cancelled() {
+            return Err(Failure::Cancelled);
+        }
+        let address = uri::from_path(&path.to_string_lossy());
+        if seen.contains(&address) || open.contains(&path) {
+            continue;
+        }
+        let Some(bytes) = core.environment.read(&path).filter(|bytes| bytes.len() <= LARGEST) else {
+            continue;
+        };
+        let mut hasher = DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        let hash = hasher.finish();
+        let known = locked(&core.shared.files.0).get(&address).filter(|known| known.0 == hash).cloned();
+        let known = match known {
+            Some(known) => known,
+            None => {
+                // A host that has seen many files holds much; a new one costs little.
+                let (own, count) = host.get_or_insert_with(|| (AnalysisHost::new(), 0));
+                *count += 1;
+                let items = closed_document(own, core, &path, bytes)?;
+                if *count == CHUNK {
+                    host = None;
+                }
+                (hash, findings::name(&items), items)
+            }
+        };
+        seen.insert(address.clone());
+        report(Found { uri: address.clone(), version: None, name: known.1.clone(), items: known.2.clone() });
+        kept.insert(address, known);
+    }
+    *locked(&core.shared.files.0) = kept;
+    Ok(())
+}
+
+fn closed_document(
+    host: &mut AnalysisHost,
+    core: &Core,
+    path: &Path,
+    bytes: Vec<u8>,
+) -> Result<Value, Failure> {
+    let Ok(text) = String::from_utf8(bytes) else {
+        let start = json!({ "line": 0, "character": 0 });
+        return Ok(json!([{
+            "range": { "start": start, "end": start }, "severity": 1, "source": "oriole",
+            "code": Code::NotUtf8.as_str(), "message": format!("{} is no UTF-8 text", path.display())
+        }]));
+    };
+    let file = host.open(Language::Ptx, &text, SettingsId(0));
+    let address = uri::from_path(&path.to_string_lossy());
+    let items = {
+        let analysis = host.analysis();
+        let text = Text::of(&analysis, file, core.client.encoding)
+            .ok_or_else(|| Failure::Failed("a file that was opened is not there".to_owned()))?;
+        let found = analysis.findings(file)?;
+        answer(found.iter().map(|found| convert::finding(&text, &address, found)).collect::<Vec<_>>())?
+    };
+    host.close(file);
+    Ok(items)
+}

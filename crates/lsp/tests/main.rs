@@ -1,0 +1,5 @@
+//! Tests of the server by conversations with it, as a client has them.
+
+mod protocol;
+mod support;
+mod transcript;
