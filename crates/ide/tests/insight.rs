@@ -35,13 +35,6 @@ fn registers_are_marked() {
     let shown = marked(&fixture, &marks);
     let dead: Vec<&str> = shown.lines().filter(|row| row.contains("dead")).collect();
     assert_eq!(dead, ["%r4 dead", "%r5 dead"], "{shown}");
-    // What the whole block has alike.
-    let alike = kernel(
-        "    mov.u32 %r1, %ctaid.x;\n    mov.u32 %r2, %tid.x;\n    ld.param.u64 %d1, [p];\n    \
-         mad.lo.u32 %r3, %r1, %r2, 5;\n    st.global.u32 [%d1], %r3;\n    ret;",
-    );
-    let own = alike.analysis().register_marks(alike.file, Chip::SM_90, &RegisterMarks::default()).unwrap();
-    assert!(marked(&alike, &own).contains("%r1 uniform"), "{}", marked(&alike, &own));
     // A text that does not compile keeps what was said, on the same names; a new name has nothing.
     let changed = fixture.text.replace("    ret;", "    xor.b32 %r6 %r5, %r4;\n    ret;");
     fixture.host.change(fixture.file, &[Change { range: None, text: changed.clone() }]);
@@ -53,6 +46,31 @@ fn registers_are_marked() {
     fixture.host.change(fixture.file, &[Change { range: None, text: HEAD.to_owned() }]);
     let gone = fixture.analysis().register_marks(fixture.file, Chip::SM_90, &kept).unwrap();
     assert_eq!(gone, RegisterMarks::default());
+}
+
+/// A register is uniform if every home that the hover tells is.
+#[test]
+fn uniform_registers_are_marked() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../test-data/kernels/shared.ptx");
+    let text = std::fs::read_to_string(path).unwrap().replace(".target sm_75", ".target sm_90");
+    let fixture = fixture(&text);
+    let analysis = fixture.analysis();
+    let marks = analysis.register_marks(fixture.file, Chip::SM_90, &RegisterMarks::default()).unwrap();
+    let mut seen = 0;
+    let at = text.find("%ctaid.y").unwrap() as u32;
+    let near = Some(oriole_ide::Range::new(at - 400, at + 600));
+    for token in analysis.tokens(fixture.file, near, &marks).unwrap() {
+        if token.kind != oriole_ide::TokenKind::Register || token.modifiers.declaration {
+            continue;
+        }
+        let hover = analysis.hover(fixture.file, token.range.start).unwrap().unwrap();
+        let homes = hover.text.lines().find(|line| line.starts_with("* on sm_90: `")).unwrap_or_default();
+        let homes: Vec<&str> = homes.split('`').skip(1).step_by(2).collect();
+        let uniform = !homes.is_empty() && homes.iter().all(|home| home.starts_with('U'));
+        assert_eq!(token.modifiers.marks.uniform, uniform, "{}", hover.text);
+        seen += usize::from(uniform);
+    }
+    assert!(seen > 0, "no register of these kernels is uniform");
 }
 
 #[test]
