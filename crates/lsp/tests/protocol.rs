@@ -224,7 +224,7 @@ fn findings_of_the_workspace() {
     let event = json!({ "event": { "added": [{ "uri": "file:///other", "name": "o" }], "removed": [] } });
     client.tell("workspace/didChangeWorkspaceFolders", event);
     expect![[r#"
-        file:///w/one.ptx 2 unchanged []
+        file:///w/one.ptx 2 full []
         file:///w/sub/b.ptx null full []
         file:///other/c.ptx null full ["a module-level directive expected, found `nonsense`", "a module begins with a `.version` directive"]
         file:///w/a.ptx null full []
