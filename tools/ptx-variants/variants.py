@@ -49,7 +49,7 @@ class Instruction:
         return f"{prefix}{number}"
 
     def type(self, operand):
-        ty = operand.type
+        ty = operand.type.lstrip("=")
         if ty in ("word", "wword"):
             return "b32"
         if ty == "lf":

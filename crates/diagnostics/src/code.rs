@@ -145,6 +145,8 @@ codes! {
         "Each part of the instruction is correct, but the combination does not exist.";
     Ignored = "ptx::ignored", Language, Warning,
         "The directive or modifier has no effect at this place; it is ignored, and the result is as if it were not there.";
+    Unchecked = "ptx::unchecked-operand", Language, Warning,
+        "The instruction does not take an operand of this kind. Other PTX compilers do not look at it and accept it, and so it is no error; what it means is not defined.";
     Unreachable = "ptx::unreachable", Language, Note,
         "Control flow never arrives at this statement, so no code is made for it.";
     UnusedDeclaration = "ptx::unused-declaration", Language, Note,

@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::Space;
-use oriole_syntax::ast::{AstNode, Item};
+use oriole_syntax::ast::{self, AstNode, Item};
 use oriole_syntax::{Parse, UnitKind, token_span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::signature::is_scoped;
 use crate::{
     Declared, Header, Linkage, ModuleVariable, Surroundings, Symbols, Uses, Variable, VariableHome,
     read_header,
@@ -39,7 +40,8 @@ pub struct Outline<'a> {
 }
 
 /// Header directives and their order: version and target first, nothing of them later. `parse` is asked for the trees of
-/// header units, and for that of the first unit if no version stands above it.
+/// header units, for that of the first unit if no version stands above it, and for debug sections where `debug` promises
+/// them.
 pub fn check_header<'a>(
     units: impl IntoIterator<Item = UnitKind>,
     parse: impl Fn(usize) -> &'a Parse,
@@ -50,7 +52,11 @@ pub fn check_header<'a>(
     let mut items_seen = false;
     let mut seen = [false; 3];
     let mut last = 0;
+    let (mut target, mut sections) = ((0, Span::point(0)), Vec::new());
     for (at, kind) in units.into_iter().enumerate() {
+        if kind == UnitKind::DebugSection {
+            sections.push(at);
+        }
         if kind != UnitKind::Header {
             items_seen |= !matches!(kind, UnitKind::Trailer | UnitKind::Broken);
             if kind != UnitKind::Trailer && position == 0 {
@@ -68,7 +74,14 @@ pub fn check_header<'a>(
         for (number, item) in items.iter().enumerate() {
             let (span, wanted) = match item {
                 Item::VersionDirective(directive) => (directive.span(), 0),
-                Item::TargetDirective(directive) => (directive.span(), 1),
+                Item::TargetDirective(directive) => {
+                    target = (at, directive.span());
+                    (directive.span(), 1)
+                }
+                Item::Pragma(pragma) => {
+                    findings.extend(module_pragma(pragma).map(|found| (at, found)));
+                    continue;
+                }
                 Item::AddressSizeDirective(directive) => (directive.span(), 2),
                 _ => continue,
             };
@@ -102,7 +115,23 @@ pub fn check_header<'a>(
     } else if !seen[1] && !findings.iter().any(|found| found.1.is_error()) {
         findings.push((last, Diagnostic::new(Code::MissingTarget, Span::point(0), MISSING_TARGET)));
     }
+    let is_debug = |item| matches!(item, Item::Section(section) if section.name().starts_with(".debug"));
+    if header.debug && !sections.into_iter().any(|at| parse(at).unit().items().any(is_debug)) {
+        let message = "`debug` promises debug information, and the module has no `.section .debug_...`";
+        findings.push((target.0, Diagnostic::new(Code::InvalidHeader, target.1, message)));
+    }
     findings
+}
+
+/// A pragma of the module that other PTX compilers refuse there: one that they do not know, or one of a function.
+fn module_pragma(pragma: &ast::Pragma) -> Option<Diagnostic> {
+    let text = pragma.strings().into_iter().find(|text| text != "nounroll")?;
+    let message = if is_scoped(&text) {
+        format!("`{text}` is a pragma that stands inside a function")
+    } else {
+        format!("no pragma of a module is called `{text}`")
+    };
+    Some(Diagnostic::new(Code::InvalidDirective, pragma.span(), message))
 }
 
 fn first_token(parse: &Parse) -> Span {
@@ -112,6 +141,27 @@ fn first_token(parse: &Parse) -> Span {
         .filter_map(oriole_syntax::NodeOrToken::into_token)
         .find(|token| !token.kind().is_trivia());
     token.map_or(Span::point(0), |token| token_span(&token))
+}
+
+/// Arrays without a size outside of shared memory that are declared `.extern` and that nobody defines: nothing can
+/// supply their size.
+fn open_externals<'a>(
+    symbols: &'a Symbols,
+    declared: &'a [&'a [Declared]],
+) -> impl Iterator<Item = (usize, Diagnostic)> + 'a {
+    let all = declared.iter().enumerate().flat_map(|(unit, list)| list.iter().map(move |one| (unit, one)));
+    all.filter_map(|(unit, declared)| match declared {
+        Declared::Variable { name, span, info }
+            if info.linkage == Some(Linkage::Extern)
+                && info.size == 0
+                && info.space != Space::Shared
+                && symbols.global(name).is_some_and(|known| known.linkage == Some(Linkage::Extern)) =>
+        {
+            let message = format!("the array `{name}` has no size and is defined nowhere");
+            Some((unit, Diagnostic::new(Code::UnresolvedExternal, *span, message)))
+        }
+        _ => None,
+    })
 }
 
 /// The first token of an item.
@@ -216,6 +266,7 @@ pub fn check_limits<'a>(
             ),
         ));
     }
+    findings.extend(open_externals(symbols, declared));
     let by_name: FxHashMap<&str, usize> =
         bodies.iter().enumerate().map(|(index, body)| (body.name, index)).collect();
     let mut missing: BTreeSet<&str> = BTreeSet::new();

@@ -57,12 +57,12 @@ pub(crate) fn is_address(register: Type) -> bool {
 }
 
 /// A constant in the form of an operand of type `wanted`, if it fits: integers go where integers or bits are
-/// wanted, floating-point constants where a number is wanted, and `0f`/`0d` bits also where bits of their width are.
+/// wanted (above their 64 bits, zeros), floating-point constants where a number is wanted, and `0f`/`0d` bits also where bits of their width are.
 pub(crate) fn immediate_fits(constant: Constant, wanted: Type) -> Option<Immediate> {
     match constant {
         Constant::Integer { bits, .. } => {
             let fits = wanted == Type::Pred
-                || (wanted.is_bits() && wanted != Type::B128)
+                || wanted.is_bits()
                 || (wanted.is_integer() && !matches!(wanted, Type::U16x2 | Type::S16x2));
             fits.then_some(Immediate::Integer(bits as i64))
         }

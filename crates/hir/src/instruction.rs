@@ -12,6 +12,7 @@ use oriole_syntax::{SyntaxToken, token_span};
 use smallvec::SmallVec;
 
 use crate::function::Resolver;
+use crate::operand::address::{ABSOLUTE, holds};
 use crate::{AddressBase, Instruction, Operand, Statement};
 
 /// The outcome of matching one spelling, kept for the next instruction that is spelled alike.
@@ -301,13 +302,7 @@ impl Resolver<'_> {
                 let variable = &self.body.variables[id.0 as usize];
                 let found = variable.space;
                 let parameter = |space| matches!(space, Space::KernelParameter | Space::FunctionParameter);
-                let fits = match space {
-                    Space::Generic => !parameter(found) && found != Space::Constant,
-                    Space::Shared | Space::SharedCluster => found == Space::Shared,
-                    _ if parameter(space) => parameter(found),
-                    _ => space == found,
-                };
-                if access && !fits {
+                if access && !holds(space, found) {
                     let name = variable.name.clone();
                     let written = if space == Space::Generic { "a generic address" } else { space.name() };
                     self.report(
@@ -367,11 +362,7 @@ impl Resolver<'_> {
             }
             AddressBase::Absolute => {
                 if access && space != Space::Local {
-                    self.report(
-                        Code::InvalidAddress,
-                        span,
-                        "an address that is a constant alone is possible in `.local` only",
-                    );
+                    self.report(Code::InvalidAddress, span, ABSOLUTE);
                     return false;
                 }
             }

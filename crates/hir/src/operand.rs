@@ -2,13 +2,14 @@
 //!
 //! It is here as the one place that turns an expression of the syntax tree into an operand of the body.
 
-mod address;
+pub(crate) mod address;
 mod selector;
+mod unchecked;
 mod vector;
 mod want;
 
 use oriole_diagnostics::{Code, Span};
-use oriole_ptx::table::{Form, Kind, Opaque, OperandRow};
+use oriole_ptx::table::{Form, Kind, Opaque, OperandRow, OperandType};
 use oriole_ptx::{Opcode, Space, SpecialRegister, Type};
 use oriole_syntax::ast::{self, AstNode, PrefixOperator};
 use oriole_syntax::token_span;
@@ -172,8 +173,8 @@ impl Resolver<'_> {
         );
     }
 
-    /// Resolves the operand at a position.
-    pub fn operand(&mut self, node: &ast::Operand, row: &OperandRow, form: &Form) -> Option<Operand> {
+    /// Resolves the operand at a position and insists on what its row says.
+    fn checked(&mut self, node: &ast::Operand, row: &OperandRow, form: &Form) -> Option<Operand> {
         let want = want(row.ty, form);
         let span = node.span();
         match row.kind {
@@ -182,7 +183,8 @@ impl Resolver<'_> {
             Kind::VectorDestination | Kind::VectorSource => {
                 self.vector(node, want, form.vector, row.kind == Kind::VectorDestination)
             }
-            Kind::PairDestination | Kind::BothDestinations => match node {
+            Kind::PairDestinationOrSink if matches!(node, ast::Operand::Sink(_)) => Some(Operand::Sink),
+            Kind::PairDestination | Kind::PairDestinationOrSink | Kind::BothDestinations => match node {
                 ast::Operand::Pair(pair) => {
                     // Of `setp` and `match` either may be dropped, of other instructions the second.
                     let either = matches!(form.row.opcode, Opcode::Setp | Opcode::Match);
@@ -203,7 +205,9 @@ impl Resolver<'_> {
                 _ => self.destination(node, want, false),
             },
             Kind::Source => {
-                let specials = form.row.opcode == Opcode::Cvt;
+                // Conversions between integers read special registers.
+                let specials =
+                    form.row.opcode == Opcode::Cvt && !form.types.first().is_some_and(|ty| ty.is_float());
                 self.source(node, want, specials)
             }
             Kind::RegisterSource => {
@@ -238,6 +242,21 @@ impl Resolver<'_> {
                         Code::InvalidOperand,
                         span,
                         format!("{value} is out of range; it must be from {least} to {most}"),
+                    );
+                    return None;
+                }
+                Some(operand)
+            }
+            Kind::SourceOf(list) => {
+                let operand = self.source(node, want, false)?;
+                if let Operand::Immediate(Immediate::Integer(value)) = operand
+                    && !list.contains(&narrow(value, want))
+                {
+                    let list: Vec<String> = list.iter().map(ToString::to_string).collect();
+                    self.report(
+                        Code::InvalidOperand,
+                        span,
+                        format!("{value} cannot stand here; possible are {}", list.join(", ")),
                     );
                     return None;
                 }
@@ -340,7 +359,10 @@ impl Resolver<'_> {
             },
             Kind::Coordinates(counts) | Kind::LayerCoordinates(counts) | Kind::Offsets(counts) => {
                 let count = counts.iter().find(|row| form.modifiers.has(row.0)).map_or(1, |row| row.1);
-                self.coordinates(node, want, count, matches!(row.kind, Kind::LayerCoordinates(_)))
+                let layer = matches!(row.kind, Kind::LayerCoordinates(_));
+                // One offset may stand for those of all directions.
+                let alone = matches!(row.kind, Kind::Offsets(_)) || (count == 1 && !layer);
+                self.coordinates(node, want, count, (layer, alone))
             }
             Kind::Selected => self.selected(node, want, scalar_selector, false, false),
             Kind::SelectedSigned => self.selected(node, want, scalar_selector, false, true),
@@ -356,7 +378,19 @@ impl Resolver<'_> {
             Kind::LanesDestination(count) => {
                 self.selected(node, want, |text| lane_mask(text, count), true, false)
             }
-            Kind::Address => self.address(node),
+            Kind::Address => {
+                let operand = self.address(node)?;
+                let space = match row.ty {
+                    OperandType::AddressIn(0) => form.space,
+                    OperandType::AddressIn(_) => form.second_space,
+                    OperandType::AddressInShared => Some(Space::Shared),
+                    _ => None,
+                };
+                match space {
+                    Some(space) if !self.address_in(&operand, space, span) => None,
+                    _ => Some(operand),
+                }
+            }
             Kind::TensorAddress => {
                 let operand = self.address(node)?;
                 if let Operand::Address(address) = &operand
@@ -468,7 +502,7 @@ impl Resolver<'_> {
                 self.report(
                     Code::InvalidOperand,
                     span,
-                    "a special register can be read with `mov` and `cvt` only",
+                    "a special register can be read with `mov`, and with `cvt` between integers only",
                 );
                 None
             }
@@ -528,7 +562,7 @@ impl Resolver<'_> {
             let kind =
                 if matches!(constant, Constant::Integer { .. }) { "an integer" } else { "a floating-point" };
             let ty = match want {
-                Want::Typed(ty, _) => format!("`{ty}`"),
+                Want::Typed(ty, _) | Want::Exact(ty) => format!("`{ty}`"),
                 _ => "integer".to_string(),
             };
             self.report(
@@ -593,6 +627,16 @@ impl Resolver<'_> {
         self.header.options.iter().any(|option| option == "texmode_independent")
     }
 
+    /// The four components of a special register that is a vector; the fourth is always the same.
+    fn special_vector(&mut self, name: &str, want: Want, span: Span) -> Option<Operand> {
+        let mut components = Vec::new();
+        for component in ["x", "y", "z", "w"] {
+            let special = SpecialRegister::from_name(&format!("{name}.{component}"))?;
+            components.push(self.special(special, want, span)?);
+        }
+        Some(Operand::Vector(components))
+    }
+
     fn special(&mut self, special: SpecialRegister, want: Want, span: Span) -> Option<Operand> {
         let Want::Typed(ty, _) = want else { return Some(Operand::Special(special)) };
         use SpecialRegister as S;
@@ -617,8 +661,8 @@ impl Resolver<'_> {
             return None;
         }
         // A conversion reads what it needs.
-        let converts = matches!(want, Want::Typed(_, Width::AtLeast)) && ty != Type::Pred;
-        if converts && !ty.is_float() && bits.iter().all(|&bits| bits == 32 && ty.bits() <= 32) {
+        let converts = matches!(want, Want::Typed(_, Width::AtLeast)) && !bits.contains(&1);
+        if converts && !ty.is_float() && bits.iter().any(|&bits| ty.bits() <= bits) {
             return Some(Operand::Special(special));
         }
         if bits.contains(&ty.bits()) && !ty.is_float() {

@@ -108,6 +108,15 @@ pub fn function_head(function: &Function, header: &Header) -> Option<FunctionHea
         ));
     }
     for pragma in function.pragmas() {
+        let scoped = pragma.strings().iter().any(|text| is_scoped(text));
+        if !is_entry || scoped {
+            let message = if scoped {
+                "this pragma stands inside a function"
+            } else {
+                "a pragma stands before the body of a kernel only"
+            };
+            diagnostics.push(Diagnostic::new(Code::InvalidDirective, pragma.span(), message));
+        }
         directives.pragmas.extend(pragma.strings());
     }
     if is_entry {
@@ -124,6 +133,12 @@ pub fn function_head(function: &Function, header: &Header) -> Option<FunctionHea
         parameter_names,
         diagnostics,
     })
+}
+
+/// Whether a pragma is one that stands inside a function only.
+pub(crate) fn is_scoped(text: &str) -> bool {
+    let name = text.split_whitespace().next().unwrap_or_default();
+    matches!(name, "used_bytes_mask" | "frequency" | "enable_smem_spilling")
 }
 
 fn check_limits(
@@ -254,7 +269,13 @@ pub(crate) fn parameters(
         }
         let pointer = parameter.ptr().map(|ptr| {
             let space = ptr.space().and_then(|word| Space::from_name(word.text().trim_start_matches('.')));
-            if !is_entry || space == Some(Space::Register) {
+            let memory = match space {
+                Some(space) => {
+                    matches!(space, Space::Global | Space::Constant | Space::Local | Space::Shared)
+                }
+                None => ptr.space().is_none(),
+            };
+            if !is_entry || !memory {
                 diagnostics.push(Diagnostic::new(
                     Code::InvalidParameter,
                     span,

@@ -11,7 +11,7 @@ use crate::function::Resolver;
 use crate::names::Meaning;
 use crate::resolved::{Inlined, LineEntry};
 use crate::signature::parameters;
-use crate::variable::shape;
+use crate::variable::{no_pointer, shape};
 use crate::{LabelId, PrototypeId, RegisterId, Signature, Statement, Table, TableId, Variable, VariableHome};
 
 impl Resolver<'_> {
@@ -181,6 +181,7 @@ impl Resolver<'_> {
             let span = token_span(&name);
             let initial = declarator.initializer();
             let mut found = Vec::new();
+            no_pointer(variable, &mut found);
             let shaped = shape(variable, Some(&declarator), Space::FunctionParameter, None, &mut found);
             for diagnostic in found {
                 self.push(diagnostic);

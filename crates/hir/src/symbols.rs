@@ -223,6 +223,14 @@ impl Symbols {
                 }
             }
             Declared::Alias { name, span, function } => match self.functions.get(function).cloned() {
+                Some(_) if name == function => {
+                    report(
+                        Code::DuplicateName,
+                        *span,
+                        format!("`{name}` cannot be an alias of itself"),
+                        name,
+                    );
+                }
                 Some(_) if !self.functions.contains_key(name) => {
                     report(
                         Code::UnknownName,

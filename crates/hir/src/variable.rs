@@ -67,6 +67,14 @@ pub(crate) fn shape(
     let (mut shape, element) = head_shape(head, param, diagnostics)?;
     for (index, dimension) in declarator.into_iter().flat_map(Declarator::dimensions).enumerate() {
         let count = match dimension.size() {
+            Some(size) if !matches!(size, Operand::Literal(_) | Operand::Name(_)) => {
+                diagnostics.push(Diagnostic::new(
+                    Code::InvalidVariable,
+                    size.span(),
+                    "a dimension is a number, not an expression",
+                ));
+                return None;
+            }
             Some(size) => match evaluate(&size) {
                 Ok(Constant::Integer { bits, unsigned }) if unsigned || bits as i64 > 0 => bits,
                 Ok(_) => {
@@ -187,6 +195,14 @@ fn head_shape(
     Some((shape, element))
 }
 
+/// Reports a `.ptr` clause in the declaration of something that is no parameter.
+pub(crate) fn no_pointer(head: &impl DeclarationHead, diagnostics: &mut Vec<Diagnostic>) {
+    if let Some(ptr) = head.ptr() {
+        let message = "`.ptr` is for parameters of kernels";
+        diagnostics.push(Diagnostic::new(Code::InvalidVariable, ptr.span(), message));
+    }
+}
+
 /// A module-level variable.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ModuleVariable {
@@ -273,6 +289,7 @@ pub(crate) fn declared_variables(
             InitializerValue::InitializerList(list) => list.values().count() as u64,
             _ => 1,
         });
+        no_pointer(variable, diagnostics);
         let Some(shape) = shape(variable, Some(&declarator), Space::FunctionParameter, elements, diagnostics)
         else {
             continue;
@@ -478,10 +495,15 @@ impl Reader<'_> {
         };
         let bits: u64 = match (value, ty) {
             (Constant::Integer { bits, .. }, _) if !ty.is_float() => bits,
-            (Constant::F32(bits), Type::F32 | Type::B32) => u64::from(bits),
+            (Constant::F32(bits), Type::F32) => u64::from(bits),
             (Constant::F32(bits), Type::F64) => f64::from(f32::from_bits(bits)).to_bits(),
-            (Constant::F64(bits), Type::F32) => u64::from((f64::from_bits(bits) as f32).to_bits()),
-            (Constant::F64(bits), Type::F64 | Type::B64) => bits,
+            (Constant::F64(bits), Type::F32 | Type::B32) => {
+                u64::from((f64::from_bits(bits) as f32).to_bits())
+            }
+            (Constant::F64(bits), Type::F64) => bits,
+            // Untyped variables hold the bits of the number, or those of them for which there is room.
+            (Constant::F32(bits), _) if ty.is_bits() => u64::from(bits),
+            (Constant::F64(bits), _) if ty.is_bits() => bits,
             _ => {
                 self.report(operand.span(), format!("this value does not fit the type `{ty}`"));
                 return;

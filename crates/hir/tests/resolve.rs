@@ -7,7 +7,12 @@ const HEAD: &str = ".version 9.0\n.target sm_90\n.address_size 64\n";
 
 /// Bodies and findings of a module without its header lines.
 fn check(text: &str, expected: Expect) {
-    let module = resolve_module(&format!("{HEAD}{text}"));
+    check_for("sm_90", text, expected);
+}
+
+/// The same for a target.
+fn check_for(target: &str, text: &str, expected: Expect) {
+    let module = resolve_module(&format!("{}{text}", HEAD.replace("sm_90", target)));
     let mut found = String::new();
     for (name, _, resolved) in &module.functions {
         if !module.has_errors() {
@@ -172,7 +177,7 @@ fn types_of_operands() {
             [ptx::type-mismatch] an integer or bits register of 64 bits is needed here, this one is `.b32`
             [ptx::type-mismatch] a `.pred` register is needed here, this one is `.b32`
             [ptx::type-mismatch] an integer or bits register of 64 bits or wider is needed here, this one is `.b32`
-            [ptx::invalid-operand] a special register can be read with `mov` and `cvt` only
+            [ptx::invalid-operand] a special register can be read with `mov`, and with `cvt` between integers only
         "#]],
     );
 }
@@ -207,6 +212,47 @@ fn operands_of_the_wrong_kind() {
             [ptx::unknown-instruction] no instruction is called `ad`; did you mean `add`?
             [ptx::unknown-name] `%tid` has the components `.x`, `.y` and `.z`
             [ptx::invalid-operand] the result of this instruction cannot be dropped with `_`
+        "#]],
+    );
+}
+
+/// Operands that only some instructions take: what other PTX compilers accept without a look gives a warning, and what
+/// they refuse is refused.
+#[test]
+fn operands_of_single_instructions() {
+    check_for(
+        "sm_90a",
+        ".global .texref t; .global .b8 g[64]; .shared .b8 s[64];\n\
+         .entry k() { .reg .pred p, q; .reg .b32 r, a, b; .reg .u32 u; .reg .f32 x, y, z, w; .reg .b64 d; .reg .b128 o;\n\
+         .reg .f16x2 h; .reg .v4 .u32 v; .reg .u64 l;\n\
+         setp.eq.u32 _, u, 1; mov.b128 o, -1; mov.v4.u32 {u, _, u, u}, %tid; cvt.u32.u32 u, %clock64;\n\
+         cvt.rn.f32.u32 x, %laneid; st.global.v2.b32 [d], {1, x};\n\
+         tex.level.2d.v4.f32.f32 {x, y, z, w}, [t, {x, y}], x, u; tex.level.2d.v4.f32.f32 {x, y, z, w}, [t, {x, y}], u;\n\
+         wgmma.mma_async.sp.sync.aligned.m64n8k64.s32.s8.s8 {a, b, a, b}, l, l, 1, 0, p;\n\
+         wgmma.mma_async.sp.sync.aligned.m64n8k64.s32.s8.s8 {a, b, a, b}, l, l, p, 0, 2;\n\
+         cp.async.bulk.global.shared::cta.bulk_group [g], [s], 64;\n\
+         cp.async.bulk.global.shared::cta.bulk_group [s], [g], 63;\n\
+         cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [d, {r}], r;\n\
+         cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [d, {r}], p;\n\
+         cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [d, {r}], [16];\n\
+         mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {x, y, z, w}, {r, u}, {h}, {x, y, z, 1};\n\
+         ret; }",
+        expect![[r#"
+            error [ptx::invalid-operand] a special register can be read with `mov`, and with `cvt` between integers only
+            error [ptx::invalid-vector] integers and floating-point numbers do not mix in a vector
+            error [ptx::type-mismatch] a `.f32` or `.b32` register is needed here, this one is `.u32`
+            error [ptx::invalid-operand] a register is needed here
+            warning [ptx::unchecked-operand] a register of 32 bits is needed here, this one is `.pred`; other PTX compilers do not check this operand
+            error [ptx::invalid-operand] 2 is out of range; it must be from 0 to 1
+            error [ptx::state-space-mismatch] an address in `global` memory is needed here, but `s` is in `.shared`
+            error [ptx::state-space-mismatch] an address in `shared` memory is needed here, but `g` is in `.global`
+            error [ptx::invalid-operand] 63 is no multiple of 16 that can stand here
+            warning [ptx::unchecked-operand] an address in brackets is needed here; other PTX compilers do not check this operand
+            error [ptx::invalid-operand] an address in brackets is needed here
+            error [ptx::invalid-address] an address that is a constant alone is possible in `.local` only
+            error [ptx::type-mismatch] a `.b32` register is needed here, this one is `.u32`
+            error [ptx::type-mismatch] a `.b32` register is needed here, this one is `.f16x2`
+            error [ptx::type-mismatch] an integer constant does not fit an operand of type `.f32`
         "#]],
     );
 }
@@ -258,7 +304,14 @@ fn headers() {
         codes(".version 8.0\n.target sm_90\n.global .u32 a;\n.address_size 64\n"),
         "ptx::invalid-header"
     );
-    assert_eq!(codes(".version 8.0\n.target sm_90, debug\n"), "");
+    assert_eq!(codes(".version 8.0\n.target sm_90, debug\n"), "ptx::invalid-header");
+    assert_eq!(codes(".version 8.0\n.target sm_90, debug\n.section .debug_info { .b8 0 }\n"), "");
+    assert_eq!(codes(".version 8.0\n.target sm_90\n.pragma \"nounroll\";\n"), "");
+    assert_eq!(codes(".version 8.0\n.target sm_90\n.pragma \"frequency 5\";\n"), "ptx::invalid-directive");
+    assert_eq!(codes(".version 8.0\n.target sm_90\n.extern .global .b8 x[];\n"), "ptx::unresolved-external");
+    assert_eq!(codes(".version 8.0\n.target sm_90\n.extern .shared .b8 x[];\n"), "");
+    assert_eq!(codes(".version 8.0\n.target sm_90\n.global .b8 x[2*3];\n"), "ptx::invalid-variable");
+    assert_eq!(codes(".version 8.0\n.target sm_90\n.global .ptr .b8 x;\n"), "ptx::invalid-variable");
 }
 
 #[test]
@@ -318,7 +371,9 @@ fn initial_values() {
     let module = resolve_module(&format!(
         "{HEAD}.global .align 8 .b8 a[8] = {{1, 0xff, -1, 256}};\n.global .u32 b[2][3] = {{{{1,2}},{{3,4,5}}}};\n\
          .global .f32 c[3] = {{1.0, 0f40000000, 0d4008000000000000}};\n.global .u64 d[3] = {{generic(a), a+4, b[1]}};\n\
-         .global .u8 e[2] = {{0xff(a), 0xff00(a)}};\n.global .s16 f[] = {{-1, 70000}};\n.global .v2 .f32 g = {{1.0, 2.0}};\n"
+         .global .u8 e[2] = {{0xff(a), 0xff00(a)}};\n.global .s16 f[] = {{-1, 70000}};\n.global .v2 .f32 g = {{1.0, 2.0}};\n\
+         .global .b32 h[2] = {{1.5, 0d3ff8000000000000}};\n.global .b64 i[2] = {{1.5, 0f3fc00000}};\n\
+         .global .b16 j = 0f3fc01234;\n"
     ));
     let mut text = String::new();
     for variable in &module.variables {
@@ -353,6 +408,9 @@ fn initial_values() {
           at 1 width 1: a+0 generic false mask Some(ff00)
         f size 4 ffff7011
         g size 8 0000803f00000040
+        h size 8 0000c03f0000c03f
+        i size 16 000000000000f83f0000c03f00000000
+        j size 2 3412
     "#]]
     .assert_eq(&text);
 }

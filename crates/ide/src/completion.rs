@@ -336,10 +336,13 @@ fn wanted_type(operand: &OperandRow, progress: &Progress) -> Option<Type> {
         | OperandType::Loose(at)
         | OperandType::Bits(at)
         | OperandType::Double(at) => progress.types.get(usize::from(at)).copied(),
-        OperandType::Fixed(ty) => Some(ty),
+        OperandType::Fixed(ty) | OperandType::Exact(ty) => Some(ty),
         OperandType::LooseFloat => Some(Type::F32),
         OperandType::Word | OperandType::WideWord => Some(Type::B32),
-        OperandType::AnyInteger | OperandType::None => None,
+        OperandType::AnyInteger
+        | OperandType::AddressIn(_)
+        | OperandType::AddressInShared
+        | OperandType::None => None,
     }
 }
 

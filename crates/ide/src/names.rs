@@ -242,6 +242,7 @@ pub(crate) fn writes(kind: Kind) -> bool {
             | Kind::DestinationOrSink
             | Kind::VectorDestination
             | Kind::PairDestination
+            | Kind::PairDestinationOrSink
             | Kind::BothDestinations
             | Kind::Destinations(_)
             | Kind::MoveDestination

@@ -85,9 +85,9 @@ fn kernel(row: &Row, choice: &Choice, optional: bool) -> Program {
                 16 => Type::B32,
                 _ => Type::B64,
             },
-            OperandType::Fixed(ty) => ty,
+            OperandType::Fixed(ty) | OperandType::Exact(ty) => ty,
             OperandType::LooseFloat => Type::F32,
-            OperandType::AnyInteger => Type::B64,
+            OperandType::AnyInteger | OperandType::AddressIn(_) | OperandType::AddressInShared => Type::B64,
             OperandType::Word | OperandType::WideWord | OperandType::None => Type::B32,
         };
         let mut register = |ty: Type| {
@@ -99,7 +99,7 @@ fn kernel(row: &Row, choice: &Choice, optional: bool) -> Program {
         operands.push(match operand.kind {
             Kind::VectorDestination | Kind::VectorSource if wide > 1 => vector(wide, ty),
             Kind::Destinations(count) | Kind::Sources(count) => vector(count, ty),
-            Kind::PairDestination | Kind::BothDestinations => {
+            Kind::PairDestination | Kind::PairDestinationOrSink | Kind::BothDestinations => {
                 Operand::Pair(Box::new(register(ty)), Box::new(register(Type::Pred)))
             }
             Kind::Constant(low, _) => Operand::Immediate(Immediate::Integer(low)),

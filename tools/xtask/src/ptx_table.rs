@@ -53,6 +53,7 @@ struct Operand {
     ty: String,
     parts: Vec<Operand>,
     presence: Option<String>,
+    unchecked: bool,
 }
 
 /// Types in the order of their declaration in `crates/ptx`: only their names matter here.
@@ -328,21 +329,35 @@ fn operand(text: &str, names: &Names) -> Result<Operand, String> {
         if let [single] = parts[..]
             && !single.contains(':')
         {
+            // `[dst@0]`: the address is in the first state space of the row.
+            let (name, ty) = match single.split_once('@') {
+                Some((name, space)) => (name, format!("@{space}")),
+                None => (single, "int".to_owned()),
+            };
+            let (name, unchecked) = unmarked(name);
             return Ok(Operand {
-                name: single.to_owned(),
+                name: name.to_owned(),
                 kind: "[]".to_owned(),
-                ty: "int".to_owned(),
+                ty,
                 parts: Vec::new(),
                 presence,
+                unchecked,
             });
         }
         let parts: Result<Vec<Operand>, String> = parts.iter().map(|part| operand(part, names)).collect();
         let parts = parts?;
         let name = parts.first().map(|part| part.name.clone()).unwrap_or_default();
-        return Ok(Operand { name, kind: "parts".to_owned(), ty: "none".to_owned(), parts, presence });
+        return Ok(Operand {
+            name,
+            kind: "parts".to_owned(),
+            ty: "none".to_owned(),
+            parts,
+            presence,
+            unchecked: false,
+        });
     }
     let mut fields = text.splitn(3, ':');
-    let name = fields.next().unwrap_or_default().to_owned();
+    let (name, unchecked) = unmarked(fields.next().unwrap_or_default());
     let usual = if name == "d" { "dst" } else { "src" };
     let (kind, ty) = match (fields.next(), fields.next()) {
         (None, _) => (usual.to_owned(), "0".to_owned()),
@@ -362,7 +377,12 @@ fn operand(text: &str, names: &Names) -> Result<Operand, String> {
         }
         None => kind,
     };
-    Ok(Operand { name, kind, ty, parts: Vec::new(), presence })
+    Ok(Operand { name: name.to_owned(), kind, ty, parts: Vec::new(), presence, unchecked })
+}
+
+/// A name without its `!`, and whether that stands there: nobody checks the operand.
+fn unmarked(name: &str) -> (&str, bool) {
+    name.strip_suffix('!').map_or((name, false), |name| (name, true))
 }
 
 // ---- Rust
@@ -373,7 +393,8 @@ fn rust(families: &[Family]) -> Result<String, String> {
          #![cfg_attr(rustfmt, rustfmt_skip)]\n\n\
          use super::Chips::*;\nuse super::Kind as K;\nuse super::OperandType as O;\nuse super::Presence as P;\nuse super::Slot as S;\n\
          use super::{Family, Need, OperandRow, Row};\nuse crate::Opcode;\nuse crate::Space;\nuse crate::Type as T;\n\n\
-         const fn o(name: &'static str, kind: K, ty: O, presence: P) -> OperandRow {\n    OperandRow { name, kind, ty, presence }\n}\n\n",
+         const fn o(name: &'static str, kind: K, ty: O, presence: P) -> OperandRow {\n    OperandRow { name, kind, ty, presence, unchecked: false }\n}\n\n\
+         const fn u(name: &'static str, kind: K, ty: O, presence: P) -> OperandRow {\n    OperandRow { name, kind, ty, presence, unchecked: true }\n}\n\n",
     );
     let mut by_opcode: BTreeMap<&str, Vec<(&Family, &Row)>> = BTreeMap::new();
     for family in families {
@@ -555,6 +576,7 @@ fn operand_rust(operand: &Operand, pool: &mut Pool) -> Result<String, String> {
         "dstv" => "K::VectorDestination".to_owned(),
         "dstv_" => "K::VectorDestinationOrSink".to_owned(),
         "pair" => "K::PairDestination".to_owned(),
+        "pair_" => "K::PairDestinationOrSink".to_owned(),
         "both" => "K::BothDestinations".to_owned(),
         "elected" => "K::Elected".to_owned(),
         "src" => "K::Source".to_owned(),
@@ -597,9 +619,10 @@ fn operand_rust(operand: &Operand, pool: &mut Pool) -> Result<String, String> {
                 match (head, text.split_once("..")) {
                     ("const", Some((low, high))) => format!("K::Constant({low}, {high})"),
                     ("in", Some((low, high))) => format!("K::SourceInRange({low}, {high})"),
-                    ("oneof", _) => {
+                    ("oneof" | "of", _) => {
                         let list: Vec<&str> = text.split_whitespace().collect();
-                        format!("K::ConstantOf(&[{}])", list.join(", "))
+                        let end = if head == "of" { "SourceOf" } else { "ConstantOf" };
+                        format!("K::{end}(&[{}])", list.join(", "))
                     }
                     ("multiple", _) => format!("K::SourceMultipleOf({text})"),
                     _ => return Err(wrong()),
@@ -638,6 +661,11 @@ fn operand_rust(operand: &Operand, pool: &mut Pool) -> Result<String, String> {
         "lf" => "O::LooseFloat".to_owned(),
         "int" => "O::AnyInteger".to_owned(),
         "none" => "O::None".to_owned(),
+        "@shared" => "O::AddressInShared".to_owned(),
+        text if text.starts_with('=') && class(&text[1..]) == Class::Type => {
+            format!("O::Exact(T::{})", type_name(&text[1..]))
+        }
+        text if text.starts_with('@') && text.len() == 2 => format!("O::AddressIn({})", &text[1..]),
         text if text.starts_with("2x") => format!("O::Double({})", &text[2..]),
         text if text.starts_with('b') && text.len() == 2 && class(text) == Class::Word => {
             format!("O::Bits({})", &text[1..])
@@ -653,7 +681,8 @@ fn operand_rust(operand: &Operand, pool: &mut Pool) -> Result<String, String> {
         Some("") => "P::Optional".to_owned(),
         Some(token) => format!("P::With({token:?})"),
     };
-    Ok(format!("o({:?},{kind},{ty},{presence})", operand.name))
+    let function = if operand.unchecked { 'u' } else { 'o' };
+    Ok(format!("{function}({:?},{kind},{ty},{presence})", operand.name))
 }
 
 // ---- pages
@@ -780,7 +809,7 @@ fn spell_operand(operand: &Operand) -> String {
     let name = &operand.name;
     let text = match operand.kind.as_str() {
         "[]" | "[32]" => format!("[{name}]"),
-        "pair" | "texels" => format!("{name}[|p]"),
+        "pair" | "pair_" | "texels" => format!("{name}[|p]"),
         "both" | "elected" => format!("{name}|p"),
         "sink" => "_".to_owned(),
         "call" => "results, function, arguments, prototype".to_owned(),

@@ -5,10 +5,24 @@ use crate::compatible::is_address;
 use crate::function::Resolver;
 use crate::names::Meaning;
 use crate::{Address, AddressBase, Operand, evaluate};
-use oriole_diagnostics::Code;
+use oriole_diagnostics::{Code, Span};
 use oriole_ptx::Space;
 use oriole_syntax::ast::{self, AstNode, BinaryOperator};
 use oriole_syntax::token_span;
+
+/// Of an address that is a constant alone.
+pub(crate) const ABSOLUTE: &str = "an address that is a constant alone is possible in `.local` only";
+
+/// Whether an access of a state space reaches a variable of another.
+pub(crate) fn holds(space: Space, variable: Space) -> bool {
+    let parameter = |space| matches!(space, Space::KernelParameter | Space::FunctionParameter);
+    match space {
+        Space::Generic => !parameter(variable) && variable != Space::Constant,
+        Space::Shared | Space::SharedCluster => variable == Space::Shared,
+        _ if parameter(space) => parameter(variable),
+        _ => space == variable,
+    }
+}
 
 impl Resolver<'_> {
     /// `variable`, `variable + 4`, `variable[2]` as a value; `None` if the operand is something else, `Some(None)`
@@ -136,6 +150,32 @@ impl Resolver<'_> {
                 );
                 None
             }
+        }
+    }
+
+    /// Whether an address may be one in a state space, as far as its base says; reports it where not.
+    pub(super) fn address_in(&mut self, operand: &Operand, space: Space, span: Span) -> bool {
+        let Operand::Address(address) = operand else { return true };
+        match address.base {
+            AddressBase::Variable(id) => {
+                let variable = &self.body.variables[id.0 as usize];
+                if holds(space, variable.space) {
+                    return true;
+                }
+                let wanted = if space == Space::Generic { "generic" } else { space.name() };
+                let message = format!(
+                    "an address in `{wanted}` memory is needed here, but `{}` is in `.{}`",
+                    variable.name,
+                    variable.space.name()
+                );
+                self.report(Code::StateSpaceMismatch, span, message);
+                false
+            }
+            AddressBase::Absolute if space != Space::Local => {
+                self.report(Code::InvalidAddress, span, ABSOLUTE);
+                false
+            }
+            _ => true,
         }
     }
 

@@ -1,11 +1,12 @@
 //! Operands in braces: vectors of loads and stores, coordinates, and words that a `mov` packs and unpacks.
 
 use super::{Named, Want};
-use crate::Operand;
 use crate::compatible::Width;
 use crate::function::Resolver;
-use oriole_diagnostics::Code;
-use oriole_ptx::Type;
+use crate::names::Meaning;
+use crate::{Immediate, Operand};
+use oriole_diagnostics::{Code, Span};
+use oriole_ptx::{SpecialRegister, Type};
 use oriole_syntax::ast::{self, AstNode};
 
 impl Resolver<'_> {
@@ -32,6 +33,16 @@ impl Resolver<'_> {
                 return None;
             }
             return self.element(node, want, destination, false);
+        }
+        // Moves read special registers of several components.
+        if let (Want::Typed(_, Width::Same), ast::Operand::Name(name), 4, false) =
+            (want, node, width, destination)
+            && let Some(token) = name.token()
+            && token.text().starts_with('%')
+            && self.names.look_up(token.text()).is_none()
+            && SpecialRegister::from_name(&format!("{}.w", token.text())).is_some()
+        {
+            return self.special_vector(token.text(), want, span);
         }
         let want = match want {
             Want::Typed(ty, Width::AtLeast) => Want::Typed(ty, Width::AtLeastInVector),
@@ -76,6 +87,9 @@ impl Resolver<'_> {
                     self.report(Code::InvalidVector, span, "at least one element must be a register");
                     return None;
                 }
+                if !self.constants_fit(&resolved, span) {
+                    return None;
+                }
                 Some(Operand::Vector(resolved))
             }
             _ => match self.as_name(node) {
@@ -99,19 +113,53 @@ impl Resolver<'_> {
         }
     }
 
+    /// Whether an operand is the name of a vector register.
+    fn names_vector(&mut self, node: &ast::Operand) -> bool {
+        let ast::Operand::Name(name) = node else { return false };
+        let meaning = name.token().and_then(|token| self.names.look_up(token.text()));
+        matches!(meaning, Some(Meaning::Vector(..)))
+    }
+
+    /// Whether the constants of a vector are of the kind of its registers: integers do not stand beside
+    /// floating-point registers, nor the other way round. Reports it where not.
+    fn constants_fit(&mut self, elements: &[Operand], span: Span) -> bool {
+        let registers = elements.iter().filter_map(|element| match element {
+            Operand::Register(id) => Some(self.body.registers[id.0 as usize].ty),
+            _ => None,
+        });
+        let (mut integers, mut floats) = (false, false);
+        for ty in registers {
+            integers |= ty.is_integer();
+            floats |= ty.is_float();
+        }
+        let mixed = elements.iter().any(|element| match element {
+            Operand::Immediate(Immediate::Integer(_)) => floats,
+            Operand::Immediate(_) => integers,
+            _ => false,
+        });
+        if mixed {
+            self.report(
+                Code::InvalidVector,
+                span,
+                "integers and floating-point numbers do not mix in a vector",
+            );
+        }
+        !mixed
+    }
+
     /// Coordinates: integers and floating-point registers do not mix, and those that the geometry does not have are
-    /// possible and ignored.
+    /// possible and ignored. The first may be a layer, and a single one may stand `alone`, without braces.
     pub(super) fn coordinates(
         &mut self,
         node: &ast::Operand,
         want: Want,
         count: u8,
-        layer: bool,
+        (layer, alone): (bool, bool),
     ) -> Option<Operand> {
         let span = node.span();
         let elements: Vec<ast::Operand> = match node {
             ast::Operand::Vector(vector) => vector.elements().collect(),
-            _ if count == 1 && !layer => return self.source(node, want, false),
+            _ if alone && !self.names_vector(node) => return self.source(node, want, false),
             _ => return self.exact_vector(node, want, count, false),
         };
         if !matches!(elements.len(), 1 | 2 | 4) || elements.len() < usize::from(count) {
@@ -119,10 +167,7 @@ impl Resolver<'_> {
             return None;
         }
         // Integer registers hold coordinates of either kind.
-        let loose = match want {
-            Want::Typed(Type::F32, _) => Want::Typed(Type::B32, Width::Same),
-            other => other,
-        };
+        let loose = if matches!(want, Want::Typed(Type::F32, _)) { Want::LooseFloat } else { want };
         let (mut integers, mut floats) = (false, false);
         let mut resolved = Vec::with_capacity(elements.len());
         for (index, element) in elements.iter().enumerate() {
@@ -171,6 +216,7 @@ impl Resolver<'_> {
         let want = Want::Typed(part, Width::Same);
         let resolved: Vec<Option<Operand>> =
             elements.iter().map(|element| self.element(element, want, destination, true)).collect();
-        resolved.into_iter().collect::<Option<Vec<_>>>().map(Operand::Vector)
+        let resolved = resolved.into_iter().collect::<Option<Vec<_>>>()?;
+        self.constants_fit(&resolved, span).then_some(Operand::Vector(resolved))
     }
 }

@@ -11,6 +11,8 @@ use oriole_ptx::table::{Form, OperandType};
 pub(crate) enum Want {
     /// This type.
     Typed(Type, Width),
+    /// This type in a register of the very type or of bits, or an integer.
+    Exact(Type),
     /// A 32-bit integer or bits.
     Word,
     /// An integer or bits of 32 bits or more.
@@ -27,8 +29,9 @@ impl Want {
     pub(super) fn accepts(self, register: Type) -> bool {
         match self {
             Want::Typed(ty, width) => register_fits(register, ty, width),
+            Want::Exact(ty) => register == ty || (register.is_bits() && register.bits() == ty.bits()),
             Want::Word => is_word(register),
-            Want::LooseFloat => register.bits() == 32,
+            Want::LooseFloat => register.bits() == 32 && register != Type::F16x2,
             Want::WideWord => register.bits() >= 32 && (register.is_bits() || register.is_integer()),
             Want::Address => is_address(register),
             Want::Any => true,
@@ -38,13 +41,14 @@ impl Want {
     pub(super) fn immediate(self, constant: Constant) -> Option<Immediate> {
         match (self, constant) {
             (Want::Typed(ty, _), _) => immediate_fits(constant, ty),
-            (Want::Word | Want::WideWord | Want::Address, Constant::Integer { bits, .. }) => {
-                Some(Immediate::Integer(bits as i64))
-            }
+            (
+                Want::Exact(_) | Want::Word | Want::WideWord | Want::Address,
+                Constant::Integer { bits, .. },
+            ) => Some(Immediate::Integer(bits as i64)),
             (Want::LooseFloat, _) => {
                 immediate_fits(constant, Type::F32).or_else(|| immediate_fits(constant, Type::B32))
             }
-            (Want::Word | Want::WideWord | Want::Address, _) => None,
+            (Want::Exact(_) | Want::Word | Want::WideWord | Want::Address, _) => None,
             (Want::Any, Constant::Integer { bits, .. }) => Some(Immediate::Integer(bits as i64)),
             (Want::Any, Constant::F32(bits)) => Some(Immediate::F32(bits)),
             (Want::Any, Constant::F64(bits)) => Some(Immediate::F64(bits)),
@@ -54,6 +58,7 @@ impl Want {
     pub(super) fn describe(self) -> String {
         match self {
             Want::Typed(ty, width) => wanted_registers(ty, width),
+            Want::Exact(ty) => wanted_registers(ty, Width::Same),
             Want::Word => "an integer or bits register of 32 bits".to_string(),
             Want::LooseFloat => "a register of 32 bits".to_string(),
             Want::WideWord => "an integer or bits register of 32 bits or more".to_string(),
@@ -88,6 +93,7 @@ pub(super) fn want(ty: OperandType, form: &Form) -> Want {
         OperandType::Widening(index) => at(index).map_or(Want::Any, |ty| Want::Typed(ty, Width::AtLeast)),
         OperandType::Double(index) => at(index).map_or(Want::Any, |ty| Want::Typed(double(ty), Width::Same)),
         OperandType::Fixed(ty) => Want::Typed(ty, Width::Same),
+        OperandType::Exact(ty) => Want::Exact(ty),
         OperandType::Loose(index) => at(index).map_or(Want::Any, |ty| match ty {
             Type::F32 => Want::LooseFloat,
             ty => Want::Typed(ty, Width::Same),
@@ -101,7 +107,7 @@ pub(super) fn want(ty: OperandType, form: &Form) -> Want {
         }),
         OperandType::Word => Want::Word,
         OperandType::WideWord => Want::WideWord,
-        OperandType::AnyInteger => Want::Address,
+        OperandType::AnyInteger | OperandType::AddressIn(_) | OperandType::AddressInShared => Want::Address,
         OperandType::None => Want::Any,
     }
 }

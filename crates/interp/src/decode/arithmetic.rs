@@ -421,6 +421,7 @@ impl FunctionDecoder<'_> {
             Operand::Vector(values) if values.len() == 2 => {
                 values.iter().map(|value| self.source(value, Type::B64)).collect::<Decode<_>>()?
             }
+            Operand::Immediate(_) => vec![self.source(value, Type::B64)?, Source::Immediate(0)],
             _ => return Err("this form of a 128-bit move is not supported".into()),
         };
         let destinations: Vec<Destination> = match target {

@@ -62,6 +62,9 @@ impl FunctionDecoder<'_> {
                 Operand::Register(register) if ty == Type::B128 => {
                     all.extend(self.wide_destination(*register).map(|half| Source::Register(half.slot)));
                 }
+                Operand::Immediate(_) if ty == Type::B128 => {
+                    all.extend([self.source(element, Type::B64)?, Source::Immediate(0)]);
+                }
                 element => all.push(self.source(element, ty)?),
             }
         }

@@ -391,6 +391,7 @@ fn shape_fits(kind: &Kind, shape: Shape) -> bool {
             matches!(shape, Shape::Value | Shape::Vector(_))
         }
         Kind::PairDestination | Kind::BothDestinations => matches!(shape, Shape::Value | Shape::Pair),
+        Kind::PairDestinationOrSink => matches!(shape, Shape::Value | Shape::Pair | Shape::Sink),
         Kind::Texels => matches!(shape, Shape::Value | Shape::Pair | Shape::Vector(_)),
         Kind::VectorDestinationOrSink => !matches!(shape, Shape::Address(_) | Shape::Pair),
         Kind::VectorDestination

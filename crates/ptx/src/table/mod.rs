@@ -117,6 +117,8 @@ pub struct OperandRow {
     pub ty: OperandType,
     /// Whether it is there.
     pub presence: Presence,
+    /// Whether other PTX compilers accept nearly anything here, so that what does not fit gives a warning only.
+    pub unchecked: bool,
 }
 
 /// What may stand at an operand position.
@@ -130,6 +132,8 @@ pub enum Kind {
     VectorDestination,
     /// `d` or `d|p`: the second is a predicate and may be left out; either may be `_` where both stand.
     PairDestination,
+    /// The same, and it may be `_` alone: nothing is kept.
+    PairDestinationOrSink,
     /// `d|p`: both are there.
     BothDestinations,
     /// `d|p`: both are there; the first may be `_`.
@@ -154,6 +158,8 @@ pub enum Kind {
     ConstantOf(&'static [i64]),
     /// A register or a constant in this range.
     SourceInRange(i64, i64),
+    /// A register or one of these constants.
+    SourceOf(&'static [i64]),
     /// A register, or a constant that is a multiple of this.
     SourceMultipleOf(i64),
     /// A predicate register, also negated, or a constant.
@@ -232,9 +238,11 @@ pub enum OperandType {
     Double(u8),
     /// This type.
     Fixed(Type),
+    /// This type in a register of the very type or of bits; an integer stands for its bits.
+    Exact(Type),
     /// The same as the first, but registers of integers hold floating-point values too (textures).
     Loose(u8),
-    /// A single-precision number; registers of integers hold it too (textures).
+    /// A single-precision number; registers of integers hold it too (textures), pairs of halves do not.
     LooseFloat,
     /// As wide as the type at this position, whatever the kind.
     Bits(u8),
@@ -244,6 +252,10 @@ pub enum OperandType {
     WideWord,
     /// Any integer register: an address or a size.
     AnyInteger,
+    /// An address in the state space at this position of the row.
+    AddressIn(u8),
+    /// An address in shared memory, whatever the row's spaces are.
+    AddressInShared,
     /// No type, or one that is not checked.
     None,
 }
@@ -289,7 +301,7 @@ impl Row {
                     text.push_str(operand.name);
                     text.push(']');
                 }
-                Kind::PairDestination => {
+                Kind::PairDestination | Kind::PairDestinationOrSink => {
                     text.push_str(operand.name);
                     text.push_str("[|q]");
                 }

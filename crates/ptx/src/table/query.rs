@@ -155,6 +155,9 @@ impl OperandRow {
                 "destination, a vector with `.v2` and wider".to_owned()
             }
             Kind::PairDestination => "destination, and a predicate behind `|` if wanted".to_owned(),
+            Kind::PairDestinationOrSink => {
+                "destination or `_`, and a predicate behind `|` if wanted".to_owned()
+            }
             Kind::BothDestinations => "destination, and a predicate behind `|`".to_owned(),
             Kind::Texels => "vector of destinations, and a predicate behind `|` if wanted".to_owned(),
             Kind::Source | Kind::MoveSource => "source: register or constant".to_owned(),
@@ -163,9 +166,10 @@ impl OperandRow {
             Kind::VectorSource => "source, a vector with `.v2` and wider".to_owned(),
             Kind::Constant(i64::MIN, i64::MAX) => "constant".to_owned(),
             Kind::Constant(least, most) => format!("constant from {least} to {most}"),
-            Kind::ConstantOf(list) => {
+            Kind::ConstantOf(list) | Kind::SourceOf(list) => {
                 let list: Vec<String> = list.iter().map(ToString::to_string).collect();
-                format!("constant: {}", list.join(", "))
+                let register = if matches!(self.kind, Kind::SourceOf(_)) { "register, or " } else { "" };
+                format!("{register}constant: {}", list.join(", "))
             }
             Kind::SourceInRange(least, most) => format!("register, or a constant from {least} to {most}"),
             Kind::SourceMultipleOf(step) => format!("register, or a constant multiple of {step}"),

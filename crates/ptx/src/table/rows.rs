@@ -13,7 +13,11 @@ use crate::Space;
 use crate::Type as T;
 
 const fn o(name: &'static str, kind: K, ty: O, presence: P) -> OperandRow {
-    OperandRow { name, kind, ty, presence }
+    OperandRow { name, kind, ty, presence, unchecked: false }
+}
+
+const fn u(name: &'static str, kind: K, ty: O, presence: P) -> OperandRow {
+    OperandRow { name, kind, ty, presence, unchecked: true }
 }
 
 const S0: &[S] = &[S::May(&["ftz"]),S::Type(&[T::F32])];
@@ -131,58 +135,58 @@ const S111: &[S] = &[S::Type(&[T::B16,T::B32,T::B64])];
 const S112: &[S] = &[S::Type(&[T::F32,T::F64])];
 const S113: &[S] = &[S::Must(&["approx"]),S::May(&["ftz"]),S::Type(&[T::F32])];
 const S114: &[S] = &[S::Head(&["async"]),S::Must(&["ca"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"])];
-const R115: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::ConstantOf(&[4, 8, 16]),O::Word,P::Always),o("src_size",K::SourceOrPredicate,O::Word,P::Optional),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const R115: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::ConstantOf(&[4, 8, 16]),O::Word,P::Always),o("src_size",K::SourceOrPredicate,O::Word,P::Optional),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
 const N116: &[Need] = &[Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)}];
 const S117: &[S] = &[S::Head(&["async"]),S::Must(&["cg"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"])];
-const R118: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::ConstantOf(&[16]),O::Word,P::Always),o("src_size",K::SourceOrPredicate,O::Word,P::Optional),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const R118: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::ConstantOf(&[16]),O::Word,P::Always),o("src_size",K::SourceOrPredicate,O::Word,P::Optional),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
 const S119: &[S] = &[S::Head(&["async"]),S::Head(&["commit_group"])];
 const S120: &[S] = &[S::Head(&["async"]),S::Head(&["wait_all"])];
 const S121: &[S] = &[S::Head(&["async"]),S::Head(&["wait_group"])];
 const R122: &[OperandRow] = &[o("n",K::Constant(0, 9223372036854775807),O::Word,P::Always)];
 const S123: &[S] = &[S::Head(&["async"]),S::Head(&["mbarrier"]),S::Head(&["arrive"]),S::May(&["noinc"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R124: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always)];
+const R124: &[OperandRow] = &[o("a",K::Address,O::AddressIn(0),P::Always)];
 const S125: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["commit_group"])];
 const S126: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["wait_group"]),S::May(&["read"])];
 const S127: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["L2::cache_hint"])];
-const R128: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::Source,O::Word,P::Always),o("mbar",K::Address,O::AnyInteger,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const R128: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
 const N129: &[Need] = &[Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
 const S130: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["multicast::cluster"]),S::May(&["L2::cache_hint"])];
-const R131: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::Source,O::Word,P::Always),o("mbar",K::Address,O::AnyInteger,P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With("multicast::cluster")),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const R131: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With("multicast::cluster")),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
 const S132: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&["mbarrier::complete_tx::bytes"])];
-const R133: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::Source,O::Word,P::Always),o("mbar",K::Address,O::AnyInteger,P::Always)];
+const R133: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always)];
 const S134: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::May(&["cp_mask"])];
-const R135: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::Source,O::Word,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint")),o("byte_mask",K::Source,O::Fixed(T::B16),P::With("cp_mask"))];
+const R135: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint")),o("byte_mask",K::Source,O::Fixed(T::B16),P::With("cp_mask"))];
 const N136: &[Need] = &[Need{token:"cp_mask",ptx:(8, 6),until:None,chips:From(100)},Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
 const S137: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["prefetch"]),S::Must(&["L2"]),S::Space(&[Space::Global]),S::May(&["L2::cache_hint"])];
-const R138: &[OperandRow] = &[o("src",K::Address,O::AnyInteger,P::Always),o("size",K::Source,O::Word,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const R138: &[OperandRow] = &[o("src",K::Address,O::AddressIn(0),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
 const S139: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["1d","2d","3d","4d","5d"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::May(&["tile"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["multicast::cluster"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
 const C140: &[(&str, u8)] = &[("1d",1),("2d",2),("3d",3),("4d",4),("5d",5)];
 const R141: &[OperandRow] = &[o("map",K::RegisterSource,O::Fixed(T::B64),P::Always),o("coords",K::SourcesBy(C140),O::Fixed(T::S32),P::Always)];
-const R142: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("map",K::Parts(R141),O::None,P::Always),o("mbar",K::Address,O::AnyInteger,P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With("multicast::cluster")),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const R142: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R141),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With("multicast::cluster")),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
 const N143: &[Need] = &[Need{token:"cta_group::1",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"cta_group::2",ptx:(8, 6),until:None,chips:Family(&[100, 110])}];
 const S144: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["2d"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&["tile::gather4"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["multicast::cluster"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
 const R145: &[OperandRow] = &[o("map",K::RegisterSource,O::Fixed(T::B64),P::Always),o("coords",K::Sources(5),O::Fixed(T::S32),P::Always)];
-const R146: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("map",K::Parts(R145),O::None,P::Always),o("mbar",K::Address,O::AnyInteger,P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With("multicast::cluster")),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const R146: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R145),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With("multicast::cluster")),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
 const S147: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&["im2col"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["multicast::cluster"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
 const C148: &[(&str, u8)] = &[("3d",1),("4d",2),("5d",3)];
-const R149: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("map",K::Parts(R141),O::None,P::Always),o("mbar",K::Address,O::AnyInteger,P::Always),o("window",K::SourcesBy(C148),O::Fixed(T::B16),P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With("multicast::cluster")),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const R149: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R141),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::SourcesBy(C148),O::Fixed(T::B16),P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With("multicast::cluster")),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
 const S150: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&["im2col::w","im2col::w::128"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["multicast::cluster"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
-const R151: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("map",K::Parts(R141),O::None,P::Always),o("mbar",K::Address,O::AnyInteger,P::Always),o("window",K::Sources(2),O::Fixed(T::B16),P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With("multicast::cluster")),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const R151: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R141),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::Sources(2),O::Fixed(T::B16),P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With("multicast::cluster")),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
 const S152: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["1d","2d","3d","4d","5d"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::May(&["tile"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
-const R153: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("map",K::Parts(R141),O::None,P::Always),o("mbar",K::Address,O::AnyInteger,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const R153: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R141),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
 const N154: &[Need] = &[Need{token:"cta_group::1",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"cta_group::2",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
 const S155: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["2d"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&["tile::gather4"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
-const R156: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("map",K::Parts(R145),O::None,P::Always),o("mbar",K::Address,O::AnyInteger,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const R156: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R145),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
 const S157: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&["im2col"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
-const R158: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("map",K::Parts(R141),O::None,P::Always),o("mbar",K::Address,O::AnyInteger,P::Always),o("window",K::SourcesBy(C148),O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const R158: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R141),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::SourcesBy(C148),O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
 const S159: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&["im2col::w","im2col::w::128"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
-const R160: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("map",K::Parts(R141),O::None,P::Always),o("mbar",K::Address,O::AnyInteger,P::Always),o("window",K::Sources(2),O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const R160: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R141),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::Sources(2),O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
 const N161: &[Need] = &[Need{token:"cta_group::1",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"cta_group::2",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"im2col::w::128",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
 const S162: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["1d","2d","3d","4d","5d"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::May(&["tile"]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"])];
-const R163: &[OperandRow] = &[o("map",K::Parts(R141),O::None,P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const R163: &[OperandRow] = &[o("map",K::Parts(R141),O::None,P::Always),u("src",K::Address,O::AddressIn(1),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
 const S164: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["im2col_no_offs"]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"])];
 const S165: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["2d"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["tile::scatter4"]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"])];
-const R166: &[OperandRow] = &[o("map",K::Parts(R145),O::None,P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const R166: &[OperandRow] = &[o("map",K::Parts(R145),O::None,P::Always),u("src",K::Address,O::AddressIn(1),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
 const S167: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["prefetch"]),S::Head(&["tensor"]),S::Must(&["1d","2d","3d","4d","5d"]),S::Must(&["L2"]),S::Space(&[Space::Global]),S::May(&["tile"]),S::May(&["L2::cache_hint"])];
 const R168: &[OperandRow] = &[o("map",K::Parts(R141),O::None,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
 const S169: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["prefetch"]),S::Head(&["tensor"]),S::Must(&["2d"]),S::Must(&["L2"]),S::Space(&[Space::Global]),S::Must(&["tile::gather4"]),S::May(&["L2::cache_hint"])];
@@ -196,7 +200,7 @@ const S176: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"])
 const S177: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["add","min","max"]),S::Type(&[T::S32])];
 const S178: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["add"]),S::Type(&[T::U64])];
 const S179: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
-const R180: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::Source,O::Word,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const R180: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
 const S181: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::Must(&["inc","dec"]),S::Type(&[T::U32])];
 const S182: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::Must(&["add","min","max"]),S::Type(&[T::U32,T::S32,T::U64])];
 const S183: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::Must(&["min","max"]),S::Type(&[T::S64])];
@@ -261,991 +265,1002 @@ const S241: &[S] = &[S::Must(&["rna"]),S::May(&["satfinite"]),S::Type(&[T::TF32]
 const S242: &[S] = &[S::Must(&["rn","rz"]),S::May(&["relu"]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
 const S243: &[S] = &[S::Must(&["rn","rz"]),S::Must(&["satfinite"]),S::May(&["relu"]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
 const S244: &[S] = &[S::Must(&["rn"]),S::Must(&["satfinite"]),S::May(&["relu"]),S::Type(&[T::E4M3x2,T::E5M2x2]),S::Type(&[T::F32])];
-const S245: &[S] = &[S::Must(&["rn"]),S::Must(&["satfinite"]),S::May(&["relu"]),S::Type(&[T::E4M3x2,T::E5M2x2]),S::Type(&[T::F16x2])];
-const S246: &[S] = &[S::Must(&["rn"]),S::May(&["relu"]),S::Type(&[T::F16x2]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S247: &[S] = &[S::Must(&["rn"]),S::Must(&["satfinite"]),S::May(&["relu"]),S::Type(&[T::E2M1x2,T::E2M3x2,T::E3M2x2]),S::Type(&[T::F32])];
-const S248: &[S] = &[S::Must(&["rn"]),S::May(&["relu"]),S::Type(&[T::F16x2]),S::Type(&[T::E2M1x2,T::E2M3x2,T::E3M2x2])];
-const S249: &[S] = &[S::Must(&["rz","rp"]),S::May(&["satfinite"]),S::Type(&[T::UE8M0x2]),S::Type(&[T::F32])];
-const S250: &[S] = &[S::Must(&["rz","rp"]),S::May(&["satfinite"]),S::Type(&[T::UE8M0x2]),S::Type(&[T::BF16x2])];
-const S251: &[S] = &[S::Must(&["rn"]),S::Type(&[T::BF16x2]),S::Type(&[T::UE8M0x2])];
-const S252: &[S] = &[S::Head(&["pack"]),S::Must(&["sat"]),S::Type(&[T::U16,T::S16]),S::Type(&[T::S32])];
-const R253: &[OperandRow] = &[o("d",K::Destination,O::WideWord,P::Always),o("a",K::Source,O::Widening(1),P::Always),o("b",K::Source,O::Widening(1),P::Always)];
-const S254: &[S] = &[S::Head(&["pack"]),S::Must(&["sat"]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32]),S::Type(&[T::B32])];
-const R255: &[OperandRow] = &[o("d",K::Destination,O::WideWord,P::Always),o("a",K::Source,O::Widening(1),P::Always),o("b",K::Source,O::Widening(1),P::Always),o("c",K::Source,O::Widening(2),P::Always)];
-const S256: &[S] = &[S::Head(&["pack"]),S::Must(&["sat"]),S::Type(&[T::U4,T::S4,T::U2,T::S2]),S::Type(&[T::S32]),S::Type(&[T::B32])];
-const S257: &[S] = &[S::Head(&["to"]),S::Space(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::Constant,Space::KernelParameter]),S::Type(&[T::U32,T::U64])];
-const R258: &[OperandRow] = &[o("p",K::Destination,O::Of(0),P::Always),o("a",K::RegisterSource,O::Of(0),P::Always)];
-const N259: &[Need] = &[Need{token:"const",ptx:(3, 1),until:None,chips:From(20)},Need{token:"param",ptx:(7, 7),until:None,chips:From(70)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)}];
-const S260: &[S] = &[S::Space(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::Constant,Space::KernelParameter]),S::Type(&[T::U32,T::U64])];
-const R261: &[OperandRow] = &[o("p",K::Destination,O::Of(0),P::Always),o("a",K::AddressSource,O::Of(0),P::Always)];
-const S262: &[S] = &[S::MaySpace(&[Space::Global]),S::Must(&["L2"])];
-const S263: &[S] = &[S::Must(&["approx","full"]),S::May(&["ftz"]),S::Type(&[T::F32])];
-const S264: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::Type(&[T::F32])];
-const S265: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::Type(&[T::F64])];
-const N266: &[Need] = &[Need{token:"rm",ptx:(1, 0),until:None,chips:From(20)},Need{token:"rp",ptx:(1, 0),until:None,chips:From(20)},Need{token:"rz",ptx:(1, 0),until:None,chips:From(20)}];
-const S267: &[S] = &[S::Head(&["lo","hi"]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32])];
-const R268: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Source,O::Word,P::Always),o("b",K::Source,O::Word,P::Always),o("c",K::Source,O::Word,P::Always)];
-const S269: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32])];
-const S270: &[S] = &[S::Must(&["sync"])];
-const R271: &[OperandRow] = &[o("d",K::Elected,O::Word,P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S272: &[S] = &[S::Must(&["approx"]),S::Type(&[T::F16,T::F16x2])];
-const S273: &[S] = &[S::Must(&["approx"]),S::Must(&["ftz"]),S::Type(&[T::BF16,T::BF16x2])];
-const S274: &[S] = &[S::May(&["sc","acq_rel"]),S::Must(&["cta","cluster","gpu","sys"])];
-const S275: &[S] = &[S::Must(&["acquire","release"]),S::Must(&["cta","cluster","gpu","sys"])];
-const S276: &[S] = &[S::Must(&["acquire"]),S::Must(&["sync_restrict::shared::cluster"]),S::Must(&["cluster"])];
-const S277: &[S] = &[S::Must(&["release"]),S::Must(&["sync_restrict::shared::cta"]),S::Must(&["cluster"])];
-const S278: &[S] = &[S::Head(&["mbarrier_init"]),S::Must(&["release"]),S::Must(&["cluster"])];
-const S279: &[S] = &[S::Head(&["proxy"]),S::Must(&["alias","async"])];
-const N280: &[Need] = &[Need{token:"async",ptx:(8, 0),until:None,chips:From(90)}];
-const S281: &[S] = &[S::Head(&["proxy"]),S::Must(&["async"]),S::Space(&[Space::Global,Space::Shared,Space::SharedCluster])];
-const S282: &[S] = &[S::Head(&["proxy"]),S::Must(&["tensormap::generic"]),S::Must(&["release"]),S::Must(&["cta","cluster","gpu","sys"])];
-const S283: &[S] = &[S::Head(&["proxy"]),S::Must(&["tensormap::generic"]),S::Must(&["acquire"]),S::Must(&["cta","cluster","gpu","sys"])];
-const R284: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("size",K::ConstantOf(&[128]),O::Word,P::Always)];
-const S285: &[S] = &[S::Head(&["proxy"]),S::Must(&["async::generic"]),S::Must(&["acquire"]),S::Must(&["sync_restrict::shared::cluster"]),S::Must(&["cluster"])];
-const S286: &[S] = &[S::Head(&["proxy"]),S::Must(&["async::generic"]),S::Must(&["release"]),S::Must(&["sync_restrict::shared::cta"]),S::Must(&["cluster"])];
-const S287: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::F32])];
-const R288: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(0),P::Always)];
-const N289: &[Need] = &[Need{token:"rm",ptx:(1, 4),until:None,chips:From(13)},Need{token:"rp",ptx:(1, 4),until:None,chips:From(13)}];
-const S290: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::Type(&[T::F32x2])];
-const S291: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["sat"]),S::Type(&[T::F32]),S::Type(&[T::F16,T::BF16])];
-const R292: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always),o("b",K::Source,O::Of(1),P::Always),o("c",K::Source,O::Of(0),P::Always)];
-const S293: &[S] = &[S::Must(&["rn"]),S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::F16,T::F16x2])];
-const S294: &[S] = &[S::Must(&["rn"]),S::May(&["ftz"]),S::Must(&["relu"]),S::Type(&[T::F16,T::F16x2])];
-const S295: &[S] = &[S::Must(&["rn"]),S::May(&["relu"]),S::Type(&[T::BF16,T::BF16x2])];
-const S296: &[S] = &[S::Must(&["rn"]),S::Must(&["oob"]),S::May(&["relu"]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
-const S297: &[S] = &[S::Must(&["rz","rm","rp"]),S::May(&["oob"]),S::May(&["relu"]),S::Type(&[T::BF16,T::BF16x2])];
-const N298: &[Need] = &[Need{token:"oob",ptx:(8, 1),until:None,chips:From(90)}];
-const R299: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("mask",K::Source,O::Of(0),P::Always),o("base",K::Source,O::Word,P::Always),o("offset",K::Source,O::Word,P::Always)];
-const S300: &[S] = &[S::MaySpace(&[Space::SharedCluster]),S::Type(&[T::U32,T::U64])];
-const R301: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::AddressSource,O::Of(0),P::Always)];
-const S302: &[S] = &[S::Must(&["launch_dependents","wait"])];
-const S303: &[S] = &[S::Space(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::Constant,Space::KernelParameter])];
-const R304: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::RegisterSource,O::AnyInteger,P::Always)];
-const S305: &[S] = &[S::Type(&[T::Texref,T::Samplerref,T::Surfref])];
-const R306: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::RegisterSource,O::Fixed(T::B64),P::Always)];
-const S307: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Constant,Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::KernelParameter,Space::FunctionParameter]),S::May(&["ca","cg","cs","lu","cv"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R308: &[OperandRow] = &[o("d",K::VectorDestination,O::Widening(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
-const N309: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"ca",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cv",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"lu",ptx:(2, 0),until:None,chips:From(20)},Need{token:"param::func",ptx:(8, 3),until:None,chips:From(10)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
-const S310: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["ca","cg","cs","lu","cv"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R311: &[OperandRow] = &[o("d",K::VectorDestination,O::Widening(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
-const N312: &[Need] = &[Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"ca",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cv",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"lu",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
-const S313: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N314: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
-const S315: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
-const S316: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
-const S317: &[S] = &[S::Space(&[Space::Global]),S::May(&["ca","cg","cs"]),S::Must(&["nc"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N318: &[Need] = &[Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)}];
-const S319: &[S] = &[S::Space(&[Space::Global]),S::Must(&["nc"]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N320: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)}];
-const S321: &[S] = &[S::Space(&[Space::Global]),S::Must(&["nc"]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
-const S322: &[S] = &[S::Space(&[Space::Global]),S::Must(&["nc"]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
-const S323: &[S] = &[S::Must(&["volatile"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N324: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)}];
-const S325: &[S] = &[S::Must(&["volatile"]),S::MaySpace(&[Space::Global]),S::Must(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N326: &[Need] = &[Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(75)}];
-const S327: &[S] = &[S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N328: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)}];
-const S329: &[S] = &[S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N330: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)}];
-const S331: &[S] = &[S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
-const S332: &[S] = &[S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
-const S333: &[S] = &[S::Must(&["mmio"]),S::Must(&["relaxed"]),S::Must(&["sys"]),S::MaySpace(&[Space::Global]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N334: &[Need] = &[Need{token:"b128",ptx:(8, 4),until:None,chips:From(70)}];
-const S335: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8"]),S::Must(&["x1","x2","x4"]),S::May(&["trans"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B16])];
-const C336: &[(&str, u8)] = &[("x1",1),("x2",2),("x4",4)];
-const R337: &[OperandRow] = &[o("r",K::DestinationsBy(C336),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always)];
-const S338: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n16"]),S::Must(&["x1","x2"]),S::Must(&["trans"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B8])];
-const C339: &[(&str, u8)] = &[("x1",2),("x2",4)];
+const R245: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always),o("b",K::Source,O::Of(1),P::Always)];
+const S246: &[S] = &[S::Must(&["rn"]),S::Must(&["satfinite"]),S::May(&["relu"]),S::Type(&[T::E4M3x2,T::E5M2x2]),S::Type(&[T::F16x2])];
+const S247: &[S] = &[S::Must(&["rn"]),S::May(&["relu"]),S::Type(&[T::F16x2]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S248: &[S] = &[S::Must(&["rn"]),S::Must(&["satfinite"]),S::May(&["relu"]),S::Type(&[T::E2M1x2,T::E2M3x2,T::E3M2x2]),S::Type(&[T::F32])];
+const S249: &[S] = &[S::Must(&["rn"]),S::May(&["relu"]),S::Type(&[T::F16x2]),S::Type(&[T::E2M1x2,T::E2M3x2,T::E3M2x2])];
+const S250: &[S] = &[S::Must(&["rz","rp"]),S::May(&["satfinite"]),S::Type(&[T::UE8M0x2]),S::Type(&[T::F32])];
+const S251: &[S] = &[S::Must(&["rz","rp"]),S::May(&["satfinite"]),S::Type(&[T::UE8M0x2]),S::Type(&[T::BF16x2])];
+const R252: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Fixed(T::B32),P::Always)];
+const S253: &[S] = &[S::Must(&["rn"]),S::Type(&[T::BF16x2]),S::Type(&[T::UE8M0x2])];
+const R254: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Source,O::Of(1),P::Always)];
+const S255: &[S] = &[S::Head(&["pack"]),S::Must(&["sat"]),S::Type(&[T::U16,T::S16]),S::Type(&[T::S32])];
+const R256: &[OperandRow] = &[o("d",K::Destination,O::WideWord,P::Always),o("a",K::Source,O::Widening(1),P::Always),o("b",K::Source,O::Widening(1),P::Always)];
+const S257: &[S] = &[S::Head(&["pack"]),S::Must(&["sat"]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32]),S::Type(&[T::B32])];
+const R258: &[OperandRow] = &[o("d",K::Destination,O::WideWord,P::Always),o("a",K::Source,O::Widening(1),P::Always),o("b",K::Source,O::Widening(1),P::Always),o("c",K::Source,O::Widening(2),P::Always)];
+const S259: &[S] = &[S::Head(&["pack"]),S::Must(&["sat"]),S::Type(&[T::U4,T::S4,T::U2,T::S2]),S::Type(&[T::S32]),S::Type(&[T::B32])];
+const S260: &[S] = &[S::Head(&["to"]),S::Space(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::Constant,Space::KernelParameter]),S::Type(&[T::U32,T::U64])];
+const R261: &[OperandRow] = &[o("p",K::Destination,O::Of(0),P::Always),o("a",K::RegisterSource,O::Of(0),P::Always)];
+const N262: &[Need] = &[Need{token:"const",ptx:(3, 1),until:None,chips:From(20)},Need{token:"param",ptx:(7, 7),until:None,chips:From(70)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)}];
+const S263: &[S] = &[S::Space(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::Constant,Space::KernelParameter]),S::Type(&[T::U32,T::U64])];
+const R264: &[OperandRow] = &[o("p",K::Destination,O::Of(0),P::Always),o("a",K::AddressSource,O::Of(0),P::Always)];
+const S265: &[S] = &[S::MaySpace(&[Space::Global]),S::Must(&["L2"])];
+const S266: &[S] = &[S::Must(&["approx","full"]),S::May(&["ftz"]),S::Type(&[T::F32])];
+const S267: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::Type(&[T::F32])];
+const S268: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::Type(&[T::F64])];
+const N269: &[Need] = &[Need{token:"rm",ptx:(1, 0),until:None,chips:From(20)},Need{token:"rp",ptx:(1, 0),until:None,chips:From(20)},Need{token:"rz",ptx:(1, 0),until:None,chips:From(20)}];
+const S270: &[S] = &[S::Head(&["lo","hi"]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32])];
+const R271: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Source,O::Word,P::Always),o("b",K::Source,O::Word,P::Always),o("c",K::Source,O::Word,P::Always)];
+const S272: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32])];
+const S273: &[S] = &[S::Must(&["sync"])];
+const R274: &[OperandRow] = &[o("d",K::Elected,O::Word,P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S275: &[S] = &[S::Must(&["approx"]),S::Type(&[T::F16,T::F16x2])];
+const S276: &[S] = &[S::Must(&["approx"]),S::Must(&["ftz"]),S::Type(&[T::BF16,T::BF16x2])];
+const S277: &[S] = &[S::May(&["sc","acq_rel"]),S::Must(&["cta","cluster","gpu","sys"])];
+const S278: &[S] = &[S::Must(&["acquire","release"]),S::Must(&["cta","cluster","gpu","sys"])];
+const S279: &[S] = &[S::Must(&["acquire"]),S::Must(&["sync_restrict::shared::cluster"]),S::Must(&["cluster"])];
+const S280: &[S] = &[S::Must(&["release"]),S::Must(&["sync_restrict::shared::cta"]),S::Must(&["cluster"])];
+const S281: &[S] = &[S::Head(&["mbarrier_init"]),S::Must(&["release"]),S::Must(&["cluster"])];
+const S282: &[S] = &[S::Head(&["proxy"]),S::Must(&["alias","async"])];
+const N283: &[Need] = &[Need{token:"async",ptx:(8, 0),until:None,chips:From(90)}];
+const S284: &[S] = &[S::Head(&["proxy"]),S::Must(&["async"]),S::Space(&[Space::Global,Space::Shared,Space::SharedCluster])];
+const S285: &[S] = &[S::Head(&["proxy"]),S::Must(&["tensormap::generic"]),S::Must(&["release"]),S::Must(&["cta","cluster","gpu","sys"])];
+const S286: &[S] = &[S::Head(&["proxy"]),S::Must(&["tensormap::generic"]),S::Must(&["acquire"]),S::Must(&["cta","cluster","gpu","sys"])];
+const R287: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("size",K::ConstantOf(&[128]),O::Word,P::Always)];
+const S288: &[S] = &[S::Head(&["proxy"]),S::Must(&["async::generic"]),S::Must(&["acquire"]),S::Must(&["sync_restrict::shared::cluster"]),S::Must(&["cluster"])];
+const S289: &[S] = &[S::Head(&["proxy"]),S::Must(&["async::generic"]),S::Must(&["release"]),S::Must(&["sync_restrict::shared::cta"]),S::Must(&["cluster"])];
+const S290: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::F32])];
+const R291: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(0),P::Always)];
+const N292: &[Need] = &[Need{token:"rm",ptx:(1, 4),until:None,chips:From(13)},Need{token:"rp",ptx:(1, 4),until:None,chips:From(13)}];
+const S293: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::Type(&[T::F32x2])];
+const S294: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["sat"]),S::Type(&[T::F32]),S::Type(&[T::F16,T::BF16])];
+const R295: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always),o("b",K::Source,O::Of(1),P::Always),o("c",K::Source,O::Of(0),P::Always)];
+const S296: &[S] = &[S::Must(&["rn"]),S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::F16,T::F16x2])];
+const S297: &[S] = &[S::Must(&["rn"]),S::May(&["ftz"]),S::Must(&["relu"]),S::Type(&[T::F16,T::F16x2])];
+const S298: &[S] = &[S::Must(&["rn"]),S::May(&["relu"]),S::Type(&[T::BF16,T::BF16x2])];
+const S299: &[S] = &[S::Must(&["rn"]),S::Must(&["oob"]),S::May(&["relu"]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
+const S300: &[S] = &[S::Must(&["rz","rm","rp"]),S::May(&["oob"]),S::May(&["relu"]),S::Type(&[T::BF16,T::BF16x2])];
+const N301: &[Need] = &[Need{token:"oob",ptx:(8, 1),until:None,chips:From(90)}];
+const R302: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("mask",K::Source,O::Of(0),P::Always),o("base",K::Source,O::Word,P::Always),o("offset",K::Source,O::Word,P::Always)];
+const S303: &[S] = &[S::MaySpace(&[Space::SharedCluster]),S::Type(&[T::U32,T::U64])];
+const R304: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::AddressSource,O::Of(0),P::Always)];
+const S305: &[S] = &[S::Must(&["launch_dependents","wait"])];
+const S306: &[S] = &[S::Space(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::Constant,Space::KernelParameter])];
+const R307: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::RegisterSource,O::AnyInteger,P::Always)];
+const S308: &[S] = &[S::Type(&[T::Texref,T::Samplerref,T::Surfref])];
+const R309: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::RegisterSource,O::Fixed(T::B64),P::Always)];
+const S310: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Constant,Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::KernelParameter,Space::FunctionParameter]),S::May(&["ca","cg","cs","lu","cv"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R311: &[OperandRow] = &[o("d",K::VectorDestination,O::Widening(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
+const N312: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"ca",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cv",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"lu",ptx:(2, 0),until:None,chips:From(20)},Need{token:"param::func",ptx:(8, 3),until:None,chips:From(10)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
+const S313: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["ca","cg","cs","lu","cv"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R314: &[OperandRow] = &[o("d",K::VectorDestination,O::Widening(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
+const N315: &[Need] = &[Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"ca",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cv",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"lu",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
+const S316: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N317: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
+const S318: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
+const S319: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
+const S320: &[S] = &[S::Space(&[Space::Global]),S::May(&["ca","cg","cs"]),S::Must(&["nc"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N321: &[Need] = &[Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)}];
+const S322: &[S] = &[S::Space(&[Space::Global]),S::Must(&["nc"]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N323: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)}];
+const S324: &[S] = &[S::Space(&[Space::Global]),S::Must(&["nc"]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
+const S325: &[S] = &[S::Space(&[Space::Global]),S::Must(&["nc"]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
+const S326: &[S] = &[S::Must(&["volatile"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N327: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)}];
+const S328: &[S] = &[S::Must(&["volatile"]),S::MaySpace(&[Space::Global]),S::Must(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N329: &[Need] = &[Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(75)}];
+const S330: &[S] = &[S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N331: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)}];
+const S332: &[S] = &[S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N333: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)}];
+const S334: &[S] = &[S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
+const S335: &[S] = &[S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
+const S336: &[S] = &[S::Must(&["mmio"]),S::Must(&["relaxed"]),S::Must(&["sys"]),S::MaySpace(&[Space::Global]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N337: &[Need] = &[Need{token:"b128",ptx:(8, 4),until:None,chips:From(70)}];
+const S338: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8"]),S::Must(&["x1","x2","x4"]),S::May(&["trans"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B16])];
+const C339: &[(&str, u8)] = &[("x1",1),("x2",2),("x4",4)];
 const R340: &[OperandRow] = &[o("r",K::DestinationsBy(C339),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always)];
-const S341: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n16"]),S::Must(&["x1","x2","x4"]),S::MaySpace(&[Space::Shared]),S::Must(&["b8x16"]),S::Must(&["b6x16_p32","b4x16_p64"])];
-const S342: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n16"]),S::Must(&["x1","x2"]),S::Must(&["trans"]),S::MaySpace(&[Space::Shared]),S::Must(&["b8x16"]),S::Must(&["b6x16_p32","b4x16_p64"])];
-const S343: &[S] = &[S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N344: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)}];
-const R345: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(0),P::Always),o("immLut",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always)];
-const S346: &[S] = &[S::Must(&["or","and"]),S::Type(&[T::B32])];
-const R347: &[OperandRow] = &[o("d",K::BothDestinations,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(0),P::Always),o("immLut",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always),o("q",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const N348: &[Need] = &[Need{token:"ftz",ptx:(1, 4),until:None,chips:From(20)}];
-const S349: &[S] = &[S::Head(&["lo","hi"]),S::Type(&[T::U16,T::U32,T::U64,T::S16,T::S32,T::S64])];
-const S350: &[S] = &[S::Head(&["hi"]),S::May(&["sat"]),S::Type(&[T::S32])];
-const S351: &[S] = &[S::Head(&["lo","hi"]),S::Must(&["cc"]),S::Type(&[T::U32,T::U64,T::S32,T::S64])];
-const S352: &[S] = &[S::Head(&["wide"]),S::Type(&[T::U16,T::U32,T::S16,T::S32])];
-const R353: &[OperandRow] = &[o("d",K::Destination,O::Double(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Double(0),P::Always)];
-const S354: &[S] = &[S::Head(&["lo","hi"]),S::Type(&[T::U32,T::S32])];
-const S355: &[S] = &[S::Head(&["lo","hi"]),S::May(&["cc"]),S::Type(&[T::U32,T::U64,T::S32,T::S64])];
-const S356: &[S] = &[S::Head(&["lo","hi"]),S::Type(&[T::U16,T::S16])];
-const R357: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::AddressSource,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always)];
-const S358: &[S] = &[S::Must(&["any"]),S::Must(&["sync"]),S::Type(&[T::B32,T::B64])];
-const R359: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Source,O::Of(0),P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S360: &[S] = &[S::Must(&["all"]),S::Must(&["sync"]),S::Type(&[T::B32,T::B64])];
-const R361: &[OperandRow] = &[o("d",K::PairDestination,O::Word,P::Always),o("a",K::Source,O::Of(0),P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S362: &[S] = &[S::May(&["ftz"]),S::May(&["NaN"]),S::May(&["xorsign.abs"]),S::Type(&[T::F32])];
-const N363: &[Need] = &[Need{token:"NaN",ptx:(7, 0),until:None,chips:From(80)},Need{token:"ftz",ptx:(1, 4),until:None,chips:From(10)},Need{token:"xorsign.abs",ptx:(7, 2),until:None,chips:From(86)}];
-const S364: &[S] = &[S::May(&["ftz"]),S::May(&["NaN"]),S::May(&["abs"]),S::Type(&[T::F32])];
-const S365: &[S] = &[S::May(&["ftz"]),S::May(&["NaN"]),S::May(&["xorsign.abs"]),S::Type(&[T::F16,T::F16x2])];
-const N366: &[Need] = &[Need{token:"xorsign.abs",ptx:(7, 2),until:None,chips:From(86)}];
-const S367: &[S] = &[S::May(&["NaN"]),S::May(&["xorsign.abs"]),S::Type(&[T::BF16,T::BF16x2])];
-const S368: &[S] = &[S::Must(&["relu"]),S::Type(&[T::S32,T::S16x2])];
-const S369: &[S] = &[S::Head(&["init"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R370: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Always)];
-const S371: &[S] = &[S::Head(&["inval"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const S372: &[S] = &[S::Head(&["expect_tx","complete_tx"]),S::MaySpace(&[Space::Shared,Space::SharedCluster]),S::Type(&[T::B64])];
-const R373: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("bytes",K::Source,O::Word,P::Always)];
-const S374: &[S] = &[S::Head(&["expect_tx","complete_tx"]),S::Must(&["relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared,Space::SharedCluster]),S::Type(&[T::B64])];
-const S375: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R376: &[OperandRow] = &[o("state",K::DestinationOrSink,O::Fixed(T::B64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Optional)];
-const N377: &[Need] = &[Need{token:"+count",ptx:(7, 8),until:None,chips:From(90)}];
-const S378: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["release","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const N379: &[Need] = &[Need{token:"+count",ptx:(8, 0),until:None,chips:From(90)},Need{token:"cluster",ptx:(8, 0),until:None,chips:From(90)},Need{token:"relaxed",ptx:(8, 6),until:None,chips:From(90)}];
-const S380: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
-const R381: &[OperandRow] = &[o("state",K::Sink,O::None,P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Optional)];
-const N382: &[Need] = &[Need{token:"arrive_drop",ptx:(8, 0),until:None,chips:From(90)}];
-const S383: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["release","relaxed"]),S::Must(&["cta","cluster"]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
-const S384: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["expect_tx"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R385: &[OperandRow] = &[o("state",K::DestinationOrSink,O::Fixed(T::B64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("bytes",K::Source,O::Word,P::Always)];
-const S386: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["expect_tx"]),S::Must(&["release","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const N387: &[Need] = &[Need{token:"relaxed",ptx:(8, 6),until:None,chips:From(90)}];
-const S388: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["expect_tx"]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
-const R389: &[OperandRow] = &[o("state",K::Sink,O::None,P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("bytes",K::Source,O::Word,P::Always)];
-const S390: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["expect_tx"]),S::Must(&["release","relaxed"]),S::Must(&["cta","cluster"]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
-const S391: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["noComplete"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R392: &[OperandRow] = &[o("state",K::DestinationOrSink,O::Fixed(T::B64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Always)];
-const S393: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["noComplete"]),S::Must(&["release"]),S::Must(&["cta"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const S394: &[S] = &[S::Head(&["test_wait"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R395: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("state",K::Source,O::Fixed(T::B64),P::Always)];
-const S396: &[S] = &[S::Head(&["test_wait"]),S::Must(&["acquire","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const N397: &[Need] = &[Need{token:"cluster",ptx:(8, 0),until:None,chips:From(90)},Need{token:"relaxed",ptx:(8, 6),until:None,chips:From(90)}];
-const S398: &[S] = &[S::Head(&["test_wait"]),S::Must(&["parity"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R399: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("parity",K::Source,O::Word,P::Always)];
-const S400: &[S] = &[S::Head(&["test_wait"]),S::Must(&["parity"]),S::Must(&["acquire","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const S401: &[S] = &[S::Head(&["try_wait"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R402: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("state",K::Source,O::Fixed(T::B64),P::Always),o("hint",K::Source,O::Word,P::Optional)];
-const S403: &[S] = &[S::Head(&["try_wait"]),S::Must(&["acquire","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const S404: &[S] = &[S::Head(&["try_wait"]),S::Must(&["parity"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R405: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("parity",K::Source,O::Word,P::Always),o("hint",K::Source,O::Word,P::Optional)];
-const S406: &[S] = &[S::Head(&["try_wait"]),S::Must(&["parity"]),S::Must(&["acquire","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const S407: &[S] = &[S::Head(&["pending_count"]),S::Type(&[T::B64])];
-const R408: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("state",K::Source,O::Fixed(T::B64),P::Always)];
-const S409: &[S] = &[S::Must(&["cta","gl","sys"])];
-const N410: &[Need] = &[Need{token:"sys",ptx:(2, 0),until:None,chips:From(20)}];
-const S411: &[S] = &[S::Head(&["proxy"]),S::Must(&["alias"])];
-const S412: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k4"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R413: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always)];
-const S414: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k4"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R415: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always)];
-const S416: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k4"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const R417: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
-const S418: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R419: &[OperandRow] = &[o("d",K::Destinations(2),O::Fixed(T::B32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Fixed(T::B32),P::Always)];
-const S420: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const R421: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
-const S422: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R423: &[OperandRow] = &[o("d",K::Destinations(2),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Fixed(T::B32),P::Always)];
-const S424: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const R425: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
-const S426: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k4"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S427: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S428: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const S429: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const S430: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
-const S431: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F16])];
-const S432: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
-const S433: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F16])];
-const S434: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Must(&["kind::f8f6f4"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32])];
-const N435: &[Need] = &[Need{token:"e2m1",ptx:(8, 7),until:None,chips:Family(&[120])},Need{token:"e2m3",ptx:(8, 7),until:None,chips:Family(&[120])},Need{token:"e3m2",ptx:(8, 7),until:None,chips:Family(&[120])}];
-const S436: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Must(&["kind::f8f6f4"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F16])];
-const S437: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k4"]),S::Sequence(&["row","col"]),S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
-const R438: &[OperandRow] = &[o("d",K::Destinations(2),O::Fixed(T::B64),P::Always),o("a",K::Sources(1),O::Fixed(T::B64),P::Always),o("b",K::Sources(1),O::Fixed(T::B64),P::Always),o("c",K::Sources(2),O::Fixed(T::B64),P::Always)];
-const S439: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k4"]),S::Sequence(&["row","col"]),S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
-const R440: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B64),P::Always),o("a",K::Sources(2),O::Fixed(T::B64),P::Always),o("b",K::Sources(1),O::Fixed(T::B64),P::Always),o("c",K::Sources(4),O::Fixed(T::B64),P::Always)];
-const S441: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
-const R442: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B64),P::Always),o("a",K::Sources(4),O::Fixed(T::B64),P::Always),o("b",K::Sources(2),O::Fixed(T::B64),P::Always),o("c",K::Sources(4),O::Fixed(T::B64),P::Always)];
-const S443: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
-const R444: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B64),P::Always),o("a",K::Sources(8),O::Fixed(T::B64),P::Always),o("b",K::Sources(4),O::Fixed(T::B64),P::Always),o("c",K::Sources(4),O::Fixed(T::B64),P::Always)];
-const S445: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k16"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const R446: &[OperandRow] = &[o("d",K::Destinations(2),O::Fixed(T::S32),P::Always),o("a",K::Sources(1),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Fixed(T::S32),P::Always)];
-const S447: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const R448: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::S32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::S32),P::Always)];
-const S449: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const R450: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::S32),P::Always)];
-const S451: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k32"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S452: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S453: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S454: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k128"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["xor"]),S::Must(&["popc"])];
-const S455: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k128"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["and"]),S::Must(&["popc"])];
-const S456: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["xor"]),S::Must(&["popc"])];
-const S457: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["and"]),S::Must(&["popc"])];
-const S458: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k256"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["xor"]),S::Must(&["popc"])];
-const S459: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k256"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["and"]),S::Must(&["popc"])];
-const S460: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::May(&["scale_vec::2X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
-const R461: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always),o("scale_a",K::Source,O::Fixed(T::B32),P::Always),o("byte_a",K::Sources(2),O::Fixed(T::U16),P::Always),o("scale_b",K::Source,O::Fixed(T::B32),P::Always),o("byte_b",K::Sources(2),O::Fixed(T::U16),P::Always)];
-const S462: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
-const S463: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::4X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE4M3])];
-const S464: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::May(&["scale_vec::1X"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
-const S465: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R466: &[OperandRow] = &[o("d",K::Destinations(2),O::Fixed(T::B32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Fixed(T::B32),P::Always),o("e",K::Source,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 3),O::Word,P::Always)];
-const S467: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const S468: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const R469: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always),o("e",K::Source,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 3),O::Word,P::Always)];
-const S470: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const S471: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const S472: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const S473: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R474: &[OperandRow] = &[o("d",K::Destinations(2),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Fixed(T::B32),P::Always),o("e",K::Source,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::Word,P::Always)];
-const S475: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const S476: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const R477: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always),o("e",K::Source,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::Word,P::Always)];
-const S478: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const S479: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const S480: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const S481: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S482: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S483: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S484: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S485: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
-const R486: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always),o("e",K::Source,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always)];
-const S487: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
-const S488: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F16])];
-const R489: &[OperandRow] = &[o("d",K::Destinations(2),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Fixed(T::B32),P::Always),o("e",K::Source,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always)];
-const S490: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const R491: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::S32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::S32),P::Always),o("e",K::Source,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::Word,P::Always)];
-const S492: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const S493: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const R494: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::S32),P::Always),o("e",K::Source,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always)];
-const S495: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const S496: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S497: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S498: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S499: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S500: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::f8f6f4"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32])];
-const S501: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::f8f6f4"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F16])];
-const S502: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::May(&["scale_vec::2X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
-const R503: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always),o("e",K::Source,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always),o("scale_a",K::Source,O::Fixed(T::B32),P::Always),o("byte_a",K::Sources(2),O::Fixed(T::U16),P::Always),o("scale_b",K::Source,O::Fixed(T::B32),P::Always),o("byte_b",K::Sources(2),O::Fixed(T::U16),P::Always)];
-const S504: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
-const S505: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::4X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE4M3])];
-const S506: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::May(&["scale_vec::1X"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
-const S507: &[S] = &[S::Type(&[T::Pred,T::B16,T::B32,T::B64,T::B128,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R508: &[OperandRow] = &[o("d",K::MoveDestination,O::Of(0),P::Always),o("a",K::MoveSource,O::Of(0),P::Always)];
-const S509: &[S] = &[S::Vector(&[2,4]),S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R510: &[OperandRow] = &[o("d",K::VectorDestination,O::Of(0),P::Always),o("a",K::VectorSource,O::Of(0),P::Always)];
-const S511: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8"]),S::Must(&["trans"]),S::Type(&[T::B16])];
-const R512: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::RegisterSource,O::Word,P::Always)];
-const R513: &[OperandRow] = &[o("d",K::Destination,O::Double(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always)];
-const S514: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Type(&[T::U32,T::S32,T::U64])];
-const R515: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
-const S516: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Type(&[T::S64])];
-const S517: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
-const S518: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Type(&[T::F32,T::F64])];
-const S519: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const R520: &[OperandRow] = &[o("d",K::VectorDestination,O::Of(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
-const S521: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const R522: &[OperandRow] = &[o("d",K::VectorDestination,O::Bits(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
-const S523: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S524: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["acc::f32"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const S525: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["acc::f32"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S526: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
-const S527: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
-const S528: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S529: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S530: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
-const S531: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
-const S532: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Type(&[T::U32,T::S32,T::U64])];
-const S533: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Type(&[T::S64])];
-const S534: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
-const S535: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Type(&[T::F32,T::F64])];
-const S536: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const S537: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const S538: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S539: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["acc::f32"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const S540: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["acc::f32"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S541: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
-const S542: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
-const S543: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S544: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S545: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
-const S546: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
-const S547: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Type(&[T::B32,T::B64,T::U32,T::U64,T::S32,T::S64,T::F32,T::F64])];
-const R548: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always)];
-const S549: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const R550: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always)];
-const S551: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const R552: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Bits(0),P::Always)];
-const S553: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S554: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
-const S555: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S556: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
-const S557: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Type(&[T::B32,T::B64,T::U32,T::U64,T::S32,T::S64,T::F32,T::F64])];
-const S558: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const S559: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const S560: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S561: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
-const S562: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S563: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
-const S564: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Type(&[T::U32,T::S32,T::U64])];
-const S565: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Type(&[T::S64])];
-const S566: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
-const S567: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Type(&[T::F32,T::F64])];
-const S568: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const S569: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const S570: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S571: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Type(&[T::U32,T::S32,T::U64])];
-const S572: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Type(&[T::S64])];
-const S573: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
-const S574: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Type(&[T::F32,T::F64])];
-const S575: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const S576: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const S577: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S578: &[S] = &[S::Type(&[T::U32])];
-const R579: &[OperandRow] = &[o("t",K::Source,O::Of(0),P::Always)];
-const R580: &[OperandRow] = &[o("a",K::Constant(0, 15),O::Word,P::Always)];
-const S581: &[S] = &[S::Must(&["mask"])];
-const R582: &[OperandRow] = &[o("a",K::Constant(0, 65535),O::Word,P::Always)];
-const S583: &[S] = &[S::MaySpace(&[Space::Global,Space::Local]),S::Must(&["L1","L2"])];
-const S584: &[S] = &[S::Space(&[Space::Global]),S::Must(&["L2::evict_last","L2::evict_normal"])];
-const S585: &[S] = &[S::MaySpace(&[Space::Constant,Space::KernelParameter]),S::Must(&["tensormap"])];
-const S586: &[S] = &[S::Must(&["L1"])];
-const S587: &[S] = &[S::Type(&[T::B32]),S::May(&["f4e","b4e","rc8","ecl","ecr","rc16"])];
-const R588: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Word,P::Always)];
-const S589: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::Type(&[T::F64])];
-const N590: &[Need] = &[Need{token:"rm",ptx:(1, 4),until:None,chips:From(20)},Need{token:"rp",ptx:(1, 4),until:None,chips:From(20)},Need{token:"rz",ptx:(1, 4),until:None,chips:From(20)}];
-const S591: &[S] = &[S::Must(&["approx"]),S::Must(&["ftz"]),S::Type(&[T::F64])];
-const S592: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["add"]),S::Type(&[T::U32,T::S32,T::U64,T::F32,T::F64])];
-const N593: &[Need] = &[Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"f32",ptx:(2, 0),until:None,chips:From(20)},Need{token:"f64",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)},Need{token:"u64",ptx:(1, 2),until:None,chips:From(12)}];
-const S594: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::U32,T::S32,T::U64,T::F32,T::F64])];
-const R595: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
-const S596: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
-const N597: &[Need] = &[Need{token:"b64",ptx:(3, 1),until:None,chips:From(32)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)}];
-const S598: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::B32,T::B64])];
-const S599: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["inc","dec"]),S::Type(&[T::U32])];
-const N600: &[Need] = &[Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)}];
-const S601: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["inc","dec"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::U32])];
-const S602: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["min","max"]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
-const N603: &[Need] = &[Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"s64",ptx:(3, 1),until:None,chips:From(32)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)},Need{token:"u64",ptx:(3, 1),until:None,chips:From(32)}];
-const S604: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
-const S605: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["add"]),S::Must(&["noftz"]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
-const N606: &[Need] = &[Need{token:"bf16",ptx:(7, 8),until:None,chips:From(90)},Need{token:"bf16x2",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(6, 3),until:None,chips:From(70)},Need{token:"f16",ptx:(6, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(6, 3),until:None,chips:From(70)},Need{token:"gpu",ptx:(6, 3),until:None,chips:From(70)},Need{token:"relaxed",ptx:(6, 3),until:None,chips:From(70)},Need{token:"release",ptx:(6, 3),until:None,chips:From(70)},Need{token:"shared",ptx:(6, 3),until:None,chips:From(70)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(6, 3),until:None,chips:From(70)}];
-const S607: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["noftz"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
-const S608: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["L2::cache_hint"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const R609: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
-const S610: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add","min","max"]),S::Must(&["noftz"]),S::May(&["L2::cache_hint"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const R611: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Bits(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
-const S612: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add","min","max"]),S::Must(&["noftz"]),S::May(&["L2::cache_hint"]),S::Vector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S613: &[S] = &[S::Head(&["async"]),S::Must(&["relaxed"]),S::Must(&["cluster"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["inc","dec"]),S::Type(&[T::U32])];
-const R614: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always),o("mbar",K::Address,O::AnyInteger,P::Always)];
-const S615: &[S] = &[S::Head(&["async"]),S::Must(&["relaxed"]),S::Must(&["cluster"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["min","max"]),S::Type(&[T::U32,T::S32])];
-const S616: &[S] = &[S::Head(&["async"]),S::Must(&["relaxed"]),S::Must(&["cluster"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["and","or","xor"]),S::Type(&[T::B32])];
-const S617: &[S] = &[S::Head(&["async"]),S::Must(&["relaxed"]),S::Must(&["cluster"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["add"]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
-const S618: &[S] = &[S::Head(&["async"]),S::May(&["mmio"]),S::Must(&["release"]),S::Must(&["gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
-const S619: &[S] = &[S::Must(&["sync"]),S::Must(&["add","min","max"]),S::Type(&[T::U32,T::S32])];
-const R620: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S621: &[S] = &[S::Must(&["sync"]),S::Must(&["and","or","xor"]),S::Type(&[T::B32])];
-const S622: &[S] = &[S::Must(&["sync"]),S::Must(&["min","max"]),S::May(&["abs"]),S::May(&["NaN"]),S::Type(&[T::F32])];
-const S623: &[S] = &[S::Must(&["approx"]),S::May(&["ftz"]),S::Type(&[T::F64])];
-const N624: &[Need] = &[Need{token:"ftz",ptx:(4, 0),until:None,chips:From(20)}];
-const S625: &[S] = &[S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R626: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S627: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::S16,T::S32,T::S64])];
-const R628: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always),o("b",K::Source,O::Of(1),P::Always)];
-const S629: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::U16,T::U32,T::U64])];
-const S630: &[S] = &[S::Must(&["eq","ne"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::B16,T::B32,T::B64])];
-const S631: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32])];
-const S632: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F64])];
-const S633: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::S16,T::S32,T::S64])];
-const N634: &[Need] = &[Need{token:"bf16",ptx:(7, 8),until:None,chips:From(90)}];
-const S635: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::U16,T::U32,T::U64])];
-const S636: &[S] = &[S::Must(&["eq","ne"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::B16,T::B32,T::B64])];
-const S637: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const S638: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::F16]),S::Type(&[T::F64])];
-const S639: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::BF16]),S::Type(&[T::F32,T::F64])];
-const S640: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::F16]),S::Type(&[T::F16])];
-const N641: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
-const S642: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::BF16]),S::Type(&[T::F16])];
-const S643: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::BF16]),S::Type(&[T::BF16])];
-const S644: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::U32,T::S32,T::F16x2]),S::Type(&[T::F16x2])];
-const N645: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
-const S646: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::U32,T::S32,T::BF16x2]),S::Type(&[T::BF16x2])];
-const S647: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Must(&["and","or","xor"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::S16,T::S32,T::S64])];
-const R648: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always),o("b",K::Source,O::Of(1),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S649: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Must(&["and","or","xor"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::U16,T::U32,T::U64])];
-const S650: &[S] = &[S::Must(&["eq","ne"]),S::Must(&["and","or","xor"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::B16,T::B32,T::B64])];
-const S651: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32])];
-const S652: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F64])];
-const S653: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Must(&["and","or","xor"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::S16,T::S32,T::S64])];
-const S654: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Must(&["and","or","xor"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::U16,T::U32,T::U64])];
-const S655: &[S] = &[S::Must(&["eq","ne"]),S::Must(&["and","or","xor"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::B16,T::B32,T::B64])];
-const S656: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const S657: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::F16]),S::Type(&[T::F64])];
-const S658: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::BF16]),S::Type(&[T::F32,T::F64])];
-const S659: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::F16]),S::Type(&[T::F16])];
-const N660: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"or",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
-const S661: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::BF16]),S::Type(&[T::F16])];
-const S662: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::BF16]),S::Type(&[T::BF16])];
-const S663: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::U32,T::S32,T::F16x2]),S::Type(&[T::F16x2])];
-const N664: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"or",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
-const S665: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::U32,T::S32,T::BF16x2]),S::Type(&[T::BF16x2])];
-const S666: &[S] = &[S::Must(&["inc","dec"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Type(&[T::U32])];
-const R667: &[OperandRow] = &[o("imm",K::Constant(24, 256),O::Word,P::Always)];
-const S668: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Type(&[T::S16,T::S32,T::S64])];
-const R669: &[OperandRow] = &[o("p",K::PairDestination,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always)];
-const S670: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Type(&[T::U16,T::U32,T::U64])];
-const S671: &[S] = &[S::Must(&["eq","ne"]),S::Type(&[T::B16,T::B32,T::B64])];
-const S672: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::F32])];
-const S673: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::F64])];
-const S674: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::F16])];
-const R675: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always)];
-const S676: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::F16x2])];
-const S677: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::BF16])];
-const S678: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::BF16x2])];
-const S679: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Must(&["and","or","xor"]),S::Type(&[T::S16,T::S32,T::S64])];
-const R680: &[OperandRow] = &[o("p",K::PairDestination,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S681: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Must(&["and","or","xor"]),S::Type(&[T::U16,T::U32,T::U64])];
-const S682: &[S] = &[S::Must(&["eq","ne"]),S::Must(&["and","or","xor"]),S::Type(&[T::B16,T::B32,T::B64])];
-const S683: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::F32])];
-const S684: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::F64])];
-const S685: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::F16])];
-const R686: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S687: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::F16x2])];
-const S688: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::BF16])];
-const S689: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::BF16x2])];
-const S690: &[S] = &[S::Head(&["l","r"]),S::Must(&["clamp","wrap"]),S::Type(&[T::B32])];
-const S691: &[S] = &[S::Must(&["sync"]),S::Must(&["up","down","bfly","idx"]),S::Type(&[T::B32])];
-const R692: &[OperandRow] = &[o("d",K::PairDestination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always),o("c",K::Source,O::Word,P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S693: &[S] = &[S::Must(&["up","down","bfly","idx"]),S::Type(&[T::B32])];
-const R694: &[OperandRow] = &[o("d",K::PairDestination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always),o("c",K::Source,O::Word,P::Always)];
-const N695: &[Need] = &[Need{token:"b32",ptx:(1, 0),until:None,chips:From(30)}];
-const R696: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always)];
-const S697: &[S] = &[S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64])];
-const S698: &[S] = &[S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64]),S::Type(&[T::S32])];
-const R699: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(1),P::Always)];
-const S700: &[S] = &[S::May(&["ftz"]),S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64]),S::Type(&[T::F32])];
-const S701: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::KernelParameter,Space::FunctionParameter]),S::May(&["wb","cg","cs","wt"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R702: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Widening(0),P::Always)];
-const N703: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"param",ptx:(1, 0),until:None,chips:From(20)},Need{token:"param::func",ptx:(8, 3),until:None,chips:From(20)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"wb",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)},Need{token:"wt",ptx:(2, 0),until:None,chips:From(20)}];
-const S704: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["wb","cg","cs","wt"]),S::May(&["L2::cache_hint"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R705: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Widening(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
-const N706: &[Need] = &[Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"wb",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)},Need{token:"wt",ptx:(2, 0),until:None,chips:From(20)}];
-const S707: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::May(&["L2::cache_hint"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N708: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
-const S709: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
-const S710: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
-const S711: &[S] = &[S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const S712: &[S] = &[S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::May(&["L2::cache_hint"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N713: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)}];
-const S714: &[S] = &[S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
-const S715: &[S] = &[S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
-const S716: &[S] = &[S::Head(&["async"]),S::May(&["weak"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["mbarrier::complete_tx::bytes"]),S::MayVector(&[2,4]),S::Type(&[T::B32,T::B64,T::U32,T::U64,T::S32,T::S64,T::F32,T::F64])];
-const R717: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always),o("mbar",K::Address,O::AnyInteger,P::Always)];
-const S718: &[S] = &[S::Head(&["async"]),S::May(&["mmio"]),S::Must(&["release"]),S::Must(&["gpu","sys"]),S::MaySpace(&[Space::Global]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R719: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Widening(0),P::Always)];
-const S720: &[S] = &[S::Head(&["bulk"]),S::May(&["weak"]),S::MaySpace(&[Space::Shared])];
-const R721: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("size",K::Source,O::AnyInteger,P::Always),o("initval",K::ConstantOf(&[0]),O::Word,P::Always)];
-const R722: &[OperandRow] = &[o("a",K::RegisterSource,O::Of(0),P::Always)];
-const R723: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::SourcesBy(C336),O::Fixed(T::B32),P::Always)];
-const S724: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8"]),S::Must(&["x1","x2","x4"]),S::Must(&["trans"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B8])];
-const S725: &[S] = &[S::Head(&["b"]),S::Must(&["1d","2d","3d","a1d","a2d"]),S::May(&["ca","cg","cs","cv"]),S::MayVector(&[2,4]),S::Type(&[T::B8,T::B16,T::B32,T::B64]),S::Must(&["trap","clamp","zero"])];
-const C726: &[(&str, u8)] = &[("1d",1),("2d",2),("3d",4),("a1d",2),("a2d",4)];
-const R727: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Surface),O::None,P::Always),o("b",K::Coordinates(C726),O::Fixed(T::S32),P::Always)];
-const R728: &[OperandRow] = &[o("d",K::VectorDestination,O::Widening(0),P::Always),o("a",K::Parts(R727),O::None,P::Always)];
-const N729: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a1d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a2d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"ca",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"clamp",ptx:(2, 0),until:None,chips:From(10)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cv",ptx:(2, 0),until:None,chips:From(20)},Need{token:"zero",ptx:(2, 0),until:None,chips:From(10)}];
-const S730: &[S] = &[S::Must(&["width","height","depth","channel_data_type","channel_order","array_size","memory_layout"]),S::Type(&[T::B32])];
-const R731: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Surface),O::None,P::Always)];
-const R732: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R731),O::None,P::Always)];
-const N733: &[Need] = &[Need{token:"array_size",ptx:(4, 1),until:None,chips:From(10)},Need{token:"channel_data_type",ptx:(2, 1),until:None,chips:From(10)},Need{token:"channel_order",ptx:(2, 1),until:None,chips:From(10)},Need{token:"memory_layout",ptx:(4, 2),until:None,chips:From(10)}];
-const S734: &[S] = &[S::Head(&["b"]),S::Must(&["add"]),S::Must(&["1d","2d","3d"]),S::Type(&[T::U32,T::U64,T::S32]),S::Must(&["trap","clamp","zero"])];
-const R735: &[OperandRow] = &[o("a",K::Parts(R727),O::None,P::Always),o("c",K::Source,O::Of(0),P::Always)];
-const N736: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)}];
-const S737: &[S] = &[S::Head(&["b"]),S::Must(&["min","max"]),S::Must(&["1d","2d","3d"]),S::Type(&[T::U32,T::S32,T::U64,T::S64]),S::Must(&["trap","clamp","zero"])];
-const N738: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"s64",ptx:(8, 1),until:None,chips:From(50)},Need{token:"u64",ptx:(8, 1),until:None,chips:From(50)}];
-const S739: &[S] = &[S::Head(&["b"]),S::Must(&["and","or"]),S::Must(&["1d","2d","3d"]),S::Type(&[T::B32]),S::Must(&["trap","clamp","zero"])];
-const S740: &[S] = &[S::Head(&["p"]),S::Must(&["add","min","max","and","or"]),S::Must(&["1d","2d","3d"]),S::Type(&[T::B32]),S::Must(&["trap","clamp","zero"])];
-const S741: &[S] = &[S::Head(&["p"]),S::Must(&["min","max"]),S::Must(&["1d","2d","3d"]),S::Type(&[T::B64]),S::Must(&["trap","clamp","zero"])];
-const S742: &[S] = &[S::Head(&["b"]),S::Must(&["1d","2d","3d","a1d","a2d"]),S::May(&["wb","cg","cs","wt"]),S::MayVector(&[2,4]),S::Type(&[T::B8,T::B16,T::B32,T::B64]),S::Must(&["trap","clamp","zero"])];
-const R743: &[OperandRow] = &[o("a",K::Parts(R727),O::None,P::Always),o("c",K::VectorSource,O::Widening(0),P::Always)];
-const N744: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a1d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a2d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"clamp",ptx:(2, 0),until:None,chips:From(10)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"wb",ptx:(2, 0),until:None,chips:From(20)},Need{token:"wt",ptx:(2, 0),until:None,chips:From(20)},Need{token:"zero",ptx:(2, 0),until:None,chips:From(10)}];
-const S745: &[S] = &[S::Head(&["p"]),S::Must(&["1d","2d","3d","a1d","a2d"]),S::MayVector(&[2,4]),S::Type(&[T::B32]),S::Must(&["trap","clamp","zero"])];
-const N746: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a1d",ptx:(4, 1),until:None,chips:From(30)},Need{token:"a2d",ptx:(4, 1),until:None,chips:From(30)}];
-const S747: &[S] = &[S::Must(&["wrap","clamp"]),S::Type(&[T::U32,T::S32])];
-const S748: &[S] = &[S::Must(&["approx"]),S::Type(&[T::F32])];
-const S749: &[S] = &[S::Must(&["approx"]),S::Type(&[T::BF16,T::BF16x2])];
-const S750: &[S] = &[S::Head(&["alloc"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B32])];
-const R751: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("columns",K::Source,O::Word,P::Always)];
-const S752: &[S] = &[S::Head(&["dealloc"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Type(&[T::B32])];
-const R753: &[OperandRow] = &[o("taddr",K::Source,O::Word,P::Always),o("columns",K::Source,O::Word,P::Always)];
-const S754: &[S] = &[S::Head(&["relinquish_alloc_permit"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["sync"]),S::Must(&["aligned"])];
-const S755: &[S] = &[S::Head(&["commit"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["mbarrier::arrive::one"]),S::MaySpace(&[Space::SharedCluster]),S::Type(&[T::B64])];
-const R756: &[OperandRow] = &[o("mbar",K::Address,O::AnyInteger,P::Always)];
-const S757: &[S] = &[S::Head(&["commit"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["mbarrier::arrive::one"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["multicast::cluster"]),S::Type(&[T::B64])];
-const R758: &[OperandRow] = &[o("mbar",K::Address,O::AnyInteger,P::Always),o("ctamask",K::Source,O::Fixed(T::B16),P::Always)];
-const S759: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["128x256b","4x256b","128x128b"])];
-const R760: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("s_desc",K::Source,O::Fixed(T::U64),P::Always)];
-const S761: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["128x256b","4x256b","128x128b"]),S::Must(&["b8x16"]),S::Must(&["b6x16_p32","b4x16_p64"])];
-const S762: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["64x128b"]),S::Must(&["warpx2::02_13","warpx2::01_23"])];
-const S763: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["64x128b"]),S::Must(&["warpx2::02_13","warpx2::01_23"]),S::Must(&["b8x16"]),S::Must(&["b6x16_p32","b4x16_p64"])];
-const S764: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["32x128b"]),S::Must(&["warpx4"])];
-const S765: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["32x128b"]),S::Must(&["warpx4"]),S::Must(&["b8x16"]),S::Must(&["b6x16_p32","b4x16_p64"])];
-const S766: &[S] = &[S::Head(&["shift"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["down"])];
-const R767: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
-const S768: &[S] = &[S::Must(&["fence::before_thread_sync","fence::after_thread_sync"])];
-const S769: &[S] = &[S::Must(&["wait::ld","wait::st"]),S::Must(&["sync"]),S::Must(&["aligned"])];
-const S770: &[S] = &[S::Head(&["ld"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["16x64b","32x32b"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64","x128"]),S::May(&["pack::16b"]),S::Type(&[T::B32])];
-const C771: &[(&str, u8)] = &[("x1",1),("x2",2),("x4",4),("x8",8),("x16",16),("x32",32),("x64",64),("x128",128)];
-const R772: &[OperandRow] = &[o("r",K::DestinationsBy(C771),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
-const S773: &[S] = &[S::Head(&["ld"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["16x128b"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64"]),S::May(&["pack::16b"]),S::Type(&[T::B32])];
-const C774: &[(&str, u8)] = &[("x1",2),("x2",4),("x4",8),("x8",16),("x16",32),("x32",64),("x64",128)];
-const R775: &[OperandRow] = &[o("r",K::DestinationsBy(C774),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
-const S776: &[S] = &[S::Head(&["ld"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["16x256b"]),S::Must(&["x1","x2","x4","x8","x16","x32"]),S::May(&["pack::16b"]),S::Type(&[T::B32])];
-const C777: &[(&str, u8)] = &[("x1",4),("x2",8),("x4",16),("x8",32),("x16",64),("x32",128)];
-const R778: &[OperandRow] = &[o("r",K::DestinationsBy(C777),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
-const S779: &[S] = &[S::Head(&["ld"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["16x32bx2"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64","x128"]),S::May(&["pack::16b"]),S::Type(&[T::B32])];
-const R780: &[OperandRow] = &[o("r",K::DestinationsBy(C771),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("half_split",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always)];
-const S781: &[S] = &[S::Head(&["st"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["16x64b","32x32b"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64","x128"]),S::May(&["unpack::16b"]),S::Type(&[T::B32])];
-const R782: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("r",K::SourcesBy(C771),O::Fixed(T::B32),P::Always)];
-const S783: &[S] = &[S::Head(&["st"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["16x128b"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64"]),S::May(&["unpack::16b"]),S::Type(&[T::B32])];
-const R784: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("r",K::SourcesBy(C774),O::Fixed(T::B32),P::Always)];
-const S785: &[S] = &[S::Head(&["st"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["16x256b"]),S::Must(&["x1","x2","x4","x8","x16","x32"]),S::May(&["unpack::16b"]),S::Type(&[T::B32])];
-const R786: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("r",K::SourcesBy(C777),O::Fixed(T::B32),P::Always)];
-const S787: &[S] = &[S::Head(&["st"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["16x32bx2"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64","x128"]),S::May(&["unpack::16b"]),S::Type(&[T::B32])];
-const R788: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("half_split",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always),o("r",K::SourcesBy(C771),O::Fixed(T::B32),P::Always)];
-const S789: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R790: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S791: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R792: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const R793: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R794: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S795: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::i8"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S796: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S797: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R798: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R799: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S800: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::i8"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S801: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R802: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S803: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::1X","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const N804: &[Need] = &[Need{token:"block32",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"collector::a::fill",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"collector::a::lastuse",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"collector::a::use",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"scale_vec::1X",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])}];
-const S805: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S806: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const N807: &[Need] = &[Need{token:"block32",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"collector::a::fill",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"collector::a::lastuse",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"collector::a::use",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"scale_vec::2X",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])}];
-const S808: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X","scale_vec::4X","block16","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const N809: &[Need] = &[Need{token:"block16",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"block32",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"collector::a::fill",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"collector::a::lastuse",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"collector::a::use",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"scale_vec::2X",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"scale_vec::4X",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])}];
-const S810: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R811: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S812: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R813: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const R814: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R815: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S816: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::i8"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S817: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S818: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R819: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R820: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S821: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::i8"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R822: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S823: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R824: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S825: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R826: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const R827: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R828: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S829: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::i8"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S830: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S831: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R832: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R833: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S834: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::i8"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S835: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R836: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S837: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::1X","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S838: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S839: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const N840: &[Need] = &[Need{token:"block32",ptx:(8, 8),until:None,chips:Accelerated(&[100, 103, 110])}];
-const S841: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X","scale_vec::4X","block16","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const N842: &[Need] = &[Need{token:"block16",ptx:(8, 8),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"block32",ptx:(8, 8),until:None,chips:Accelerated(&[100, 103, 110])}];
-const S843: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R844: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S845: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R846: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const R847: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R848: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S849: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::i8"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S850: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S851: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R852: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R853: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S854: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::i8"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R855: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S856: &[S] = &[S::Head(&["mma"]),S::Head(&["ws"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4","kind::i8"]),S::May(&["collector::b0::fill","collector::b0::use","collector::b0::lastuse","collector::b0::discard","collector::b1::fill","collector::b1::use","collector::b1::lastuse","collector::b1::discard","collector::b2::fill","collector::b2::use","collector::b2::lastuse","collector::b2::discard","collector::b3::fill","collector::b3::use","collector::b3::lastuse","collector::b3::discard"])];
-const R857: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
-const N858: &[Need] = &[Need{token:"kind::i8",ptx:(8, 6),until:None,chips:Accelerated(&[100, 110])}];
-const R859: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
-const S860: &[S] = &[S::Head(&["mma"]),S::Head(&["ws"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4","kind::i8"]),S::May(&["collector::b0::fill","collector::b0::use","collector::b0::lastuse","collector::b0::discard","collector::b1::fill","collector::b1::use","collector::b1::lastuse","collector::b1::discard","collector::b2::fill","collector::b2::use","collector::b2::lastuse","collector::b2::discard","collector::b3::fill","collector::b3::use","collector::b3::lastuse","collector::b3::discard"])];
-const R861: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
-const R862: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
-const S863: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["global_address"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B64])];
-const R864: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Source,O::Fixed(T::B64),P::Always)];
-const S865: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["rank"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const R866: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Source,O::Fixed(T::B32),P::Always)];
-const S867: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["box_dim","global_dim","element_stride"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const R868: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("ord",K::Constant(0, 4),O::Word,P::Always),o("value",K::Source,O::Fixed(T::B32),P::Always)];
-const S869: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["global_stride"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B64])];
-const R870: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("ord",K::Constant(0, 4),O::Word,P::Always),o("value",K::Source,O::Fixed(T::B64),P::Always)];
-const S871: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["elemtype"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const R872: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 15),O::Word,P::Always)];
-const S873: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["interleave_layout"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const R874: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 2),O::Word,P::Always)];
-const S875: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["swizzle_mode"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const R876: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 3),O::Word,P::Always)];
-const S877: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["swizzle_atomicity"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const S878: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["fill_mode"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const R879: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 1),O::Word,P::Always)];
-const S880: &[S] = &[S::Head(&["cp_fenceproxy"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["tensormap::generic"]),S::Must(&["release"]),S::Must(&["cta","cluster","gpu","sys"]),S::Must(&["sync"]),S::Must(&["aligned"])];
-const R881: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::ConstantOf(&[128]),O::Word,P::Always)];
-const S882: &[S] = &[S::Must(&["finite","infinite","number","notanumber","normal","subnormal"]),S::Type(&[T::F32,T::F64])];
-const R883: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always)];
-const S884: &[S] = &[S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32])];
-const C885: &[(&str, u8)] = &[("1d",1),("2d",2),("3d",4),("a1d",2),("a2d",4),("cube",4),("acube",4),("2dms",4),("a2dms",4)];
-const R886: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("c",K::Coordinates(C885),O::Of(1),P::Always)];
-const R887: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R886),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const N888: &[Need] = &[Need{token:"f16",ptx:(4, 3),until:None,chips:From(53)}];
-const C889: &[(&str, u8)] = &[("1d",1),("2d",2),("3d",4),("a1d",1),("a2d",2),("2dms",2),("a2dms",2)];
-const R890: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R886),O::None,P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional),o("f",K::Source,O::LooseFloat,P::Optional)];
-const N891: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(30)},Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 2),until:None,chips:From(53)}];
-const S892: &[S] = &[S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32])];
-const R893: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("c",K::LayerCoordinates(C885),O::Of(1),P::Always)];
-const R894: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R893),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R895: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R893),O::None,P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional),o("f",K::Source,O::LooseFloat,P::Optional)];
-const S896: &[S] = &[S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32])];
-const R897: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R886),O::None,P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional)];
-const N898: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 2),until:None,chips:From(53)}];
-const S899: &[S] = &[S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32])];
-const S900: &[S] = &[S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32])];
-const R901: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R893),O::None,P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional)];
-const S902: &[S] = &[S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32])];
-const S903: &[S] = &[S::Must(&["cube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32])];
-const R904: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R886),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const N905: &[Need] = &[Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 2),until:None,chips:From(53)}];
-const S906: &[S] = &[S::Must(&["acube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32])];
-const R907: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R893),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const S908: &[S] = &[S::Must(&["2dms","a2dms"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32])];
-const S909: &[S] = &[S::Head(&["base"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32])];
-const S910: &[S] = &[S::Head(&["base"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32])];
-const S911: &[S] = &[S::Head(&["base"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32])];
-const S912: &[S] = &[S::Head(&["base"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32])];
-const S913: &[S] = &[S::Head(&["base"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32])];
-const S914: &[S] = &[S::Head(&["base"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32])];
-const S915: &[S] = &[S::Head(&["base"]),S::Must(&["cube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32])];
-const S916: &[S] = &[S::Head(&["base"]),S::Must(&["acube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32])];
-const S917: &[S] = &[S::Head(&["base"]),S::Must(&["2dms","a2dms"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32])];
-const S918: &[S] = &[S::Head(&["level"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32])];
-const R919: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R886),O::None,P::Always),o("lod",K::Source,O::Loose(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R920: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R886),O::None,P::Always),o("lod",K::Source,O::Loose(1),P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional),o("f",K::Source,O::LooseFloat,P::Optional)];
-const S921: &[S] = &[S::Head(&["level"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32])];
-const R922: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R893),O::None,P::Always),o("lod",K::Source,O::Loose(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R923: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R893),O::None,P::Always),o("lod",K::Source,O::Loose(1),P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional),o("f",K::Source,O::LooseFloat,P::Optional)];
-const S924: &[S] = &[S::Head(&["level"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32])];
-const R925: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R886),O::None,P::Always),o("lod",K::Source,O::Loose(1),P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional)];
-const S926: &[S] = &[S::Head(&["level"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32])];
-const S927: &[S] = &[S::Head(&["level"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32])];
-const R928: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R893),O::None,P::Always),o("lod",K::Source,O::Loose(1),P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional)];
-const S929: &[S] = &[S::Head(&["level"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32])];
-const S930: &[S] = &[S::Head(&["level"]),S::Must(&["cube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32])];
-const R931: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R886),O::None,P::Always),o("lod",K::Source,O::Loose(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const S932: &[S] = &[S::Head(&["level"]),S::Must(&["acube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32])];
-const R933: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R893),O::None,P::Always),o("lod",K::Source,O::Loose(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const S934: &[S] = &[S::Head(&["grad"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32])];
-const C935: &[(&str, u8)] = &[("1d",1),("2d",2),("3d",4),("a1d",1),("a2d",2),("cube",4),("acube",4)];
-const R936: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R886),O::None,P::Always),o("dpdx",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R937: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R886),O::None,P::Always),o("dpdx",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional),o("f",K::Source,O::LooseFloat,P::Optional)];
-const S938: &[S] = &[S::Head(&["grad"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32])];
-const R939: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R893),O::None,P::Always),o("dpdx",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R940: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R893),O::None,P::Always),o("dpdx",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional),o("f",K::Source,O::LooseFloat,P::Optional)];
-const S941: &[S] = &[S::Head(&["grad"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32])];
-const R942: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R886),O::None,P::Always),o("dpdx",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional)];
-const S943: &[S] = &[S::Head(&["grad"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32])];
-const S944: &[S] = &[S::Head(&["grad"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32])];
-const R945: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R893),O::None,P::Always),o("dpdx",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional)];
-const S946: &[S] = &[S::Head(&["grad"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32])];
-const S947: &[S] = &[S::Head(&["grad"]),S::Must(&["cube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32])];
-const R948: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R886),O::None,P::Always),o("dpdx",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const N949: &[Need] = &[Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 3),until:None,chips:From(53)}];
-const S950: &[S] = &[S::Head(&["grad"]),S::Must(&["acube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32])];
-const R951: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R893),O::None,P::Always),o("dpdx",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const S952: &[S] = &[S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32])];
-const N953: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(53)},Need{token:"+f",ptx:(4, 3),until:None,chips:From(53)}];
-const S954: &[S] = &[S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32])];
-const S955: &[S] = &[S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32])];
-const N956: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(53)}];
-const S957: &[S] = &[S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32])];
-const S958: &[S] = &[S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32])];
-const S959: &[S] = &[S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32])];
-const S960: &[S] = &[S::Must(&["cube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32])];
-const N961: &[Need] = &[Need{token:"+f",ptx:(4, 3),until:None,chips:From(53)}];
-const S962: &[S] = &[S::Must(&["acube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32])];
-const S963: &[S] = &[S::Must(&["2dms","a2dms"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32])];
-const S964: &[S] = &[S::Head(&["base"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32])];
-const S965: &[S] = &[S::Head(&["base"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32])];
-const S966: &[S] = &[S::Head(&["base"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32])];
-const S967: &[S] = &[S::Head(&["base"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32])];
-const S968: &[S] = &[S::Head(&["base"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32])];
-const S969: &[S] = &[S::Head(&["base"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32])];
-const S970: &[S] = &[S::Head(&["base"]),S::Must(&["cube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32])];
-const S971: &[S] = &[S::Head(&["base"]),S::Must(&["acube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32])];
-const S972: &[S] = &[S::Head(&["base"]),S::Must(&["2dms","a2dms"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32])];
-const S973: &[S] = &[S::Head(&["level"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32])];
-const S974: &[S] = &[S::Head(&["level"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32])];
-const S975: &[S] = &[S::Head(&["level"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32])];
-const S976: &[S] = &[S::Head(&["level"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32])];
-const S977: &[S] = &[S::Head(&["level"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32])];
-const S978: &[S] = &[S::Head(&["level"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32])];
-const S979: &[S] = &[S::Head(&["level"]),S::Must(&["cube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32])];
-const S980: &[S] = &[S::Head(&["level"]),S::Must(&["acube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32])];
-const S981: &[S] = &[S::Head(&["grad"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32])];
-const S982: &[S] = &[S::Head(&["grad"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32])];
-const S983: &[S] = &[S::Head(&["grad"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32])];
-const S984: &[S] = &[S::Head(&["grad"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32])];
-const S985: &[S] = &[S::Head(&["grad"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32])];
-const S986: &[S] = &[S::Head(&["grad"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32])];
-const S987: &[S] = &[S::Head(&["grad"]),S::Must(&["cube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32])];
-const S988: &[S] = &[S::Head(&["grad"]),S::Must(&["acube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32])];
-const R989: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("b",K::Opaque(super::Opaque::Sampler),O::None,P::Always),o("c",K::Coordinates(C885),O::Of(1),P::Always)];
-const R990: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R989),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R991: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R989),O::None,P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R992: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("b",K::Opaque(super::Opaque::Sampler),O::None,P::Always),o("c",K::LayerCoordinates(C885),O::Of(1),P::Always)];
-const R993: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R992),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R994: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R992),O::None,P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R995: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R989),O::None,P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional)];
-const R996: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R992),O::None,P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional)];
-const R997: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R989),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R998: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R992),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R999: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R989),O::None,P::Always),o("lod",K::Source,O::Loose(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1000: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R989),O::None,P::Always),o("lod",K::Source,O::Loose(1),P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R1001: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R992),O::None,P::Always),o("lod",K::Source,O::Loose(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1002: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R992),O::None,P::Always),o("lod",K::Source,O::Loose(1),P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R1003: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R989),O::None,P::Always),o("lod",K::Source,O::Loose(1),P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional)];
-const R1004: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R992),O::None,P::Always),o("lod",K::Source,O::Loose(1),P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional)];
-const R1005: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R989),O::None,P::Always),o("lod",K::Source,O::Loose(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R1006: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R992),O::None,P::Always),o("lod",K::Source,O::Loose(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R1007: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R989),O::None,P::Always),o("dpdx",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1008: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R989),O::None,P::Always),o("dpdx",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R1009: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R992),O::None,P::Always),o("dpdx",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1010: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R992),O::None,P::Always),o("dpdx",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R1011: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R989),O::None,P::Always),o("dpdx",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional)];
-const R1012: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R992),O::None,P::Always),o("dpdx",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional)];
-const R1013: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R989),O::None,P::Always),o("dpdx",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R1014: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R992),O::None,P::Always),o("dpdx",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C935),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const S1015: &[S] = &[S::Must(&["r","g","b","a"]),S::Must(&["2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32])];
-const R1016: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R886),O::None,P::Always),o("f",K::Source,O::Fixed(T::F32),P::Always)];
-const R1017: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R886),O::None,P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const N1018: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(30)},Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)}];
-const S1019: &[S] = &[S::Must(&["r","g","b","a"]),S::Must(&["a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32])];
-const R1020: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R893),O::None,P::Always),o("f",K::Source,O::Fixed(T::F32),P::Always)];
-const R1021: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R893),O::None,P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const S1022: &[S] = &[S::Must(&["r","g","b","a"]),S::Must(&["cube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32])];
-const S1023: &[S] = &[S::Must(&["r","g","b","a"]),S::Must(&["acube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32])];
-const R1024: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R989),O::None,P::Always),o("f",K::Source,O::Fixed(T::F32),P::Always)];
-const R1025: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R989),O::None,P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const R1026: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R992),O::None,P::Always),o("f",K::Source,O::Fixed(T::F32),P::Always)];
-const R1027: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R992),O::None,P::Always),o("e",K::Offsets(C889),O::Fixed(T::S32),P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const S1028: &[S] = &[S::Must(&["width","height","depth","channel_data_type","channel_order","normalized_coords","array_size","num_mipmap_levels","num_samples"]),S::Type(&[T::B32])];
-const R1029: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always)];
-const R1030: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R1029),O::None,P::Always)];
-const N1031: &[Need] = &[Need{token:"array_size",ptx:(4, 1),until:None,chips:From(10)},Need{token:"channel_data_type",ptx:(2, 1),until:None,chips:From(10)},Need{token:"channel_order",ptx:(2, 1),until:None,chips:From(10)},Need{token:"num_mipmap_levels",ptx:(4, 1),until:None,chips:From(20)},Need{token:"num_samples",ptx:(4, 1),until:None,chips:From(30)}];
-const S1032: &[S] = &[S::Head(&["level"]),S::Must(&["width","height","depth"]),S::Type(&[T::B32])];
-const R1033: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R1029),O::None,P::Always),o("lod",K::Source,O::Fixed(T::B32),P::Always)];
-const S1034: &[S] = &[S::Must(&["force_unnormalized_coords","filter_mode","addr_mode_0","addr_mode_1","addr_mode_2"]),S::Type(&[T::B32])];
-const R1035: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::TextureOrSampler),O::None,P::Always)];
-const R1036: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R1035),O::None,P::Always)];
-const N1037: &[Need] = &[Need{token:"force_unnormalized_coords",ptx:(2, 2),until:None,chips:From(10)}];
-const S1038: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::May(&["sat"])];
-const R1039: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Selected,O::Of(1),P::Always),o("b",K::Selected,O::Of(2),P::Always)];
-const R1040: &[OperandRow] = &[o("d",K::SelectedDestination,O::Of(0),P::Always),o("a",K::Selected,O::Of(1),P::Always),o("b",K::Selected,O::Of(2),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
-const S1041: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::May(&["sat"]),S::Must(&["add","min","max"])];
-const R1042: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Selected,O::Of(1),P::Always),o("b",K::Selected,O::Of(2),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
-const R1043: &[OperandRow] = &[o("d",K::LanesDestination(2),O::Of(0),P::Always),o("a",K::Lanes(2),O::Of(1),P::Always),o("b",K::Lanes(2),O::Of(2),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
-const S1044: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&["add"])];
-const R1045: &[OperandRow] = &[o("d",K::LanesDestination(4),O::Of(0),P::Always),o("a",K::Lanes(4),O::Of(1),P::Always),o("b",K::Lanes(4),O::Of(2),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
-const S1046: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::May(&["sat"]),S::May(&["shr7","shr15"]),S::May(&["po"])];
-const R1047: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::SelectedSigned,O::Of(1),P::Always),o("b",K::SelectedSigned,O::Of(2),P::Always),o("c",K::SelectedSigned,O::Fixed(T::U32),P::Always)];
-const S1048: &[S] = &[S::Must(&["sync"]),S::Must(&["all","any","uni"]),S::Type(&[T::Pred])];
-const R1049: &[OperandRow] = &[o("d",K::Predicate,O::Fixed(T::Pred),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S1050: &[S] = &[S::Must(&["sync"]),S::Must(&["ballot"]),S::Type(&[T::B32])];
-const R1051: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S1052: &[S] = &[S::Must(&["all","any","uni"]),S::Type(&[T::Pred])];
-const R1053: &[OperandRow] = &[o("d",K::Predicate,O::Fixed(T::Pred),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const N1054: &[Need] = &[Need{token:"pred",ptx:(1, 0),until:None,chips:From(12)}];
-const S1055: &[S] = &[S::Must(&["ballot"]),S::Type(&[T::B32])];
-const R1056: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const N1057: &[Need] = &[Need{token:"b32",ptx:(1, 0),until:None,chips:From(20)}];
-const S1058: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&["eq","ne","lt","le","gt","ge"])];
-const R1059: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Selected,O::Of(0),P::Always),o("b",K::Selected,O::Of(1),P::Always)];
-const R1060: &[OperandRow] = &[o("d",K::SelectedDestination,O::Word,P::Always),o("a",K::Selected,O::Of(0),P::Always),o("b",K::Selected,O::Of(1),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
-const S1061: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&["eq","ne","lt","le","gt","ge"]),S::Must(&["add","min","max"])];
-const R1062: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Selected,O::Of(0),P::Always),o("b",K::Selected,O::Of(1),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
-const S1063: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&["eq","ne","lt","le","gt","ge"]),S::May(&["add"])];
-const R1064: &[OperandRow] = &[o("d",K::LanesDestination(2),O::Word,P::Always),o("a",K::Lanes(2),O::Of(0),P::Always),o("b",K::Lanes(2),O::Of(1),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
-const R1065: &[OperandRow] = &[o("d",K::LanesDestination(4),O::Word,P::Always),o("a",K::Lanes(4),O::Of(0),P::Always),o("b",K::Lanes(4),O::Of(1),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
-const S1066: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32]),S::May(&["sat"]),S::Must(&["clamp","wrap"])];
-const S1067: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32]),S::May(&["sat"]),S::Must(&["clamp","wrap"]),S::Must(&["add","min","max"])];
-const S1068: &[S] = &[S::Head(&["fence"]),S::Must(&["sync"]),S::May(&["aligned"])];
-const S1069: &[S] = &[S::Head(&["commit_group"]),S::Must(&["sync"]),S::May(&["aligned"])];
-const S1070: &[S] = &[S::Head(&["wait_group"]),S::Must(&["sync"]),S::May(&["aligned"])];
-const S1071: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k16","m64n16k16","m64n24k16","m64n32k16","m64n40k16","m64n48k16","m64n56k16","m64n64k16","m64n72k16","m64n80k16","m64n88k16","m64n96k16","m64n104k16","m64n112k16","m64n120k16","m64n128k16","m64n136k16","m64n144k16","m64n152k16","m64n160k16","m64n168k16","m64n176k16","m64n184k16","m64n192k16","m64n200k16","m64n208k16","m64n216k16","m64n224k16","m64n232k16","m64n240k16","m64n248k16","m64n256k16"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const C1072: &[(&str, u8)] = &[("m64n8k16",2),("m64n16k16",4),("m64n24k16",6),("m64n32k16",8),("m64n40k16",10),("m64n48k16",12),("m64n56k16",14),("m64n64k16",16),("m64n72k16",18),("m64n80k16",20),("m64n88k16",22),("m64n96k16",24),("m64n104k16",26),("m64n112k16",28),("m64n120k16",30),("m64n128k16",32),("m64n136k16",34),("m64n144k16",36),("m64n152k16",38),("m64n160k16",40),("m64n168k16",42),("m64n176k16",44),("m64n184k16",46),("m64n192k16",48),("m64n200k16",50),("m64n208k16",52),("m64n216k16",54),("m64n224k16",56),("m64n232k16",58),("m64n240k16",60),("m64n248k16",62),("m64n256k16",64)];
-const R1073: &[OperandRow] = &[o("d",K::DestinationsBy(C1072),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_trans_a",K::Constant(0, 1),O::Word,P::Always),o("imm_trans_b",K::Constant(0, 1),O::Word,P::Always)];
-const R1074: &[OperandRow] = &[o("d",K::DestinationsBy(C1072),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_trans_b",K::Constant(0, 1),O::Word,P::Always)];
-const S1075: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k16","m64n16k16","m64n24k16","m64n32k16","m64n40k16","m64n48k16","m64n56k16","m64n64k16","m64n72k16","m64n80k16","m64n88k16","m64n96k16","m64n104k16","m64n112k16","m64n120k16","m64n128k16","m64n136k16","m64n144k16","m64n152k16","m64n160k16","m64n168k16","m64n176k16","m64n184k16","m64n192k16","m64n200k16","m64n208k16","m64n216k16","m64n224k16","m64n232k16","m64n240k16","m64n248k16","m64n256k16"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const C1076: &[(&str, u8)] = &[("m64n8k16",4),("m64n16k16",8),("m64n24k16",12),("m64n32k16",16),("m64n40k16",20),("m64n48k16",24),("m64n56k16",28),("m64n64k16",32),("m64n72k16",36),("m64n80k16",40),("m64n88k16",44),("m64n96k16",48),("m64n104k16",52),("m64n112k16",56),("m64n120k16",60),("m64n128k16",64),("m64n136k16",68),("m64n144k16",72),("m64n152k16",76),("m64n160k16",80),("m64n168k16",84),("m64n176k16",88),("m64n184k16",92),("m64n192k16",96),("m64n200k16",100),("m64n208k16",104),("m64n216k16",108),("m64n224k16",112),("m64n232k16",116),("m64n240k16",120),("m64n248k16",124),("m64n256k16",128)];
-const R1077: &[OperandRow] = &[o("d",K::DestinationsBy(C1076),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_trans_a",K::Constant(0, 1),O::Word,P::Always),o("imm_trans_b",K::Constant(0, 1),O::Word,P::Always)];
-const R1078: &[OperandRow] = &[o("d",K::DestinationsBy(C1076),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_trans_b",K::Constant(0, 1),O::Word,P::Always)];
-const S1079: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k16","m64n16k16","m64n24k16","m64n32k16","m64n40k16","m64n48k16","m64n56k16","m64n64k16","m64n72k16","m64n80k16","m64n88k16","m64n96k16","m64n104k16","m64n112k16","m64n120k16","m64n128k16","m64n136k16","m64n144k16","m64n152k16","m64n160k16","m64n168k16","m64n176k16","m64n184k16","m64n192k16","m64n200k16","m64n208k16","m64n216k16","m64n224k16","m64n232k16","m64n240k16","m64n248k16","m64n256k16"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16])];
-const S1080: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k8","m64n16k8","m64n24k8","m64n32k8","m64n40k8","m64n48k8","m64n56k8","m64n64k8","m64n72k8","m64n80k8","m64n88k8","m64n96k8","m64n104k8","m64n112k8","m64n120k8","m64n128k8","m64n136k8","m64n144k8","m64n152k8","m64n160k8","m64n168k8","m64n176k8","m64n184k8","m64n192k8","m64n200k8","m64n208k8","m64n216k8","m64n224k8","m64n232k8","m64n240k8","m64n248k8","m64n256k8"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32])];
-const C1081: &[(&str, u8)] = &[("m64n8k8",4),("m64n16k8",8),("m64n24k8",12),("m64n32k8",16),("m64n40k8",20),("m64n48k8",24),("m64n56k8",28),("m64n64k8",32),("m64n72k8",36),("m64n80k8",40),("m64n88k8",44),("m64n96k8",48),("m64n104k8",52),("m64n112k8",56),("m64n120k8",60),("m64n128k8",64),("m64n136k8",68),("m64n144k8",72),("m64n152k8",76),("m64n160k8",80),("m64n168k8",84),("m64n176k8",88),("m64n184k8",92),("m64n192k8",96),("m64n200k8",100),("m64n208k8",104),("m64n216k8",108),("m64n224k8",112),("m64n232k8",116),("m64n240k8",120),("m64n248k8",124),("m64n256k8",128)];
-const R1082: &[OperandRow] = &[o("d",K::DestinationsBy(C1081),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::Word,P::Always)];
-const R1083: &[OperandRow] = &[o("d",K::DestinationsBy(C1081),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::Word,P::Always)];
-const S1084: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n40k32","m64n48k32","m64n56k32","m64n64k32","m64n72k32","m64n80k32","m64n88k32","m64n96k32","m64n104k32","m64n112k32","m64n120k32","m64n128k32","m64n136k32","m64n144k32","m64n152k32","m64n160k32","m64n168k32","m64n176k32","m64n184k32","m64n192k32","m64n200k32","m64n208k32","m64n216k32","m64n224k32","m64n232k32","m64n240k32","m64n248k32","m64n256k32"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
-const C1085: &[(&str, u8)] = &[("m64n8k32",2),("m64n16k32",4),("m64n24k32",6),("m64n32k32",8),("m64n40k32",10),("m64n48k32",12),("m64n56k32",14),("m64n64k32",16),("m64n72k32",18),("m64n80k32",20),("m64n88k32",22),("m64n96k32",24),("m64n104k32",26),("m64n112k32",28),("m64n120k32",30),("m64n128k32",32),("m64n136k32",34),("m64n144k32",36),("m64n152k32",38),("m64n160k32",40),("m64n168k32",42),("m64n176k32",44),("m64n184k32",46),("m64n192k32",48),("m64n200k32",50),("m64n208k32",52),("m64n216k32",54),("m64n224k32",56),("m64n232k32",58),("m64n240k32",60),("m64n248k32",62),("m64n256k32",64)];
-const R1086: &[OperandRow] = &[o("d",K::DestinationsBy(C1085),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::Word,P::Always)];
-const R1087: &[OperandRow] = &[o("d",K::DestinationsBy(C1085),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::Word,P::Always)];
-const S1088: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n40k32","m64n48k32","m64n56k32","m64n64k32","m64n72k32","m64n80k32","m64n88k32","m64n96k32","m64n104k32","m64n112k32","m64n120k32","m64n128k32","m64n136k32","m64n144k32","m64n152k32","m64n160k32","m64n168k32","m64n176k32","m64n184k32","m64n192k32","m64n200k32","m64n208k32","m64n216k32","m64n224k32","m64n232k32","m64n240k32","m64n248k32","m64n256k32"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
-const C1089: &[(&str, u8)] = &[("m64n8k32",4),("m64n16k32",8),("m64n24k32",12),("m64n32k32",16),("m64n40k32",20),("m64n48k32",24),("m64n56k32",28),("m64n64k32",32),("m64n72k32",36),("m64n80k32",40),("m64n88k32",44),("m64n96k32",48),("m64n104k32",52),("m64n112k32",56),("m64n120k32",60),("m64n128k32",64),("m64n136k32",68),("m64n144k32",72),("m64n152k32",76),("m64n160k32",80),("m64n168k32",84),("m64n176k32",88),("m64n184k32",92),("m64n192k32",96),("m64n200k32",100),("m64n208k32",104),("m64n216k32",108),("m64n224k32",112),("m64n232k32",116),("m64n240k32",120),("m64n248k32",124),("m64n256k32",128)];
-const R1090: &[OperandRow] = &[o("d",K::DestinationsBy(C1089),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::Word,P::Always)];
-const R1091: &[OperandRow] = &[o("d",K::DestinationsBy(C1089),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::Word,P::Always)];
-const S1092: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n48k32","m64n64k32","m64n80k32","m64n96k32","m64n112k32","m64n128k32","m64n144k32","m64n160k32","m64n176k32","m64n192k32","m64n208k32","m64n224k32","m64n240k32","m64n256k32"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8])];
-const R1093: &[OperandRow] = &[o("d",K::DestinationsBy(C1089),O::Fixed(T::S32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R1094: &[OperandRow] = &[o("d",K::DestinationsBy(C1089),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S1095: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n48k32","m64n64k32","m64n80k32","m64n96k32","m64n112k32","m64n128k32","m64n144k32","m64n160k32","m64n176k32","m64n192k32","m64n208k32","m64n224k32","m64n240k32","m64n256k32"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8])];
-const S1096: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n48k32","m64n64k32","m64n80k32","m64n96k32","m64n112k32","m64n128k32","m64n144k32","m64n160k32","m64n176k32","m64n192k32","m64n208k32","m64n224k32","m64n240k32","m64n256k32"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::U8])];
-const S1097: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n48k32","m64n64k32","m64n80k32","m64n96k32","m64n112k32","m64n128k32","m64n144k32","m64n160k32","m64n176k32","m64n192k32","m64n208k32","m64n224k32","m64n240k32","m64n256k32"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::S8])];
-const S1098: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n40k32","m64n48k32","m64n56k32","m64n64k32","m64n72k32","m64n80k32","m64n88k32","m64n96k32","m64n104k32","m64n112k32","m64n120k32","m64n128k32","m64n136k32","m64n144k32","m64n152k32","m64n160k32","m64n168k32","m64n176k32","m64n184k32","m64n192k32","m64n200k32","m64n208k32","m64n216k32","m64n224k32","m64n232k32","m64n240k32","m64n248k32","m64n256k32"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R1099: &[OperandRow] = &[o("d",K::DestinationsBy(C1085),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::Source,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 3),O::Word,P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_trans_a",K::Constant(0, 1),O::Word,P::Always),o("imm_trans_b",K::Constant(0, 1),O::Word,P::Always)];
-const R1100: &[OperandRow] = &[o("d",K::DestinationsBy(C1085),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::Source,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 3),O::Word,P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_trans_b",K::Constant(0, 1),O::Word,P::Always)];
-const S1101: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n40k32","m64n48k32","m64n56k32","m64n64k32","m64n72k32","m64n80k32","m64n88k32","m64n96k32","m64n104k32","m64n112k32","m64n120k32","m64n128k32","m64n136k32","m64n144k32","m64n152k32","m64n160k32","m64n168k32","m64n176k32","m64n184k32","m64n192k32","m64n200k32","m64n208k32","m64n216k32","m64n224k32","m64n232k32","m64n240k32","m64n248k32","m64n256k32"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R1102: &[OperandRow] = &[o("d",K::DestinationsBy(C1089),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::Source,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 3),O::Word,P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_trans_a",K::Constant(0, 1),O::Word,P::Always),o("imm_trans_b",K::Constant(0, 1),O::Word,P::Always)];
-const R1103: &[OperandRow] = &[o("d",K::DestinationsBy(C1089),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::Source,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 3),O::Word,P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_trans_b",K::Constant(0, 1),O::Word,P::Always)];
-const S1104: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n40k32","m64n48k32","m64n56k32","m64n64k32","m64n72k32","m64n80k32","m64n88k32","m64n96k32","m64n104k32","m64n112k32","m64n120k32","m64n128k32","m64n136k32","m64n144k32","m64n152k32","m64n160k32","m64n168k32","m64n176k32","m64n184k32","m64n192k32","m64n200k32","m64n208k32","m64n216k32","m64n224k32","m64n232k32","m64n240k32","m64n248k32","m64n256k32"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16])];
-const S1105: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k16","m64n16k16","m64n24k16","m64n32k16","m64n40k16","m64n48k16","m64n56k16","m64n64k16","m64n72k16","m64n80k16","m64n88k16","m64n96k16","m64n104k16","m64n112k16","m64n120k16","m64n128k16","m64n136k16","m64n144k16","m64n152k16","m64n160k16","m64n168k16","m64n176k16","m64n184k16","m64n192k16","m64n200k16","m64n208k16","m64n216k16","m64n224k16","m64n232k16","m64n240k16","m64n248k16","m64n256k16"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32])];
-const R1106: &[OperandRow] = &[o("d",K::DestinationsBy(C1076),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::Source,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 3),O::Word,P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::Word,P::Always)];
-const R1107: &[OperandRow] = &[o("d",K::DestinationsBy(C1076),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::Source,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 3),O::Word,P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::Word,P::Always)];
-const S1108: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n40k64","m64n48k64","m64n56k64","m64n64k64","m64n72k64","m64n80k64","m64n88k64","m64n96k64","m64n104k64","m64n112k64","m64n120k64","m64n128k64","m64n136k64","m64n144k64","m64n152k64","m64n160k64","m64n168k64","m64n176k64","m64n184k64","m64n192k64","m64n200k64","m64n208k64","m64n216k64","m64n224k64","m64n232k64","m64n240k64","m64n248k64","m64n256k64"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
-const C1109: &[(&str, u8)] = &[("m64n8k64",2),("m64n16k64",4),("m64n24k64",6),("m64n32k64",8),("m64n40k64",10),("m64n48k64",12),("m64n56k64",14),("m64n64k64",16),("m64n72k64",18),("m64n80k64",20),("m64n88k64",22),("m64n96k64",24),("m64n104k64",26),("m64n112k64",28),("m64n120k64",30),("m64n128k64",32),("m64n136k64",34),("m64n144k64",36),("m64n152k64",38),("m64n160k64",40),("m64n168k64",42),("m64n176k64",44),("m64n184k64",46),("m64n192k64",48),("m64n200k64",50),("m64n208k64",52),("m64n216k64",54),("m64n224k64",56),("m64n232k64",58),("m64n240k64",60),("m64n248k64",62),("m64n256k64",64)];
-const R1110: &[OperandRow] = &[o("d",K::DestinationsBy(C1109),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::Source,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 3),O::Word,P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::Word,P::Always)];
-const R1111: &[OperandRow] = &[o("d",K::DestinationsBy(C1109),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::Source,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 3),O::Word,P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::Word,P::Always)];
-const S1112: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n40k64","m64n48k64","m64n56k64","m64n64k64","m64n72k64","m64n80k64","m64n88k64","m64n96k64","m64n104k64","m64n112k64","m64n120k64","m64n128k64","m64n136k64","m64n144k64","m64n152k64","m64n160k64","m64n168k64","m64n176k64","m64n184k64","m64n192k64","m64n200k64","m64n208k64","m64n216k64","m64n224k64","m64n232k64","m64n240k64","m64n248k64","m64n256k64"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
-const C1113: &[(&str, u8)] = &[("m64n8k64",4),("m64n16k64",8),("m64n24k64",12),("m64n32k64",16),("m64n40k64",20),("m64n48k64",24),("m64n56k64",28),("m64n64k64",32),("m64n72k64",36),("m64n80k64",40),("m64n88k64",44),("m64n96k64",48),("m64n104k64",52),("m64n112k64",56),("m64n120k64",60),("m64n128k64",64),("m64n136k64",68),("m64n144k64",72),("m64n152k64",76),("m64n160k64",80),("m64n168k64",84),("m64n176k64",88),("m64n184k64",92),("m64n192k64",96),("m64n200k64",100),("m64n208k64",104),("m64n216k64",108),("m64n224k64",112),("m64n232k64",116),("m64n240k64",120),("m64n248k64",124),("m64n256k64",128)];
-const R1114: &[OperandRow] = &[o("d",K::DestinationsBy(C1113),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::Source,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 3),O::Word,P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::Word,P::Always)];
-const R1115: &[OperandRow] = &[o("d",K::DestinationsBy(C1113),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::Source,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 3),O::Word,P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::Word,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::Word,P::Always)];
-const S1116: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n48k64","m64n64k64","m64n80k64","m64n96k64","m64n112k64","m64n128k64","m64n144k64","m64n160k64","m64n176k64","m64n192k64","m64n208k64","m64n224k64","m64n240k64","m64n256k64"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8])];
-const R1117: &[OperandRow] = &[o("d",K::DestinationsBy(C1113),O::Fixed(T::S32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::Source,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 3),O::Word,P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R1118: &[OperandRow] = &[o("d",K::DestinationsBy(C1113),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::Source,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 3),O::Word,P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S1119: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n48k64","m64n64k64","m64n80k64","m64n96k64","m64n112k64","m64n128k64","m64n144k64","m64n160k64","m64n176k64","m64n192k64","m64n208k64","m64n224k64","m64n240k64","m64n256k64"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8])];
-const S1120: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n48k64","m64n64k64","m64n80k64","m64n96k64","m64n112k64","m64n128k64","m64n144k64","m64n160k64","m64n176k64","m64n192k64","m64n208k64","m64n224k64","m64n240k64","m64n256k64"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::U8])];
-const S1121: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n48k64","m64n64k64","m64n80k64","m64n96k64","m64n112k64","m64n128k64","m64n144k64","m64n160k64","m64n176k64","m64n192k64","m64n208k64","m64n224k64","m64n240k64","m64n256k64"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::S8])];
-const S1122: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k256","m64n16k256","m64n24k256","m64n32k256","m64n48k256","m64n64k256","m64n80k256","m64n96k256","m64n112k256","m64n128k256","m64n144k256","m64n160k256","m64n176k256","m64n192k256","m64n208k256","m64n224k256","m64n240k256","m64n256k256"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Must(&["and"]),S::Must(&["popc"])];
-const C1123: &[(&str, u8)] = &[("m64n8k256",4),("m64n16k256",8),("m64n24k256",12),("m64n32k256",16),("m64n40k256",20),("m64n48k256",24),("m64n56k256",28),("m64n64k256",32),("m64n72k256",36),("m64n80k256",40),("m64n88k256",44),("m64n96k256",48),("m64n104k256",52),("m64n112k256",56),("m64n120k256",60),("m64n128k256",64),("m64n136k256",68),("m64n144k256",72),("m64n152k256",76),("m64n160k256",80),("m64n168k256",84),("m64n176k256",88),("m64n184k256",92),("m64n192k256",96),("m64n200k256",100),("m64n208k256",104),("m64n216k256",108),("m64n224k256",112),("m64n232k256",116),("m64n240k256",120),("m64n248k256",124),("m64n256k256",128)];
-const R1124: &[OperandRow] = &[o("d",K::DestinationsBy(C1123),O::Fixed(T::S32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R1125: &[OperandRow] = &[o("d",K::DestinationsBy(C1123),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S1126: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const R1127: &[OperandRow] = &[o("r",K::Destinations(8),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1128: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1129: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const R1130: &[OperandRow] = &[o("r",K::Destinations(4),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1131: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const R1132: &[OperandRow] = &[o("r",K::Destinations(8),O::Fixed(T::F32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1133: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
-const R1134: &[OperandRow] = &[o("r",K::Destinations(2),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1135: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
-const S1136: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const R1137: &[OperandRow] = &[o("r",K::Destinations(8),O::Fixed(T::S32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1138: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
-const S1139: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
-const S1140: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1141: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1142: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1143: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const S1144: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
-const R1145: &[OperandRow] = &[o("r",K::Destinations(1),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1146: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
-const S1147: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const S1148: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
-const S1149: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
-const S1150: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1151: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1152: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1153: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const S1154: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
-const S1155: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
-const S1156: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const S1157: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
-const S1158: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
-const S1159: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k8"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::TF32])];
-const S1160: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k8"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::TF32])];
-const S1161: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k8"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const S1162: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k4"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
-const R1163: &[OperandRow] = &[o("r",K::Destinations(1),O::Fixed(T::B64),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1164: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k4"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
-const S1165: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k4"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
-const R1166: &[OperandRow] = &[o("r",K::Destinations(2),O::Fixed(T::B64),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1167: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row"]),S::Must(&["m8n8k32"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U4,T::S4])];
-const S1168: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["col"]),S::Must(&["m8n8k32"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U4,T::S4])];
-const S1169: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k32"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const R1170: &[OperandRow] = &[o("r",K::Destinations(2),O::Fixed(T::S32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1171: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row"]),S::Must(&["m8n8k128"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1])];
-const S1172: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["col"]),S::Must(&["m8n8k128"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1])];
-const S1173: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k128"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const S1174: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const R1175: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(4),O::Fixed(T::B32),P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1176: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const R1177: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(8),O::Fixed(T::F32),P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1178: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const R1179: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(8),O::Fixed(T::S32),P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1180: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1181: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const S1182: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const S1183: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1184: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const S1185: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const S1186: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k8"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const S1187: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k4"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
-const R1188: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(2),O::Fixed(T::B64),P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1189: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k32"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const R1190: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(2),O::Fixed(T::S32),P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1191: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k128"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const S1192: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R1193: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always)];
-const N1194: &[Need] = &[Need{token:"satfinite",ptx:(1, 0),until:Some((6, 5)),chips:From(10)}];
-const S1195: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const R1196: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
-const S1197: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F16])];
-const R1198: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always)];
-const S1199: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F32])];
-const R1200: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
-const S1201: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
-const R1202: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::S32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::S32),P::Always)];
-const S1203: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
-const S1204: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const R1205: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
-const S1206: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const S1207: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const S1208: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F16])];
-const S1209: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F32])];
-const S1210: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
-const R1211: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::S32),P::Always),o("a",K::Sources(1),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::S32),P::Always)];
-const S1212: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
-const S1213: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const R1214: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
-const S1215: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const S1216: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const S1217: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F16])];
-const S1218: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F32])];
-const S1219: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
-const R1220: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::S32),P::Always)];
-const S1221: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
-const S1222: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const R1223: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
-const S1224: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k8"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S1225: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n8k4"]),S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
-const S1226: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Sequence(&["row","col"]),S::Must(&["m8n8k32"]),S::Type(&[T::S32]),S::Type(&[T::U4]),S::Type(&[T::U4]),S::Type(&[T::S32]),S::May(&["satfinite"])];
-const S1227: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Sequence(&["row","col"]),S::Must(&["m8n8k32"]),S::Type(&[T::S32]),S::Type(&[T::S4]),S::Type(&[T::S4]),S::Type(&[T::S32]),S::May(&["satfinite"])];
-const S1228: &[S] = &[S::Head(&["mma"]),S::Must(&["xor"]),S::Must(&["popc"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Sequence(&["row","col"]),S::Must(&["m8n8k128"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32])];
-const S1229: &[S] = &[S::Head(&["mma"]),S::Must(&["and"]),S::Must(&["popc"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Sequence(&["row","col"]),S::Must(&["m8n8k128"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32])];
+const S341: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n16"]),S::Must(&["x1","x2"]),S::Must(&["trans"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B8])];
+const C342: &[(&str, u8)] = &[("x1",2),("x2",4)];
+const R343: &[OperandRow] = &[o("r",K::DestinationsBy(C342),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always)];
+const S344: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n16"]),S::Must(&["x1","x2","x4"]),S::MaySpace(&[Space::Shared]),S::Must(&["b8x16"]),S::Must(&["b6x16_p32","b4x16_p64"])];
+const S345: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n16"]),S::Must(&["x1","x2"]),S::Must(&["trans"]),S::MaySpace(&[Space::Shared]),S::Must(&["b8x16"]),S::Must(&["b6x16_p32","b4x16_p64"])];
+const S346: &[S] = &[S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N347: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)}];
+const R348: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(0),P::Always),o("immLut",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always)];
+const S349: &[S] = &[S::Must(&["or","and"]),S::Type(&[T::B32])];
+const R350: &[OperandRow] = &[o("d",K::BothDestinations,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(0),P::Always),o("immLut",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always),o("q",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const N351: &[Need] = &[Need{token:"ftz",ptx:(1, 4),until:None,chips:From(20)}];
+const S352: &[S] = &[S::Head(&["lo","hi"]),S::Type(&[T::U16,T::U32,T::U64,T::S16,T::S32,T::S64])];
+const S353: &[S] = &[S::Head(&["hi"]),S::May(&["sat"]),S::Type(&[T::S32])];
+const S354: &[S] = &[S::Head(&["lo","hi"]),S::Must(&["cc"]),S::Type(&[T::U32,T::U64,T::S32,T::S64])];
+const S355: &[S] = &[S::Head(&["wide"]),S::Type(&[T::U16,T::U32,T::S16,T::S32])];
+const R356: &[OperandRow] = &[o("d",K::Destination,O::Double(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Double(0),P::Always)];
+const S357: &[S] = &[S::Head(&["lo","hi"]),S::Type(&[T::U32,T::S32])];
+const S358: &[S] = &[S::Head(&["lo","hi"]),S::May(&["cc"]),S::Type(&[T::U32,T::U64,T::S32,T::S64])];
+const S359: &[S] = &[S::Head(&["lo","hi"]),S::Type(&[T::U16,T::S16])];
+const R360: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::AddressSource,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always)];
+const S361: &[S] = &[S::Must(&["any"]),S::Must(&["sync"]),S::Type(&[T::B32,T::B64])];
+const R362: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Source,O::Of(0),P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S363: &[S] = &[S::Must(&["all"]),S::Must(&["sync"]),S::Type(&[T::B32,T::B64])];
+const R364: &[OperandRow] = &[o("d",K::PairDestination,O::Word,P::Always),o("a",K::Source,O::Of(0),P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S365: &[S] = &[S::May(&["ftz"]),S::May(&["NaN"]),S::May(&["xorsign.abs"]),S::Type(&[T::F32])];
+const N366: &[Need] = &[Need{token:"NaN",ptx:(7, 0),until:None,chips:From(80)},Need{token:"ftz",ptx:(1, 4),until:None,chips:From(10)},Need{token:"xorsign.abs",ptx:(7, 2),until:None,chips:From(86)}];
+const S367: &[S] = &[S::May(&["ftz"]),S::May(&["NaN"]),S::May(&["abs"]),S::Type(&[T::F32])];
+const S368: &[S] = &[S::May(&["ftz"]),S::May(&["NaN"]),S::May(&["xorsign.abs"]),S::Type(&[T::F16,T::F16x2])];
+const N369: &[Need] = &[Need{token:"xorsign.abs",ptx:(7, 2),until:None,chips:From(86)}];
+const S370: &[S] = &[S::May(&["NaN"]),S::May(&["xorsign.abs"]),S::Type(&[T::BF16,T::BF16x2])];
+const S371: &[S] = &[S::Must(&["relu"]),S::Type(&[T::S32,T::S16x2])];
+const S372: &[S] = &[S::Head(&["init"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R373: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Always)];
+const S374: &[S] = &[S::Head(&["inval"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R375: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always)];
+const S376: &[S] = &[S::Head(&["expect_tx","complete_tx"]),S::MaySpace(&[Space::Shared,Space::SharedCluster]),S::Type(&[T::B64])];
+const R377: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("bytes",K::Source,O::Word,P::Always)];
+const S378: &[S] = &[S::Head(&["expect_tx","complete_tx"]),S::Must(&["relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared,Space::SharedCluster]),S::Type(&[T::B64])];
+const S379: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R380: &[OperandRow] = &[o("state",K::DestinationOrSink,O::Fixed(T::U64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Optional)];
+const N381: &[Need] = &[Need{token:"+count",ptx:(7, 8),until:None,chips:From(90)}];
+const S382: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["release","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const N383: &[Need] = &[Need{token:"+count",ptx:(8, 0),until:None,chips:From(90)},Need{token:"cluster",ptx:(8, 0),until:None,chips:From(90)},Need{token:"relaxed",ptx:(8, 6),until:None,chips:From(90)}];
+const S384: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
+const R385: &[OperandRow] = &[o("state",K::Sink,O::None,P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Optional)];
+const N386: &[Need] = &[Need{token:"arrive_drop",ptx:(8, 0),until:None,chips:From(90)}];
+const S387: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["release","relaxed"]),S::Must(&["cta","cluster"]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
+const S388: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["expect_tx"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R389: &[OperandRow] = &[o("state",K::DestinationOrSink,O::Fixed(T::U64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("bytes",K::Source,O::Word,P::Always)];
+const S390: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["expect_tx"]),S::Must(&["release","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const N391: &[Need] = &[Need{token:"relaxed",ptx:(8, 6),until:None,chips:From(90)}];
+const S392: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["expect_tx"]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
+const R393: &[OperandRow] = &[o("state",K::Sink,O::None,P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("bytes",K::Source,O::Word,P::Always)];
+const S394: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["expect_tx"]),S::Must(&["release","relaxed"]),S::Must(&["cta","cluster"]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
+const S395: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["noComplete"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R396: &[OperandRow] = &[o("state",K::DestinationOrSink,O::Fixed(T::U64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Always)];
+const S397: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["noComplete"]),S::Must(&["release"]),S::Must(&["cta"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const S398: &[S] = &[S::Head(&["test_wait"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R399: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("state",K::Source,O::Fixed(T::U64),P::Always)];
+const S400: &[S] = &[S::Head(&["test_wait"]),S::Must(&["acquire","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const N401: &[Need] = &[Need{token:"cluster",ptx:(8, 0),until:None,chips:From(90)},Need{token:"relaxed",ptx:(8, 6),until:None,chips:From(90)}];
+const S402: &[S] = &[S::Head(&["test_wait"]),S::Must(&["parity"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R403: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("parity",K::Source,O::Word,P::Always)];
+const S404: &[S] = &[S::Head(&["test_wait"]),S::Must(&["parity"]),S::Must(&["acquire","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const S405: &[S] = &[S::Head(&["try_wait"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R406: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("state",K::Source,O::Fixed(T::U64),P::Always),o("hint",K::Source,O::Word,P::Optional)];
+const S407: &[S] = &[S::Head(&["try_wait"]),S::Must(&["acquire","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const S408: &[S] = &[S::Head(&["try_wait"]),S::Must(&["parity"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R409: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("parity",K::Source,O::Word,P::Always),o("hint",K::Source,O::Word,P::Optional)];
+const S410: &[S] = &[S::Head(&["try_wait"]),S::Must(&["parity"]),S::Must(&["acquire","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const S411: &[S] = &[S::Head(&["pending_count"]),S::Type(&[T::B64])];
+const R412: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("state",K::Source,O::Fixed(T::U64),P::Always)];
+const S413: &[S] = &[S::Must(&["cta","gl","sys"])];
+const N414: &[Need] = &[Need{token:"sys",ptx:(2, 0),until:None,chips:From(20)}];
+const S415: &[S] = &[S::Head(&["proxy"]),S::Must(&["alias"])];
+const S416: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k4"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R417: &[OperandRow] = &[o("d",K::Destinations(4),O::Exact(T::F16x2),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Exact(T::F16x2),P::Always)];
+const S418: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k4"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R419: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Exact(T::F16x2),P::Always)];
+const S420: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k4"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const R421: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S422: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R423: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(1),O::Exact(T::F16x2),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always)];
+const S424: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const R425: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(1),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S426: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R427: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(4),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always)];
+const S428: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const R429: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S430: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k4"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const R431: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::TF32),P::Always),o("b",K::Sources(1),O::Exact(T::TF32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S432: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const R433: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Exact(T::TF32),P::Always),o("b",K::Sources(2),O::Exact(T::TF32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S434: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R435: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(1),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S436: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R437: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(2),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S438: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
+const R439: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S440: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F16])];
+const R441: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always)];
+const S442: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
+const R443: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S444: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F16])];
+const R445: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always)];
+const S446: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Must(&["kind::f8f6f4"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32])];
+const N447: &[Need] = &[Need{token:"e2m1",ptx:(8, 7),until:None,chips:Family(&[120])},Need{token:"e2m3",ptx:(8, 7),until:None,chips:Family(&[120])},Need{token:"e3m2",ptx:(8, 7),until:None,chips:Family(&[120])}];
+const S448: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Must(&["kind::f8f6f4"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F16])];
+const S449: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k4"]),S::Sequence(&["row","col"]),S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
+const R450: &[OperandRow] = &[o("d",K::Destinations(2),O::Fixed(T::B64),P::Always),o("a",K::Sources(1),O::Fixed(T::B64),P::Always),o("b",K::Sources(1),O::Fixed(T::B64),P::Always),o("c",K::Sources(2),O::Fixed(T::B64),P::Always)];
+const S451: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k4"]),S::Sequence(&["row","col"]),S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
+const R452: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B64),P::Always),o("a",K::Sources(2),O::Fixed(T::B64),P::Always),o("b",K::Sources(1),O::Fixed(T::B64),P::Always),o("c",K::Sources(4),O::Fixed(T::B64),P::Always)];
+const S453: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
+const R454: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B64),P::Always),o("a",K::Sources(4),O::Fixed(T::B64),P::Always),o("b",K::Sources(2),O::Fixed(T::B64),P::Always),o("c",K::Sources(4),O::Fixed(T::B64),P::Always)];
+const S455: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
+const R456: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B64),P::Always),o("a",K::Sources(8),O::Fixed(T::B64),P::Always),o("b",K::Sources(4),O::Fixed(T::B64),P::Always),o("c",K::Sources(4),O::Fixed(T::B64),P::Always)];
+const S457: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k16"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const R458: &[OperandRow] = &[o("d",K::Destinations(2),O::Word,P::Always),o("a",K::Sources(1),O::Word,P::Always),o("b",K::Sources(1),O::Word,P::Always),o("c",K::Sources(2),O::Word,P::Always)];
+const S459: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const R460: &[OperandRow] = &[o("d",K::Destinations(4),O::Word,P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Word,P::Always)];
+const S461: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const R462: &[OperandRow] = &[o("d",K::Destinations(4),O::Word,P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Word,P::Always)];
+const S463: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k32"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S464: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S465: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S466: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k128"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["xor"]),S::Must(&["popc"])];
+const R467: &[OperandRow] = &[o("d",K::Destinations(2),O::Word,P::Always),o("a",K::Sources(1),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Word,P::Always)];
+const S468: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k128"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["and"]),S::Must(&["popc"])];
+const S469: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["xor"]),S::Must(&["popc"])];
+const S470: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["and"]),S::Must(&["popc"])];
+const S471: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k256"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["xor"]),S::Must(&["popc"])];
+const S472: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k256"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["and"]),S::Must(&["popc"])];
+const S473: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::May(&["scale_vec::2X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
+const R474: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always),u("scale_a",K::RegisterSource,O::Fixed(T::B32),P::Always),o("byte_a",K::Sources(2),O::Fixed(T::U16),P::Always),u("scale_b",K::RegisterSource,O::Fixed(T::B32),P::Always),o("byte_b",K::Sources(2),O::Fixed(T::U16),P::Always)];
+const S475: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
+const S476: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::4X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE4M3])];
+const S477: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::May(&["scale_vec::1X"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
+const S478: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R479: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 3),O::None,P::Always)];
+const S480: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const S481: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const R482: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 3),O::None,P::Always)];
+const S483: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const S484: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R485: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 3),O::None,P::Always)];
+const S486: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const S487: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R488: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(4),O::Exact(T::F16x2),P::Always),o("b",K::Sources(4),O::Exact(T::F16x2),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::None,P::Always)];
+const S489: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const S490: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const R491: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Exact(T::F16x2),P::Always),o("b",K::Sources(4),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::None,P::Always)];
+const S492: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const S493: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R494: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::None,P::Always)];
+const S495: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const S496: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const S497: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const S498: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const S499: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const S500: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
+const R501: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always)];
+const S502: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
+const S503: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F16])];
+const R504: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always)];
+const S505: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const R506: &[OperandRow] = &[o("d",K::Destinations(4),O::Word,P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Word,P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::None,P::Always)];
+const S507: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const S508: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const R509: &[OperandRow] = &[o("d",K::Destinations(4),O::Word,P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Word,P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always)];
+const S510: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const S511: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S512: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S513: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S514: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S515: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::f8f6f4"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32])];
+const S516: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::f8f6f4"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F16])];
+const S517: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::May(&["scale_vec::2X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
+const R518: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always),u("scale_a",K::RegisterSource,O::Fixed(T::B32),P::Always),o("byte_a",K::Sources(2),O::Fixed(T::U16),P::Always),u("scale_b",K::RegisterSource,O::Fixed(T::B32),P::Always),o("byte_b",K::Sources(2),O::Fixed(T::U16),P::Always)];
+const S519: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
+const S520: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::4X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE4M3])];
+const S521: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::May(&["scale_vec::1X"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
+const S522: &[S] = &[S::Type(&[T::Pred,T::B16,T::B32,T::B64,T::B128,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R523: &[OperandRow] = &[o("d",K::MoveDestination,O::Of(0),P::Always),o("a",K::MoveSource,O::Of(0),P::Always)];
+const S524: &[S] = &[S::Vector(&[2,4]),S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R525: &[OperandRow] = &[o("d",K::VectorDestination,O::Of(0),P::Always),o("a",K::VectorSource,O::Of(0),P::Always)];
+const S526: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8"]),S::Must(&["trans"]),S::Type(&[T::B16])];
+const R527: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::RegisterSource,O::Word,P::Always)];
+const R528: &[OperandRow] = &[o("d",K::Destination,O::Double(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always)];
+const S529: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Type(&[T::U32,T::S32,T::U64])];
+const R530: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
+const S531: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Type(&[T::S64])];
+const S532: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
+const S533: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Type(&[T::F32,T::F64])];
+const S534: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const R535: &[OperandRow] = &[o("d",K::VectorDestination,O::Of(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
+const S536: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const R537: &[OperandRow] = &[o("d",K::VectorDestination,O::Bits(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
+const S538: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S539: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["acc::f32"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const S540: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["acc::f32"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S541: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
+const S542: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
+const S543: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S544: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S545: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
+const S546: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
+const S547: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Type(&[T::U32,T::S32,T::U64])];
+const S548: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Type(&[T::S64])];
+const S549: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
+const S550: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Type(&[T::F32,T::F64])];
+const S551: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const S552: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const S553: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S554: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["acc::f32"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const S555: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["acc::f32"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S556: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
+const S557: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
+const S558: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S559: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S560: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
+const S561: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
+const S562: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Type(&[T::B32,T::B64,T::U32,T::U64,T::S32,T::S64,T::F32,T::F64])];
+const R563: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always)];
+const S564: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const R565: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always)];
+const S566: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const R567: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Bits(0),P::Always)];
+const S568: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S569: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
+const S570: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S571: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
+const S572: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Type(&[T::B32,T::B64,T::U32,T::U64,T::S32,T::S64,T::F32,T::F64])];
+const S573: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const S574: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const S575: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S576: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
+const S577: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S578: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
+const S579: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Type(&[T::U32,T::S32,T::U64])];
+const S580: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Type(&[T::S64])];
+const S581: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
+const S582: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Type(&[T::F32,T::F64])];
+const S583: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const S584: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const S585: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S586: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Type(&[T::U32,T::S32,T::U64])];
+const S587: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Type(&[T::S64])];
+const S588: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
+const S589: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Type(&[T::F32,T::F64])];
+const S590: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const S591: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const S592: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S593: &[S] = &[S::Type(&[T::U32])];
+const R594: &[OperandRow] = &[o("t",K::Source,O::Of(0),P::Always)];
+const R595: &[OperandRow] = &[o("a",K::Constant(0, 15),O::None,P::Always)];
+const S596: &[S] = &[S::Must(&["mask"])];
+const R597: &[OperandRow] = &[o("a",K::Constant(0, 65535),O::None,P::Always)];
+const S598: &[S] = &[S::MaySpace(&[Space::Global,Space::Local]),S::Must(&["L1","L2"])];
+const S599: &[S] = &[S::Space(&[Space::Global]),S::Must(&["L2::evict_last","L2::evict_normal"])];
+const S600: &[S] = &[S::MaySpace(&[Space::Constant,Space::KernelParameter]),S::Must(&["tensormap"])];
+const S601: &[S] = &[S::Must(&["L1"])];
+const S602: &[S] = &[S::Type(&[T::B32]),S::May(&["f4e","b4e","rc8","ecl","ecr","rc16"])];
+const R603: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Word,P::Always)];
+const S604: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::Type(&[T::F64])];
+const N605: &[Need] = &[Need{token:"rm",ptx:(1, 4),until:None,chips:From(20)},Need{token:"rp",ptx:(1, 4),until:None,chips:From(20)},Need{token:"rz",ptx:(1, 4),until:None,chips:From(20)}];
+const S606: &[S] = &[S::Must(&["approx"]),S::Must(&["ftz"]),S::Type(&[T::F64])];
+const S607: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["add"]),S::Type(&[T::U32,T::S32,T::U64,T::F32,T::F64])];
+const N608: &[Need] = &[Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"f32",ptx:(2, 0),until:None,chips:From(20)},Need{token:"f64",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)},Need{token:"u64",ptx:(1, 2),until:None,chips:From(12)}];
+const S609: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::U32,T::S32,T::U64,T::F32,T::F64])];
+const R610: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
+const S611: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
+const N612: &[Need] = &[Need{token:"b64",ptx:(3, 1),until:None,chips:From(32)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)}];
+const S613: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::B32,T::B64])];
+const S614: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["inc","dec"]),S::Type(&[T::U32])];
+const N615: &[Need] = &[Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)}];
+const S616: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["inc","dec"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::U32])];
+const S617: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["min","max"]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
+const N618: &[Need] = &[Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"s64",ptx:(3, 1),until:None,chips:From(32)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)},Need{token:"u64",ptx:(3, 1),until:None,chips:From(32)}];
+const S619: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
+const S620: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["add"]),S::Must(&["noftz"]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
+const N621: &[Need] = &[Need{token:"bf16",ptx:(7, 8),until:None,chips:From(90)},Need{token:"bf16x2",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(6, 3),until:None,chips:From(70)},Need{token:"f16",ptx:(6, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(6, 3),until:None,chips:From(70)},Need{token:"gpu",ptx:(6, 3),until:None,chips:From(70)},Need{token:"relaxed",ptx:(6, 3),until:None,chips:From(70)},Need{token:"release",ptx:(6, 3),until:None,chips:From(70)},Need{token:"shared",ptx:(6, 3),until:None,chips:From(70)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(6, 3),until:None,chips:From(70)}];
+const S622: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["noftz"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
+const S623: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["L2::cache_hint"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const R624: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
+const S625: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add","min","max"]),S::Must(&["noftz"]),S::May(&["L2::cache_hint"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const R626: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Bits(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
+const S627: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add","min","max"]),S::Must(&["noftz"]),S::May(&["L2::cache_hint"]),S::Vector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S628: &[S] = &[S::Head(&["async"]),S::Must(&["relaxed"]),S::Must(&["cluster"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["inc","dec"]),S::Type(&[T::U32])];
+const R629: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always),o("mbar",K::Address,O::AnyInteger,P::Always)];
+const S630: &[S] = &[S::Head(&["async"]),S::Must(&["relaxed"]),S::Must(&["cluster"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["min","max"]),S::Type(&[T::U32,T::S32])];
+const S631: &[S] = &[S::Head(&["async"]),S::Must(&["relaxed"]),S::Must(&["cluster"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["and","or","xor"]),S::Type(&[T::B32])];
+const S632: &[S] = &[S::Head(&["async"]),S::Must(&["relaxed"]),S::Must(&["cluster"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["add"]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
+const S633: &[S] = &[S::Head(&["async"]),S::May(&["mmio"]),S::Must(&["release"]),S::Must(&["gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
+const S634: &[S] = &[S::Must(&["sync"]),S::Must(&["add","min","max"]),S::Type(&[T::U32,T::S32])];
+const R635: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Source,O::Word,P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S636: &[S] = &[S::Must(&["sync"]),S::Must(&["and","or","xor"]),S::Type(&[T::B32])];
+const S637: &[S] = &[S::Must(&["sync"]),S::Must(&["min","max"]),S::May(&["abs"]),S::May(&["NaN"]),S::Type(&[T::F32])];
+const R638: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S639: &[S] = &[S::Must(&["approx"]),S::May(&["ftz"]),S::Type(&[T::F64])];
+const N640: &[Need] = &[Need{token:"ftz",ptx:(4, 0),until:None,chips:From(20)}];
+const S641: &[S] = &[S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R642: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S643: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::S16,T::S32,T::S64])];
+const S644: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::U16,T::U32,T::U64])];
+const S645: &[S] = &[S::Must(&["eq","ne"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::B16,T::B32,T::B64])];
+const S646: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32])];
+const S647: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F64])];
+const S648: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::S16,T::S32,T::S64])];
+const N649: &[Need] = &[Need{token:"bf16",ptx:(7, 8),until:None,chips:From(90)}];
+const S650: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::U16,T::U32,T::U64])];
+const S651: &[S] = &[S::Must(&["eq","ne"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::B16,T::B32,T::B64])];
+const S652: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const S653: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::F16]),S::Type(&[T::F64])];
+const S654: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::BF16]),S::Type(&[T::F32,T::F64])];
+const S655: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::F16]),S::Type(&[T::F16])];
+const N656: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
+const S657: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::BF16]),S::Type(&[T::F16])];
+const S658: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::BF16]),S::Type(&[T::BF16])];
+const S659: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::U32,T::S32,T::F16x2]),S::Type(&[T::F16x2])];
+const N660: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
+const S661: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::U32,T::S32,T::BF16x2]),S::Type(&[T::BF16x2])];
+const S662: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Must(&["and","or","xor"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::S16,T::S32,T::S64])];
+const R663: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always),o("b",K::Source,O::Of(1),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S664: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Must(&["and","or","xor"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::U16,T::U32,T::U64])];
+const S665: &[S] = &[S::Must(&["eq","ne"]),S::Must(&["and","or","xor"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::B16,T::B32,T::B64])];
+const S666: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32])];
+const S667: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F64])];
+const S668: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Must(&["and","or","xor"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::S16,T::S32,T::S64])];
+const S669: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Must(&["and","or","xor"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::U16,T::U32,T::U64])];
+const S670: &[S] = &[S::Must(&["eq","ne"]),S::Must(&["and","or","xor"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::B16,T::B32,T::B64])];
+const S671: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const S672: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::F16]),S::Type(&[T::F64])];
+const S673: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::BF16]),S::Type(&[T::F32,T::F64])];
+const S674: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::F16]),S::Type(&[T::F16])];
+const N675: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"or",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
+const S676: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::BF16]),S::Type(&[T::F16])];
+const S677: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::BF16]),S::Type(&[T::BF16])];
+const S678: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::U32,T::S32,T::F16x2]),S::Type(&[T::F16x2])];
+const N679: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"or",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
+const S680: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::U32,T::S32,T::BF16x2]),S::Type(&[T::BF16x2])];
+const S681: &[S] = &[S::Must(&["inc","dec"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Type(&[T::U32])];
+const R682: &[OperandRow] = &[o("imm",K::Constant(24, 256),O::Word,P::Always)];
+const S683: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Type(&[T::S16,T::S32,T::S64])];
+const R684: &[OperandRow] = &[o("p",K::PairDestinationOrSink,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always)];
+const S685: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Type(&[T::U16,T::U32,T::U64])];
+const S686: &[S] = &[S::Must(&["eq","ne"]),S::Type(&[T::B16,T::B32,T::B64])];
+const S687: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::F32])];
+const S688: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::F64])];
+const S689: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::F16])];
+const R690: &[OperandRow] = &[o("p",K::DestinationOrSink,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always)];
+const S691: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::F16x2])];
+const S692: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::BF16])];
+const S693: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::BF16x2])];
+const S694: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Must(&["and","or","xor"]),S::Type(&[T::S16,T::S32,T::S64])];
+const R695: &[OperandRow] = &[o("p",K::PairDestinationOrSink,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S696: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Must(&["and","or","xor"]),S::Type(&[T::U16,T::U32,T::U64])];
+const S697: &[S] = &[S::Must(&["eq","ne"]),S::Must(&["and","or","xor"]),S::Type(&[T::B16,T::B32,T::B64])];
+const S698: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::F32])];
+const S699: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::F64])];
+const S700: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::F16])];
+const R701: &[OperandRow] = &[o("p",K::DestinationOrSink,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S702: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::F16x2])];
+const S703: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::BF16])];
+const S704: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::BF16x2])];
+const S705: &[S] = &[S::Head(&["l","r"]),S::Must(&["clamp","wrap"]),S::Type(&[T::B32])];
+const S706: &[S] = &[S::Must(&["sync"]),S::Must(&["up","down","bfly","idx"]),S::Type(&[T::B32])];
+const R707: &[OperandRow] = &[o("d",K::PairDestination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always),o("c",K::Source,O::Word,P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S708: &[S] = &[S::Must(&["up","down","bfly","idx"]),S::Type(&[T::B32])];
+const R709: &[OperandRow] = &[o("d",K::PairDestination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always),o("c",K::Source,O::Word,P::Always)];
+const N710: &[Need] = &[Need{token:"b32",ptx:(1, 0),until:None,chips:From(30)}];
+const R711: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always)];
+const S712: &[S] = &[S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64])];
+const S713: &[S] = &[S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64]),S::Type(&[T::S32])];
+const R714: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(1),P::Always)];
+const S715: &[S] = &[S::May(&["ftz"]),S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64]),S::Type(&[T::F32])];
+const S716: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::KernelParameter,Space::FunctionParameter]),S::May(&["wb","cg","cs","wt"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R717: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Widening(0),P::Always)];
+const N718: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"param",ptx:(1, 0),until:None,chips:From(20)},Need{token:"param::func",ptx:(8, 3),until:None,chips:From(20)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"wb",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)},Need{token:"wt",ptx:(2, 0),until:None,chips:From(20)}];
+const S719: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["wb","cg","cs","wt"]),S::May(&["L2::cache_hint"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R720: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Widening(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
+const N721: &[Need] = &[Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"wb",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)},Need{token:"wt",ptx:(2, 0),until:None,chips:From(20)}];
+const S722: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::May(&["L2::cache_hint"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N723: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
+const S724: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
+const S725: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
+const S726: &[S] = &[S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const S727: &[S] = &[S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::May(&["L2::cache_hint"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N728: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)}];
+const S729: &[S] = &[S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
+const S730: &[S] = &[S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
+const S731: &[S] = &[S::Head(&["async"]),S::May(&["weak"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["mbarrier::complete_tx::bytes"]),S::MayVector(&[2,4]),S::Type(&[T::B32,T::B64,T::U32,T::U64,T::S32,T::S64,T::F32,T::F64])];
+const R732: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always),o("mbar",K::Address,O::AnyInteger,P::Always)];
+const S733: &[S] = &[S::Head(&["async"]),S::May(&["mmio"]),S::Must(&["release"]),S::Must(&["gpu","sys"]),S::MaySpace(&[Space::Global]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R734: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Widening(0),P::Always)];
+const S735: &[S] = &[S::Head(&["bulk"]),S::May(&["weak"]),S::MaySpace(&[Space::Shared])];
+const R736: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("size",K::Source,O::AnyInteger,P::Always),o("initval",K::ConstantOf(&[0]),O::Word,P::Always)];
+const R737: &[OperandRow] = &[o("a",K::RegisterSource,O::Of(0),P::Always)];
+const R738: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::SourcesBy(C339),O::Fixed(T::B32),P::Always)];
+const S739: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8"]),S::Must(&["x1","x2","x4"]),S::Must(&["trans"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B8])];
+const S740: &[S] = &[S::Head(&["b"]),S::Must(&["1d","2d","3d","a1d","a2d"]),S::May(&["ca","cg","cs","cv"]),S::MayVector(&[2,4]),S::Type(&[T::B8,T::B16,T::B32,T::B64]),S::Must(&["trap","clamp","zero"])];
+const C741: &[(&str, u8)] = &[("1d",1),("2d",2),("3d",4),("a1d",2),("a2d",4)];
+const R742: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Surface),O::None,P::Always),o("b",K::Coordinates(C741),O::Fixed(T::S32),P::Always)];
+const R743: &[OperandRow] = &[o("d",K::VectorDestination,O::Widening(0),P::Always),o("a",K::Parts(R742),O::None,P::Always)];
+const N744: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a1d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a2d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"ca",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"clamp",ptx:(2, 0),until:None,chips:From(10)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cv",ptx:(2, 0),until:None,chips:From(20)},Need{token:"zero",ptx:(2, 0),until:None,chips:From(10)}];
+const S745: &[S] = &[S::Must(&["width","height","depth","channel_data_type","channel_order","array_size","memory_layout"]),S::Type(&[T::B32])];
+const R746: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Surface),O::None,P::Always)];
+const R747: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R746),O::None,P::Always)];
+const N748: &[Need] = &[Need{token:"array_size",ptx:(4, 1),until:None,chips:From(10)},Need{token:"channel_data_type",ptx:(2, 1),until:None,chips:From(10)},Need{token:"channel_order",ptx:(2, 1),until:None,chips:From(10)},Need{token:"memory_layout",ptx:(4, 2),until:None,chips:From(10)}];
+const S749: &[S] = &[S::Head(&["b"]),S::Must(&["add"]),S::Must(&["1d","2d","3d"]),S::Type(&[T::U32,T::U64,T::S32]),S::Must(&["trap","clamp","zero"])];
+const R750: &[OperandRow] = &[o("a",K::Parts(R742),O::None,P::Always),o("c",K::Source,O::Of(0),P::Always)];
+const N751: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)}];
+const S752: &[S] = &[S::Head(&["b"]),S::Must(&["min","max"]),S::Must(&["1d","2d","3d"]),S::Type(&[T::U32,T::S32,T::U64,T::S64]),S::Must(&["trap","clamp","zero"])];
+const N753: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"s64",ptx:(8, 1),until:None,chips:From(50)},Need{token:"u64",ptx:(8, 1),until:None,chips:From(50)}];
+const S754: &[S] = &[S::Head(&["b"]),S::Must(&["and","or"]),S::Must(&["1d","2d","3d"]),S::Type(&[T::B32]),S::Must(&["trap","clamp","zero"])];
+const S755: &[S] = &[S::Head(&["p"]),S::Must(&["add","min","max","and","or"]),S::Must(&["1d","2d","3d"]),S::Type(&[T::B32]),S::Must(&["trap","clamp","zero"])];
+const S756: &[S] = &[S::Head(&["p"]),S::Must(&["min","max"]),S::Must(&["1d","2d","3d"]),S::Type(&[T::B64]),S::Must(&["trap","clamp","zero"])];
+const S757: &[S] = &[S::Head(&["b"]),S::Must(&["1d","2d","3d","a1d","a2d"]),S::May(&["wb","cg","cs","wt"]),S::MayVector(&[2,4]),S::Type(&[T::B8,T::B16,T::B32,T::B64]),S::Must(&["trap","clamp","zero"])];
+const R758: &[OperandRow] = &[o("a",K::Parts(R742),O::None,P::Always),o("c",K::VectorSource,O::Widening(0),P::Always)];
+const N759: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a1d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a2d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"clamp",ptx:(2, 0),until:None,chips:From(10)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"wb",ptx:(2, 0),until:None,chips:From(20)},Need{token:"wt",ptx:(2, 0),until:None,chips:From(20)},Need{token:"zero",ptx:(2, 0),until:None,chips:From(10)}];
+const S760: &[S] = &[S::Head(&["p"]),S::Must(&["1d","2d","3d","a1d","a2d"]),S::MayVector(&[2,4]),S::Type(&[T::B32]),S::Must(&["trap","clamp","zero"])];
+const N761: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a1d",ptx:(4, 1),until:None,chips:From(30)},Need{token:"a2d",ptx:(4, 1),until:None,chips:From(30)}];
+const S762: &[S] = &[S::Must(&["wrap","clamp"]),S::Type(&[T::U32,T::S32])];
+const S763: &[S] = &[S::Must(&["approx"]),S::Type(&[T::F32])];
+const S764: &[S] = &[S::Must(&["approx"]),S::Type(&[T::BF16,T::BF16x2])];
+const S765: &[S] = &[S::Head(&["alloc"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B32])];
+const R766: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("columns",K::SourceOf(&[32, 64, 128, 256, 512]),O::Word,P::Always)];
+const S767: &[S] = &[S::Head(&["dealloc"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Type(&[T::B32])];
+const R768: &[OperandRow] = &[o("taddr",K::Source,O::Word,P::Always),o("columns",K::SourceMultipleOf(32),O::Word,P::Always)];
+const S769: &[S] = &[S::Head(&["relinquish_alloc_permit"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["sync"]),S::Must(&["aligned"])];
+const S770: &[S] = &[S::Head(&["commit"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["mbarrier::arrive::one"]),S::MaySpace(&[Space::SharedCluster]),S::Type(&[T::B64])];
+const R771: &[OperandRow] = &[o("mbar",K::Address,O::AnyInteger,P::Always)];
+const S772: &[S] = &[S::Head(&["commit"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["mbarrier::arrive::one"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["multicast::cluster"]),S::Type(&[T::B64])];
+const R773: &[OperandRow] = &[o("mbar",K::Address,O::AnyInteger,P::Always),o("ctamask",K::Source,O::Fixed(T::B16),P::Always)];
+const S774: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["128x256b","4x256b","128x128b"])];
+const R775: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("s_desc",K::Source,O::Fixed(T::U64),P::Always)];
+const S776: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["128x256b","4x256b","128x128b"]),S::Must(&["b8x16"]),S::Must(&["b6x16_p32","b4x16_p64"])];
+const S777: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["64x128b"]),S::Must(&["warpx2::02_13","warpx2::01_23"])];
+const S778: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["64x128b"]),S::Must(&["warpx2::02_13","warpx2::01_23"]),S::Must(&["b8x16"]),S::Must(&["b6x16_p32","b4x16_p64"])];
+const S779: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["32x128b"]),S::Must(&["warpx4"])];
+const S780: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["32x128b"]),S::Must(&["warpx4"]),S::Must(&["b8x16"]),S::Must(&["b6x16_p32","b4x16_p64"])];
+const S781: &[S] = &[S::Head(&["shift"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["down"])];
+const R782: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
+const S783: &[S] = &[S::Must(&["fence::before_thread_sync","fence::after_thread_sync"])];
+const S784: &[S] = &[S::Must(&["wait::ld","wait::st"]),S::Must(&["sync"]),S::Must(&["aligned"])];
+const S785: &[S] = &[S::Head(&["ld"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x64b","32x32b"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64","x128"]),S::May(&["pack::16b"]),S::Type(&[T::B32])];
+const C786: &[(&str, u8)] = &[("x1",1),("x2",2),("x4",4),("x8",8),("x16",16),("x32",32),("x64",64),("x128",128)];
+const R787: &[OperandRow] = &[o("r",K::DestinationsBy(C786),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
+const S788: &[S] = &[S::Head(&["ld"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x128b"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64"]),S::May(&["pack::16b"]),S::Type(&[T::B32])];
+const C789: &[(&str, u8)] = &[("x1",2),("x2",4),("x4",8),("x8",16),("x16",32),("x32",64),("x64",128)];
+const R790: &[OperandRow] = &[o("r",K::DestinationsBy(C789),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
+const S791: &[S] = &[S::Head(&["ld"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x256b"]),S::Must(&["x1","x2","x4","x8","x16","x32"]),S::May(&["pack::16b"]),S::Type(&[T::B32])];
+const C792: &[(&str, u8)] = &[("x1",4),("x2",8),("x4",16),("x8",32),("x16",64),("x32",128)];
+const R793: &[OperandRow] = &[o("r",K::DestinationsBy(C792),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
+const S794: &[S] = &[S::Head(&["ld"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x32bx2"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64","x128"]),S::May(&["pack::16b"]),S::Type(&[T::B32])];
+const R795: &[OperandRow] = &[o("r",K::DestinationsBy(C786),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("half_split",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always)];
+const S796: &[S] = &[S::Head(&["st"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x64b","32x32b"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64","x128"]),S::May(&["unpack::16b"]),S::Type(&[T::B32])];
+const R797: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("r",K::SourcesBy(C786),O::Fixed(T::B32),P::Always)];
+const S798: &[S] = &[S::Head(&["st"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x128b"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64"]),S::May(&["unpack::16b"]),S::Type(&[T::B32])];
+const R799: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("r",K::SourcesBy(C789),O::Fixed(T::B32),P::Always)];
+const S800: &[S] = &[S::Head(&["st"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x256b"]),S::Must(&["x1","x2","x4","x8","x16","x32"]),S::May(&["unpack::16b"]),S::Type(&[T::B32])];
+const R801: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("r",K::SourcesBy(C792),O::Fixed(T::B32),P::Always)];
+const S802: &[S] = &[S::Head(&["st"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x32bx2"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64","x128"]),S::May(&["unpack::16b"]),S::Type(&[T::B32])];
+const R803: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("half_split",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always),o("r",K::SourcesBy(C786),O::Fixed(T::B32),P::Always)];
+const S804: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R805: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S806: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R807: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const R808: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R809: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S810: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::i8"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S811: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S812: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R813: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R814: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S815: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::i8"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S816: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R817: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S818: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::1X","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const N819: &[Need] = &[Need{token:"block32",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"collector::a::fill",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"collector::a::lastuse",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"collector::a::use",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"scale_vec::1X",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])}];
+const S820: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S821: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const N822: &[Need] = &[Need{token:"block32",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"collector::a::fill",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"collector::a::lastuse",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"collector::a::use",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"scale_vec::2X",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])}];
+const S823: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X","scale_vec::4X","block16","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const N824: &[Need] = &[Need{token:"block16",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"block32",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"collector::a::fill",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"collector::a::lastuse",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"collector::a::use",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"scale_vec::2X",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"scale_vec::4X",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])}];
+const S825: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R826: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S827: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R828: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const R829: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R830: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S831: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::i8"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S832: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S833: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R834: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R835: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S836: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::i8"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R837: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S838: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R839: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S840: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R841: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const R842: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R843: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S844: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::i8"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S845: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S846: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R847: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R848: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S849: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::i8"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S850: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R851: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S852: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::1X","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S853: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S854: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const N855: &[Need] = &[Need{token:"block32",ptx:(8, 8),until:None,chips:Accelerated(&[100, 103, 110])}];
+const S856: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X","scale_vec::4X","block16","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const N857: &[Need] = &[Need{token:"block16",ptx:(8, 8),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"block32",ptx:(8, 8),until:None,chips:Accelerated(&[100, 103, 110])}];
+const S858: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R859: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S860: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R861: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const R862: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R863: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S864: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::i8"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S865: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S866: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R867: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R868: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S869: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::i8"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R870: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S871: &[S] = &[S::Head(&["mma"]),S::Head(&["ws"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4","kind::i8"]),S::May(&["collector::b0::fill","collector::b0::use","collector::b0::lastuse","collector::b0::discard","collector::b1::fill","collector::b1::use","collector::b1::lastuse","collector::b1::discard","collector::b2::fill","collector::b2::use","collector::b2::lastuse","collector::b2::discard","collector::b3::fill","collector::b3::use","collector::b3::lastuse","collector::b3::discard"])];
+const R872: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
+const N873: &[Need] = &[Need{token:"kind::i8",ptx:(8, 6),until:None,chips:Accelerated(&[100, 110])}];
+const R874: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
+const S875: &[S] = &[S::Head(&["mma"]),S::Head(&["ws"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4","kind::i8"]),S::May(&["collector::b0::fill","collector::b0::use","collector::b0::lastuse","collector::b0::discard","collector::b1::fill","collector::b1::use","collector::b1::lastuse","collector::b1::discard","collector::b2::fill","collector::b2::use","collector::b2::lastuse","collector::b2::discard","collector::b3::fill","collector::b3::use","collector::b3::lastuse","collector::b3::discard"])];
+const R876: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
+const R877: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
+const S878: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["global_address"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B64])];
+const R879: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Source,O::Fixed(T::B64),P::Always)];
+const S880: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["rank"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const R881: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Source,O::Fixed(T::B32),P::Always)];
+const S882: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["box_dim","global_dim","element_stride"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const R883: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("ord",K::Constant(0, 4),O::Word,P::Always),o("value",K::Source,O::Fixed(T::B32),P::Always)];
+const S884: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["global_stride"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B64])];
+const R885: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("ord",K::Constant(0, 4),O::Word,P::Always),o("value",K::Source,O::Fixed(T::B64),P::Always)];
+const S886: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["elemtype"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const R887: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 15),O::Word,P::Always)];
+const S888: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["interleave_layout"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const R889: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 2),O::Word,P::Always)];
+const S890: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["swizzle_mode"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const R891: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 3),O::Word,P::Always)];
+const S892: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["swizzle_atomicity"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const S893: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["fill_mode"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const R894: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 1),O::Word,P::Always)];
+const S895: &[S] = &[S::Head(&["cp_fenceproxy"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["tensormap::generic"]),S::Must(&["release"]),S::Must(&["cta","cluster","gpu","sys"]),S::Must(&["sync"]),S::Must(&["aligned"])];
+const R896: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::ConstantOf(&[128]),O::Word,P::Always)];
+const S897: &[S] = &[S::Must(&["finite","infinite","number","notanumber","normal","subnormal"]),S::Type(&[T::F32,T::F64])];
+const R898: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always)];
+const S899: &[S] = &[S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const C900: &[(&str, u8)] = &[("1d",1),("2d",2),("3d",4),("a1d",2),("a2d",4),("cube",4),("acube",4),("2dms",4),("a2dms",4)];
+const R901: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("c",K::Coordinates(C900),O::Of(1),P::Always)];
+const R902: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const N903: &[Need] = &[Need{token:"f16",ptx:(4, 3),until:None,chips:From(53)}];
+const C904: &[(&str, u8)] = &[("1d",1),("2d",2),("3d",4),("a1d",1),("a2d",2),("2dms",2),("a2dms",2)];
+const R905: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const N906: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(30)},Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 2),until:None,chips:From(53)}];
+const S907: &[S] = &[S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R908: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("c",K::LayerCoordinates(C900),O::Of(1),P::Always)];
+const R909: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R910: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const S911: &[S] = &[S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R912: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
+const N913: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 2),until:None,chips:From(53)}];
+const S914: &[S] = &[S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S915: &[S] = &[S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const R916: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
+const S917: &[S] = &[S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S918: &[S] = &[S::Must(&["cube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R919: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const N920: &[Need] = &[Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 2),until:None,chips:From(53)}];
+const S921: &[S] = &[S::Must(&["acube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R922: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const S923: &[S] = &[S::Must(&["2dms","a2dms"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S924: &[S] = &[S::Head(&["base"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S925: &[S] = &[S::Head(&["base"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S926: &[S] = &[S::Head(&["base"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S927: &[S] = &[S::Head(&["base"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S928: &[S] = &[S::Head(&["base"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S929: &[S] = &[S::Head(&["base"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S930: &[S] = &[S::Head(&["base"]),S::Must(&["cube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S931: &[S] = &[S::Head(&["base"]),S::Must(&["acube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S932: &[S] = &[S::Head(&["base"]),S::Must(&["2dms","a2dms"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S933: &[S] = &[S::Head(&["level"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R934: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R935: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const S936: &[S] = &[S::Head(&["level"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R937: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R938: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const S939: &[S] = &[S::Head(&["level"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R940: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
+const S941: &[S] = &[S::Head(&["level"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S942: &[S] = &[S::Head(&["level"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const R943: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
+const S944: &[S] = &[S::Head(&["level"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S945: &[S] = &[S::Head(&["level"]),S::Must(&["cube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R946: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const S947: &[S] = &[S::Head(&["level"]),S::Must(&["acube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R948: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const S949: &[S] = &[S::Head(&["grad"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const C950: &[(&str, u8)] = &[("1d",1),("2d",2),("3d",4),("a1d",1),("a2d",2),("cube",4),("acube",4)];
+const R951: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R952: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const S953: &[S] = &[S::Head(&["grad"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R954: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R955: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const S956: &[S] = &[S::Head(&["grad"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R957: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
+const S958: &[S] = &[S::Head(&["grad"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S959: &[S] = &[S::Head(&["grad"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const R960: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
+const S961: &[S] = &[S::Head(&["grad"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S962: &[S] = &[S::Head(&["grad"]),S::Must(&["cube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R963: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const N964: &[Need] = &[Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 3),until:None,chips:From(53)}];
+const S965: &[S] = &[S::Head(&["grad"]),S::Must(&["acube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R966: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const S967: &[S] = &[S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const N968: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(53)},Need{token:"+f",ptx:(4, 3),until:None,chips:From(53)}];
+const S969: &[S] = &[S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S970: &[S] = &[S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const N971: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(53)}];
+const S972: &[S] = &[S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S973: &[S] = &[S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S974: &[S] = &[S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S975: &[S] = &[S::Must(&["cube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const N976: &[Need] = &[Need{token:"+f",ptx:(4, 3),until:None,chips:From(53)}];
+const S977: &[S] = &[S::Must(&["acube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S978: &[S] = &[S::Must(&["2dms","a2dms"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S979: &[S] = &[S::Head(&["base"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S980: &[S] = &[S::Head(&["base"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S981: &[S] = &[S::Head(&["base"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S982: &[S] = &[S::Head(&["base"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S983: &[S] = &[S::Head(&["base"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S984: &[S] = &[S::Head(&["base"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S985: &[S] = &[S::Head(&["base"]),S::Must(&["cube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S986: &[S] = &[S::Head(&["base"]),S::Must(&["acube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S987: &[S] = &[S::Head(&["base"]),S::Must(&["2dms","a2dms"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S988: &[S] = &[S::Head(&["level"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S989: &[S] = &[S::Head(&["level"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S990: &[S] = &[S::Head(&["level"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S991: &[S] = &[S::Head(&["level"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S992: &[S] = &[S::Head(&["level"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S993: &[S] = &[S::Head(&["level"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S994: &[S] = &[S::Head(&["level"]),S::Must(&["cube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S995: &[S] = &[S::Head(&["level"]),S::Must(&["acube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S996: &[S] = &[S::Head(&["grad"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S997: &[S] = &[S::Head(&["grad"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S998: &[S] = &[S::Head(&["grad"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S999: &[S] = &[S::Head(&["grad"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S1000: &[S] = &[S::Head(&["grad"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S1001: &[S] = &[S::Head(&["grad"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S1002: &[S] = &[S::Head(&["grad"]),S::Must(&["cube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S1003: &[S] = &[S::Head(&["grad"]),S::Must(&["acube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R1004: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("b",K::Opaque(super::Opaque::Sampler),O::None,P::Always),o("c",K::Coordinates(C900),O::Of(1),P::Always)];
+const R1005: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1006: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const R1007: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("b",K::Opaque(super::Opaque::Sampler),O::None,P::Always),o("c",K::LayerCoordinates(C900),O::Of(1),P::Always)];
+const R1008: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1009: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const R1010: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
+const R1011: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
+const R1012: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const R1013: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const R1014: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1015: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const R1016: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1017: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const R1018: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
+const R1019: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
+const R1020: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const R1021: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const R1022: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1023: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const R1024: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1025: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const R1026: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
+const R1027: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
+const R1028: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const R1029: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const S1030: &[S] = &[S::Must(&["r","g","b","a"]),S::Must(&["2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const N1031: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(30)},Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)}];
+const S1032: &[S] = &[S::Must(&["r","g","b","a"]),S::Must(&["a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S1033: &[S] = &[S::Must(&["r","g","b","a"]),S::Must(&["cube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S1034: &[S] = &[S::Must(&["r","g","b","a"]),S::Must(&["acube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S1035: &[S] = &[S::Must(&["width","height","depth","channel_data_type","channel_order","normalized_coords","array_size","num_mipmap_levels","num_samples"]),S::Type(&[T::B32])];
+const R1036: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always)];
+const R1037: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R1036),O::None,P::Always)];
+const N1038: &[Need] = &[Need{token:"array_size",ptx:(4, 1),until:None,chips:From(10)},Need{token:"channel_data_type",ptx:(2, 1),until:None,chips:From(10)},Need{token:"channel_order",ptx:(2, 1),until:None,chips:From(10)},Need{token:"num_mipmap_levels",ptx:(4, 1),until:None,chips:From(20)},Need{token:"num_samples",ptx:(4, 1),until:None,chips:From(30)}];
+const S1039: &[S] = &[S::Head(&["level"]),S::Must(&["width","height","depth"]),S::Type(&[T::B32])];
+const R1040: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R1036),O::None,P::Always),o("lod",K::Source,O::Fixed(T::B32),P::Always)];
+const S1041: &[S] = &[S::Must(&["force_unnormalized_coords","filter_mode","addr_mode_0","addr_mode_1","addr_mode_2"]),S::Type(&[T::B32])];
+const R1042: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::TextureOrSampler),O::None,P::Always)];
+const R1043: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R1042),O::None,P::Always)];
+const N1044: &[Need] = &[Need{token:"force_unnormalized_coords",ptx:(2, 2),until:None,chips:From(10)}];
+const S1045: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::May(&["sat"])];
+const R1046: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Selected,O::Of(1),P::Always),o("b",K::Selected,O::Of(2),P::Always)];
+const R1047: &[OperandRow] = &[o("d",K::SelectedDestination,O::Of(0),P::Always),o("a",K::Selected,O::Of(1),P::Always),o("b",K::Selected,O::Of(2),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
+const S1048: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::May(&["sat"]),S::Must(&["add","min","max"])];
+const R1049: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Selected,O::Of(1),P::Always),o("b",K::Selected,O::Of(2),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
+const R1050: &[OperandRow] = &[o("d",K::LanesDestination(2),O::Of(0),P::Always),o("a",K::Lanes(2),O::Of(1),P::Always),o("b",K::Lanes(2),O::Of(2),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
+const S1051: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&["add"])];
+const R1052: &[OperandRow] = &[o("d",K::LanesDestination(4),O::Of(0),P::Always),o("a",K::Lanes(4),O::Of(1),P::Always),o("b",K::Lanes(4),O::Of(2),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
+const S1053: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::May(&["sat"]),S::May(&["shr7","shr15"]),S::May(&["po"])];
+const R1054: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::SelectedSigned,O::Of(1),P::Always),o("b",K::SelectedSigned,O::Of(2),P::Always),o("c",K::SelectedSigned,O::Fixed(T::U32),P::Always)];
+const S1055: &[S] = &[S::Must(&["sync"]),S::Must(&["all","any","uni"]),S::Type(&[T::Pred])];
+const R1056: &[OperandRow] = &[o("d",K::Predicate,O::Fixed(T::Pred),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S1057: &[S] = &[S::Must(&["sync"]),S::Must(&["ballot"]),S::Type(&[T::B32])];
+const R1058: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S1059: &[S] = &[S::Must(&["all","any","uni"]),S::Type(&[T::Pred])];
+const R1060: &[OperandRow] = &[o("d",K::Predicate,O::Fixed(T::Pred),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const N1061: &[Need] = &[Need{token:"pred",ptx:(1, 0),until:None,chips:From(12)}];
+const S1062: &[S] = &[S::Must(&["ballot"]),S::Type(&[T::B32])];
+const R1063: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const N1064: &[Need] = &[Need{token:"b32",ptx:(1, 0),until:None,chips:From(20)}];
+const S1065: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&["eq","ne","lt","le","gt","ge"])];
+const R1066: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Selected,O::Of(0),P::Always),o("b",K::Selected,O::Of(1),P::Always)];
+const R1067: &[OperandRow] = &[o("d",K::SelectedDestination,O::Word,P::Always),o("a",K::Selected,O::Of(0),P::Always),o("b",K::Selected,O::Of(1),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
+const S1068: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&["eq","ne","lt","le","gt","ge"]),S::Must(&["add","min","max"])];
+const R1069: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Selected,O::Of(0),P::Always),o("b",K::Selected,O::Of(1),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
+const S1070: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&["eq","ne","lt","le","gt","ge"]),S::May(&["add"])];
+const R1071: &[OperandRow] = &[o("d",K::LanesDestination(2),O::Word,P::Always),o("a",K::Lanes(2),O::Of(0),P::Always),o("b",K::Lanes(2),O::Of(1),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
+const R1072: &[OperandRow] = &[o("d",K::LanesDestination(4),O::Word,P::Always),o("a",K::Lanes(4),O::Of(0),P::Always),o("b",K::Lanes(4),O::Of(1),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
+const S1073: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32]),S::May(&["sat"]),S::Must(&["clamp","wrap"])];
+const S1074: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32]),S::May(&["sat"]),S::Must(&["clamp","wrap"]),S::Must(&["add","min","max"])];
+const S1075: &[S] = &[S::Head(&["fence"]),S::Must(&["sync"]),S::May(&["aligned"])];
+const S1076: &[S] = &[S::Head(&["commit_group"]),S::Must(&["sync"]),S::May(&["aligned"])];
+const S1077: &[S] = &[S::Head(&["wait_group"]),S::Must(&["sync"]),S::May(&["aligned"])];
+const S1078: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k16","m64n16k16","m64n24k16","m64n32k16","m64n40k16","m64n48k16","m64n56k16","m64n64k16","m64n72k16","m64n80k16","m64n88k16","m64n96k16","m64n104k16","m64n112k16","m64n120k16","m64n128k16","m64n136k16","m64n144k16","m64n152k16","m64n160k16","m64n168k16","m64n176k16","m64n184k16","m64n192k16","m64n200k16","m64n208k16","m64n216k16","m64n224k16","m64n232k16","m64n240k16","m64n248k16","m64n256k16"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const C1079: &[(&str, u8)] = &[("m64n8k16",2),("m64n16k16",4),("m64n24k16",6),("m64n32k16",8),("m64n40k16",10),("m64n48k16",12),("m64n56k16",14),("m64n64k16",16),("m64n72k16",18),("m64n80k16",20),("m64n88k16",22),("m64n96k16",24),("m64n104k16",26),("m64n112k16",28),("m64n120k16",30),("m64n128k16",32),("m64n136k16",34),("m64n144k16",36),("m64n152k16",38),("m64n160k16",40),("m64n168k16",42),("m64n176k16",44),("m64n184k16",46),("m64n192k16",48),("m64n200k16",50),("m64n208k16",52),("m64n216k16",54),("m64n224k16",56),("m64n232k16",58),("m64n240k16",60),("m64n248k16",62),("m64n256k16",64)];
+const R1080: &[OperandRow] = &[o("d",K::DestinationsBy(C1079),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_a",K::Constant(0, 1),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const R1081: &[OperandRow] = &[o("d",K::DestinationsBy(C1079),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const S1082: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k16","m64n16k16","m64n24k16","m64n32k16","m64n40k16","m64n48k16","m64n56k16","m64n64k16","m64n72k16","m64n80k16","m64n88k16","m64n96k16","m64n104k16","m64n112k16","m64n120k16","m64n128k16","m64n136k16","m64n144k16","m64n152k16","m64n160k16","m64n168k16","m64n176k16","m64n184k16","m64n192k16","m64n200k16","m64n208k16","m64n216k16","m64n224k16","m64n232k16","m64n240k16","m64n248k16","m64n256k16"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const C1083: &[(&str, u8)] = &[("m64n8k16",4),("m64n16k16",8),("m64n24k16",12),("m64n32k16",16),("m64n40k16",20),("m64n48k16",24),("m64n56k16",28),("m64n64k16",32),("m64n72k16",36),("m64n80k16",40),("m64n88k16",44),("m64n96k16",48),("m64n104k16",52),("m64n112k16",56),("m64n120k16",60),("m64n128k16",64),("m64n136k16",68),("m64n144k16",72),("m64n152k16",76),("m64n160k16",80),("m64n168k16",84),("m64n176k16",88),("m64n184k16",92),("m64n192k16",96),("m64n200k16",100),("m64n208k16",104),("m64n216k16",108),("m64n224k16",112),("m64n232k16",116),("m64n240k16",120),("m64n248k16",124),("m64n256k16",128)];
+const R1084: &[OperandRow] = &[o("d",K::DestinationsBy(C1083),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_a",K::Constant(0, 1),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const R1085: &[OperandRow] = &[o("d",K::DestinationsBy(C1083),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const S1086: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k16","m64n16k16","m64n24k16","m64n32k16","m64n40k16","m64n48k16","m64n56k16","m64n64k16","m64n72k16","m64n80k16","m64n88k16","m64n96k16","m64n104k16","m64n112k16","m64n120k16","m64n128k16","m64n136k16","m64n144k16","m64n152k16","m64n160k16","m64n168k16","m64n176k16","m64n184k16","m64n192k16","m64n200k16","m64n208k16","m64n216k16","m64n224k16","m64n232k16","m64n240k16","m64n248k16","m64n256k16"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16])];
+const S1087: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k8","m64n16k8","m64n24k8","m64n32k8","m64n40k8","m64n48k8","m64n56k8","m64n64k8","m64n72k8","m64n80k8","m64n88k8","m64n96k8","m64n104k8","m64n112k8","m64n120k8","m64n128k8","m64n136k8","m64n144k8","m64n152k8","m64n160k8","m64n168k8","m64n176k8","m64n184k8","m64n192k8","m64n200k8","m64n208k8","m64n216k8","m64n224k8","m64n232k8","m64n240k8","m64n248k8","m64n256k8"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32])];
+const C1088: &[(&str, u8)] = &[("m64n8k8",4),("m64n16k8",8),("m64n24k8",12),("m64n32k8",16),("m64n40k8",20),("m64n48k8",24),("m64n56k8",28),("m64n64k8",32),("m64n72k8",36),("m64n80k8",40),("m64n88k8",44),("m64n96k8",48),("m64n104k8",52),("m64n112k8",56),("m64n120k8",60),("m64n128k8",64),("m64n136k8",68),("m64n144k8",72),("m64n152k8",76),("m64n160k8",80),("m64n168k8",84),("m64n176k8",88),("m64n184k8",92),("m64n192k8",96),("m64n200k8",100),("m64n208k8",104),("m64n216k8",108),("m64n224k8",112),("m64n232k8",116),("m64n240k8",120),("m64n248k8",124),("m64n256k8",128)];
+const R1089: &[OperandRow] = &[o("d",K::DestinationsBy(C1088),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const R1090: &[OperandRow] = &[o("d",K::DestinationsBy(C1088),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const S1091: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n40k32","m64n48k32","m64n56k32","m64n64k32","m64n72k32","m64n80k32","m64n88k32","m64n96k32","m64n104k32","m64n112k32","m64n120k32","m64n128k32","m64n136k32","m64n144k32","m64n152k32","m64n160k32","m64n168k32","m64n176k32","m64n184k32","m64n192k32","m64n200k32","m64n208k32","m64n216k32","m64n224k32","m64n232k32","m64n240k32","m64n248k32","m64n256k32"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
+const C1092: &[(&str, u8)] = &[("m64n8k32",2),("m64n16k32",4),("m64n24k32",6),("m64n32k32",8),("m64n40k32",10),("m64n48k32",12),("m64n56k32",14),("m64n64k32",16),("m64n72k32",18),("m64n80k32",20),("m64n88k32",22),("m64n96k32",24),("m64n104k32",26),("m64n112k32",28),("m64n120k32",30),("m64n128k32",32),("m64n136k32",34),("m64n144k32",36),("m64n152k32",38),("m64n160k32",40),("m64n168k32",42),("m64n176k32",44),("m64n184k32",46),("m64n192k32",48),("m64n200k32",50),("m64n208k32",52),("m64n216k32",54),("m64n224k32",56),("m64n232k32",58),("m64n240k32",60),("m64n248k32",62),("m64n256k32",64)];
+const R1093: &[OperandRow] = &[o("d",K::DestinationsBy(C1092),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const R1094: &[OperandRow] = &[o("d",K::DestinationsBy(C1092),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const S1095: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n40k32","m64n48k32","m64n56k32","m64n64k32","m64n72k32","m64n80k32","m64n88k32","m64n96k32","m64n104k32","m64n112k32","m64n120k32","m64n128k32","m64n136k32","m64n144k32","m64n152k32","m64n160k32","m64n168k32","m64n176k32","m64n184k32","m64n192k32","m64n200k32","m64n208k32","m64n216k32","m64n224k32","m64n232k32","m64n240k32","m64n248k32","m64n256k32"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
+const C1096: &[(&str, u8)] = &[("m64n8k32",4),("m64n16k32",8),("m64n24k32",12),("m64n32k32",16),("m64n40k32",20),("m64n48k32",24),("m64n56k32",28),("m64n64k32",32),("m64n72k32",36),("m64n80k32",40),("m64n88k32",44),("m64n96k32",48),("m64n104k32",52),("m64n112k32",56),("m64n120k32",60),("m64n128k32",64),("m64n136k32",68),("m64n144k32",72),("m64n152k32",76),("m64n160k32",80),("m64n168k32",84),("m64n176k32",88),("m64n184k32",92),("m64n192k32",96),("m64n200k32",100),("m64n208k32",104),("m64n216k32",108),("m64n224k32",112),("m64n232k32",116),("m64n240k32",120),("m64n248k32",124),("m64n256k32",128)];
+const R1097: &[OperandRow] = &[o("d",K::DestinationsBy(C1096),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const R1098: &[OperandRow] = &[o("d",K::DestinationsBy(C1096),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const S1099: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n48k32","m64n64k32","m64n80k32","m64n96k32","m64n112k32","m64n128k32","m64n144k32","m64n160k32","m64n176k32","m64n192k32","m64n208k32","m64n224k32","m64n240k32","m64n256k32"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8])];
+const R1100: &[OperandRow] = &[o("d",K::DestinationsBy(C1096),O::Fixed(T::S32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
+const R1101: &[OperandRow] = &[o("d",K::DestinationsBy(C1096),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
+const S1102: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n48k32","m64n64k32","m64n80k32","m64n96k32","m64n112k32","m64n128k32","m64n144k32","m64n160k32","m64n176k32","m64n192k32","m64n208k32","m64n224k32","m64n240k32","m64n256k32"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8])];
+const S1103: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n48k32","m64n64k32","m64n80k32","m64n96k32","m64n112k32","m64n128k32","m64n144k32","m64n160k32","m64n176k32","m64n192k32","m64n208k32","m64n224k32","m64n240k32","m64n256k32"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::U8])];
+const S1104: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n48k32","m64n64k32","m64n80k32","m64n96k32","m64n112k32","m64n128k32","m64n144k32","m64n160k32","m64n176k32","m64n192k32","m64n208k32","m64n224k32","m64n240k32","m64n256k32"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::S8])];
+const S1105: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n40k32","m64n48k32","m64n56k32","m64n64k32","m64n72k32","m64n80k32","m64n88k32","m64n96k32","m64n104k32","m64n112k32","m64n120k32","m64n128k32","m64n136k32","m64n144k32","m64n152k32","m64n160k32","m64n168k32","m64n176k32","m64n184k32","m64n192k32","m64n200k32","m64n208k32","m64n216k32","m64n224k32","m64n232k32","m64n240k32","m64n248k32","m64n256k32"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R1106: &[OperandRow] = &[o("d",K::DestinationsBy(C1092),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_a",K::Constant(0, 1),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const R1107: &[OperandRow] = &[o("d",K::DestinationsBy(C1092),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const S1108: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n40k32","m64n48k32","m64n56k32","m64n64k32","m64n72k32","m64n80k32","m64n88k32","m64n96k32","m64n104k32","m64n112k32","m64n120k32","m64n128k32","m64n136k32","m64n144k32","m64n152k32","m64n160k32","m64n168k32","m64n176k32","m64n184k32","m64n192k32","m64n200k32","m64n208k32","m64n216k32","m64n224k32","m64n232k32","m64n240k32","m64n248k32","m64n256k32"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R1109: &[OperandRow] = &[o("d",K::DestinationsBy(C1096),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_a",K::Constant(0, 1),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const R1110: &[OperandRow] = &[o("d",K::DestinationsBy(C1096),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const S1111: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n40k32","m64n48k32","m64n56k32","m64n64k32","m64n72k32","m64n80k32","m64n88k32","m64n96k32","m64n104k32","m64n112k32","m64n120k32","m64n128k32","m64n136k32","m64n144k32","m64n152k32","m64n160k32","m64n168k32","m64n176k32","m64n184k32","m64n192k32","m64n200k32","m64n208k32","m64n216k32","m64n224k32","m64n232k32","m64n240k32","m64n248k32","m64n256k32"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16])];
+const S1112: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k16","m64n16k16","m64n24k16","m64n32k16","m64n40k16","m64n48k16","m64n56k16","m64n64k16","m64n72k16","m64n80k16","m64n88k16","m64n96k16","m64n104k16","m64n112k16","m64n120k16","m64n128k16","m64n136k16","m64n144k16","m64n152k16","m64n160k16","m64n168k16","m64n176k16","m64n184k16","m64n192k16","m64n200k16","m64n208k16","m64n216k16","m64n224k16","m64n232k16","m64n240k16","m64n248k16","m64n256k16"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32])];
+const R1113: &[OperandRow] = &[o("d",K::DestinationsBy(C1083),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const R1114: &[OperandRow] = &[o("d",K::DestinationsBy(C1083),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const S1115: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n40k64","m64n48k64","m64n56k64","m64n64k64","m64n72k64","m64n80k64","m64n88k64","m64n96k64","m64n104k64","m64n112k64","m64n120k64","m64n128k64","m64n136k64","m64n144k64","m64n152k64","m64n160k64","m64n168k64","m64n176k64","m64n184k64","m64n192k64","m64n200k64","m64n208k64","m64n216k64","m64n224k64","m64n232k64","m64n240k64","m64n248k64","m64n256k64"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
+const C1116: &[(&str, u8)] = &[("m64n8k64",2),("m64n16k64",4),("m64n24k64",6),("m64n32k64",8),("m64n40k64",10),("m64n48k64",12),("m64n56k64",14),("m64n64k64",16),("m64n72k64",18),("m64n80k64",20),("m64n88k64",22),("m64n96k64",24),("m64n104k64",26),("m64n112k64",28),("m64n120k64",30),("m64n128k64",32),("m64n136k64",34),("m64n144k64",36),("m64n152k64",38),("m64n160k64",40),("m64n168k64",42),("m64n176k64",44),("m64n184k64",46),("m64n192k64",48),("m64n200k64",50),("m64n208k64",52),("m64n216k64",54),("m64n224k64",56),("m64n232k64",58),("m64n240k64",60),("m64n248k64",62),("m64n256k64",64)];
+const R1117: &[OperandRow] = &[o("d",K::DestinationsBy(C1116),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const R1118: &[OperandRow] = &[o("d",K::DestinationsBy(C1116),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const S1119: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n40k64","m64n48k64","m64n56k64","m64n64k64","m64n72k64","m64n80k64","m64n88k64","m64n96k64","m64n104k64","m64n112k64","m64n120k64","m64n128k64","m64n136k64","m64n144k64","m64n152k64","m64n160k64","m64n168k64","m64n176k64","m64n184k64","m64n192k64","m64n200k64","m64n208k64","m64n216k64","m64n224k64","m64n232k64","m64n240k64","m64n248k64","m64n256k64"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
+const C1120: &[(&str, u8)] = &[("m64n8k64",4),("m64n16k64",8),("m64n24k64",12),("m64n32k64",16),("m64n40k64",20),("m64n48k64",24),("m64n56k64",28),("m64n64k64",32),("m64n72k64",36),("m64n80k64",40),("m64n88k64",44),("m64n96k64",48),("m64n104k64",52),("m64n112k64",56),("m64n120k64",60),("m64n128k64",64),("m64n136k64",68),("m64n144k64",72),("m64n152k64",76),("m64n160k64",80),("m64n168k64",84),("m64n176k64",88),("m64n184k64",92),("m64n192k64",96),("m64n200k64",100),("m64n208k64",104),("m64n216k64",108),("m64n224k64",112),("m64n232k64",116),("m64n240k64",120),("m64n248k64",124),("m64n256k64",128)];
+const R1121: &[OperandRow] = &[o("d",K::DestinationsBy(C1120),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const R1122: &[OperandRow] = &[o("d",K::DestinationsBy(C1120),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const S1123: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n48k64","m64n64k64","m64n80k64","m64n96k64","m64n112k64","m64n128k64","m64n144k64","m64n160k64","m64n176k64","m64n192k64","m64n208k64","m64n224k64","m64n240k64","m64n256k64"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8])];
+const R1124: &[OperandRow] = &[o("d",K::DestinationsBy(C1120),O::Fixed(T::S32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
+const R1125: &[OperandRow] = &[o("d",K::DestinationsBy(C1120),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
+const S1126: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n48k64","m64n64k64","m64n80k64","m64n96k64","m64n112k64","m64n128k64","m64n144k64","m64n160k64","m64n176k64","m64n192k64","m64n208k64","m64n224k64","m64n240k64","m64n256k64"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8])];
+const S1127: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n48k64","m64n64k64","m64n80k64","m64n96k64","m64n112k64","m64n128k64","m64n144k64","m64n160k64","m64n176k64","m64n192k64","m64n208k64","m64n224k64","m64n240k64","m64n256k64"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::U8])];
+const S1128: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n48k64","m64n64k64","m64n80k64","m64n96k64","m64n112k64","m64n128k64","m64n144k64","m64n160k64","m64n176k64","m64n192k64","m64n208k64","m64n224k64","m64n240k64","m64n256k64"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::S8])];
+const S1129: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k256","m64n16k256","m64n24k256","m64n32k256","m64n48k256","m64n64k256","m64n80k256","m64n96k256","m64n112k256","m64n128k256","m64n144k256","m64n160k256","m64n176k256","m64n192k256","m64n208k256","m64n224k256","m64n240k256","m64n256k256"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Must(&["and"]),S::Must(&["popc"])];
+const C1130: &[(&str, u8)] = &[("m64n8k256",4),("m64n16k256",8),("m64n24k256",12),("m64n32k256",16),("m64n40k256",20),("m64n48k256",24),("m64n56k256",28),("m64n64k256",32),("m64n72k256",36),("m64n80k256",40),("m64n88k256",44),("m64n96k256",48),("m64n104k256",52),("m64n112k256",56),("m64n120k256",60),("m64n128k256",64),("m64n136k256",68),("m64n144k256",72),("m64n152k256",76),("m64n160k256",80),("m64n168k256",84),("m64n176k256",88),("m64n184k256",92),("m64n192k256",96),("m64n200k256",100),("m64n208k256",104),("m64n216k256",108),("m64n224k256",112),("m64n232k256",116),("m64n240k256",120),("m64n248k256",124),("m64n256k256",128)];
+const R1131: &[OperandRow] = &[o("d",K::DestinationsBy(C1130),O::Fixed(T::S32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
+const R1132: &[OperandRow] = &[o("d",K::DestinationsBy(C1130),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
+const S1133: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const R1134: &[OperandRow] = &[o("r",K::Destinations(8),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1135: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1136: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const R1137: &[OperandRow] = &[o("r",K::Destinations(4),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1138: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const R1139: &[OperandRow] = &[o("r",K::Destinations(8),O::Fixed(T::F32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1140: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
+const R1141: &[OperandRow] = &[o("r",K::Destinations(2),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1142: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
+const S1143: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const R1144: &[OperandRow] = &[o("r",K::Destinations(8),O::Word,P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1145: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
+const R1146: &[OperandRow] = &[o("r",K::Destinations(4),O::Exact(T::BF16x2),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1147: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
+const S1148: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1149: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1150: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1151: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const S1152: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
+const R1153: &[OperandRow] = &[o("r",K::Destinations(1),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1154: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
+const S1155: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const S1156: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
+const R1157: &[OperandRow] = &[o("r",K::Destinations(2),O::Exact(T::BF16x2),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1158: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
+const R1159: &[OperandRow] = &[o("r",K::Destinations(8),O::Exact(T::BF16x2),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1160: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1161: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1162: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1163: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const S1164: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
+const S1165: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
+const S1166: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const S1167: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
+const S1168: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
+const S1169: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k8"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::TF32])];
+const S1170: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k8"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::TF32])];
+const S1171: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k8"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const S1172: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k4"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
+const R1173: &[OperandRow] = &[o("r",K::Destinations(1),O::Fixed(T::B64),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1174: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k4"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
+const S1175: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k4"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
+const R1176: &[OperandRow] = &[o("r",K::Destinations(2),O::Fixed(T::B64),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1177: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row"]),S::Must(&["m8n8k32"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U4,T::S4])];
+const S1178: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["col"]),S::Must(&["m8n8k32"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U4,T::S4])];
+const S1179: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k32"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const R1180: &[OperandRow] = &[o("r",K::Destinations(2),O::Word,P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1181: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row"]),S::Must(&["m8n8k128"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1])];
+const S1182: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["col"]),S::Must(&["m8n8k128"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1])];
+const S1183: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k128"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const S1184: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const R1185: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(4),O::Fixed(T::B32),P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1186: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const R1187: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(8),O::Fixed(T::F32),P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1188: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const R1189: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(8),O::Word,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1190: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1191: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const S1192: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const S1193: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1194: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const S1195: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const S1196: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k8"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const S1197: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k4"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
+const R1198: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(2),O::Fixed(T::B64),P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1199: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k32"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const R1200: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(2),O::Word,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1201: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k128"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const S1202: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R1203: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always)];
+const N1204: &[Need] = &[Need{token:"satfinite",ptx:(1, 0),until:Some((6, 5)),chips:From(10)}];
+const S1205: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const R1206: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S1207: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F16])];
+const R1208: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always)];
+const S1209: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F32])];
+const R1210: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S1211: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
+const R1212: &[OperandRow] = &[o("d",K::Destinations(8),O::Word,P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Word,P::Always)];
+const S1213: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
+const S1214: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R1215: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(4),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S1216: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const S1217: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const S1218: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F16])];
+const S1219: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F32])];
+const S1220: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
+const R1221: &[OperandRow] = &[o("d",K::Destinations(8),O::Word,P::Always),o("a",K::Sources(1),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Word,P::Always)];
+const S1222: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
+const S1223: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R1224: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(8),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S1225: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const S1226: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const S1227: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F16])];
+const S1228: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F32])];
+const S1229: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
+const R1230: &[OperandRow] = &[o("d",K::Destinations(8),O::Word,P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Word,P::Always)];
+const S1231: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
+const S1232: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R1233: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(8),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(2),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S1234: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k8"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const R1235: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S1236: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n8k4"]),S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
+const S1237: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Sequence(&["row","col"]),S::Must(&["m8n8k32"]),S::Type(&[T::S32]),S::Type(&[T::U4]),S::Type(&[T::U4]),S::Type(&[T::S32]),S::May(&["satfinite"])];
+const S1238: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Sequence(&["row","col"]),S::Must(&["m8n8k32"]),S::Type(&[T::S32]),S::Type(&[T::S4]),S::Type(&[T::S4]),S::Type(&[T::S32]),S::May(&["satfinite"])];
+const S1239: &[S] = &[S::Head(&["mma"]),S::Must(&["xor"]),S::Must(&["popc"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Sequence(&["row","col"]),S::Must(&["m8n8k128"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32])];
+const S1240: &[S] = &[S::Head(&["mma"]),S::Must(&["and"]),S::Must(&["popc"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Sequence(&["row","col"]),S::Must(&["m8n8k128"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32])];
 
 static ABS: [Row; 5] = [
     Row { opcode: Opcode::Abs, slots: S0, operands: R1, ptx: (1, 0), chips: From(10), needs: N2, doc: "Absolute value.", family: "float", supported: true },
@@ -1302,7 +1317,7 @@ static ATOM: [Row; 19] = [
     Row { opcode: Opcode::Atom, slots: S60, operands: R37, ptx: (7, 4), chips: From(80), needs: N61, doc: "Reads, changes and writes memory in one step.", family: "atomics", supported: true },
     Row { opcode: Opcode::Atom, slots: S62, operands: R63, ptx: (8, 1), chips: From(90), needs: &[], doc: "Adds to each element of a vector in memory.", family: "atomics", supported: true },
     Row { opcode: Opcode::Atom, slots: S64, operands: R65, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Atom, slots: S66, operands: R65, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Atom, slots: S66, operands: R63, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: false },
 ];
 static BAR: [Row; 7] = [
     Row { opcode: Opcode::Bar, slots: S67, operands: R68, ptx: (1, 0), chips: From(10), needs: N69, doc: "Waits for the threads of the block.", family: "barrier", supported: true },
@@ -1458,272 +1473,272 @@ static CVT: [Row; 52] = [
     Row { opcode: Opcode::Cvt, slots: S241, operands: R196, ptx: (7, 0), chips: From(80), needs: N236, doc: "Rounds to the matrix type.", family: "conversion", supported: true },
     Row { opcode: Opcode::Cvt, slots: S242, operands: R196, ptx: (7, 8), chips: From(90), needs: &[], doc: "Rounds to the matrix type.", family: "conversion", supported: true },
     Row { opcode: Opcode::Cvt, slots: S243, operands: R196, ptx: (8, 6), chips: From(100), needs: &[], doc: "Rounds to the matrix type.", family: "conversion", supported: false },
-    Row { opcode: Opcode::Cvt, slots: S244, operands: R238, ptx: (7, 8), chips: From(89), needs: &[], doc: "Rounds two values to a pair of bytes.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S245, operands: R196, ptx: (7, 8), chips: From(89), needs: &[], doc: "Rounds a pair of halves to a pair of bytes.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S246, operands: R196, ptx: (7, 8), chips: From(89), needs: &[], doc: "Extends a pair of bytes to a pair of halves.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S247, operands: R238, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds two values to a pair of narrow ones.", family: "conversion", supported: false },
-    Row { opcode: Opcode::Cvt, slots: S248, operands: R196, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Extends a pair of narrow values to a pair of halves.", family: "conversion", supported: false },
-    Row { opcode: Opcode::Cvt, slots: S249, operands: R238, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds two values to a pair of scale factors.", family: "conversion", supported: false },
-    Row { opcode: Opcode::Cvt, slots: S250, operands: R196, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds a pair to a pair of scale factors.", family: "conversion", supported: false },
-    Row { opcode: Opcode::Cvt, slots: S251, operands: R196, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Extends a pair of scale factors.", family: "conversion", supported: false },
-    Row { opcode: Opcode::Cvt, slots: S252, operands: R253, ptx: (6, 5), chips: From(72), needs: &[], doc: "Clamps two integers and packs them.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S254, operands: R255, ptx: (6, 5), chips: From(72), needs: &[], doc: "Clamps two integers and packs them before what a register holds.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S256, operands: R255, ptx: (6, 5), chips: From(75), needs: &[], doc: "Clamps two integers and packs them before what a register holds.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S244, operands: R245, ptx: (7, 8), chips: From(89), needs: &[], doc: "Rounds two values to a pair of bytes.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S246, operands: R209, ptx: (7, 8), chips: From(89), needs: &[], doc: "Rounds a pair of halves to a pair of bytes.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S247, operands: R209, ptx: (7, 8), chips: From(89), needs: &[], doc: "Extends a pair of bytes to a pair of halves.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S248, operands: R245, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds two values to a pair of narrow ones.", family: "conversion", supported: false },
+    Row { opcode: Opcode::Cvt, slots: S249, operands: R209, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Extends a pair of narrow values to a pair of halves.", family: "conversion", supported: false },
+    Row { opcode: Opcode::Cvt, slots: S250, operands: R245, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds two values to a pair of scale factors.", family: "conversion", supported: false },
+    Row { opcode: Opcode::Cvt, slots: S251, operands: R252, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds a pair to a pair of scale factors.", family: "conversion", supported: false },
+    Row { opcode: Opcode::Cvt, slots: S253, operands: R254, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Extends a pair of scale factors.", family: "conversion", supported: false },
+    Row { opcode: Opcode::Cvt, slots: S255, operands: R256, ptx: (6, 5), chips: From(72), needs: &[], doc: "Clamps two integers and packs them.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S257, operands: R258, ptx: (6, 5), chips: From(72), needs: &[], doc: "Clamps two integers and packs them before what a register holds.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S259, operands: R258, ptx: (6, 5), chips: From(75), needs: &[], doc: "Clamps two integers and packs them before what a register holds.", family: "conversion", supported: true },
 ];
 static CVTA: [Row; 2] = [
-    Row { opcode: Opcode::Cvta, slots: S257, operands: R258, ptx: (2, 0), chips: From(20), needs: N259, doc: "From a generic address to one of a state space.", family: "memory", supported: true },
-    Row { opcode: Opcode::Cvta, slots: S260, operands: R261, ptx: (2, 0), chips: From(20), needs: N259, doc: "From an address of a state space to a generic one.", family: "memory", supported: true },
+    Row { opcode: Opcode::Cvta, slots: S260, operands: R261, ptx: (2, 0), chips: From(20), needs: N262, doc: "From a generic address to one of a state space.", family: "memory", supported: true },
+    Row { opcode: Opcode::Cvta, slots: S263, operands: R264, ptx: (2, 0), chips: From(20), needs: N262, doc: "From an address of a state space to a generic one.", family: "memory", supported: true },
 ];
 static DISCARD: [Row; 1] = [
-    Row { opcode: Opcode::Discard, slots: S262, operands: R32, ptx: (7, 4), chips: From(80), needs: &[], doc: "Drops a line without writing it back.", family: "memory", supported: false },
+    Row { opcode: Opcode::Discard, slots: S265, operands: R32, ptx: (7, 4), chips: From(80), needs: &[], doc: "Drops a line without writing it back.", family: "memory", supported: false },
 ];
 static DIV: [Row; 4] = [
-    Row { opcode: Opcode::Div, slots: S263, operands: R10, ptx: (1, 4), chips: From(10), needs: &[], doc: "Divides with a fast approximation.", family: "float", supported: true },
-    Row { opcode: Opcode::Div, slots: S264, operands: R10, ptx: (1, 4), chips: From(20), needs: &[], doc: "Divides with correct rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Div, slots: S265, operands: R10, ptx: (1, 0), chips: From(10), needs: N266, doc: "Divides with correct rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Div, slots: S266, operands: R10, ptx: (1, 4), chips: From(10), needs: &[], doc: "Divides with a fast approximation.", family: "float", supported: true },
+    Row { opcode: Opcode::Div, slots: S267, operands: R10, ptx: (1, 4), chips: From(20), needs: &[], doc: "Divides with correct rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Div, slots: S268, operands: R10, ptx: (1, 0), chips: From(10), needs: N269, doc: "Divides with correct rounding.", family: "float", supported: true },
     Row { opcode: Opcode::Div, slots: S19, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Quotient, rounded towards zero.", family: "integer", supported: true },
 ];
 static DP2A: [Row; 1] = [
-    Row { opcode: Opcode::Dp2a, slots: S267, operands: R268, ptx: (5, 0), chips: From(61), needs: &[], doc: "Dot product of two halves with two bytes, plus `c`.", family: "integer", supported: true },
+    Row { opcode: Opcode::Dp2a, slots: S270, operands: R271, ptx: (5, 0), chips: From(61), needs: &[], doc: "Dot product of two halves with two bytes, plus `c`.", family: "integer", supported: true },
 ];
 static DP4A: [Row; 1] = [
-    Row { opcode: Opcode::Dp4a, slots: S269, operands: R268, ptx: (5, 0), chips: From(61), needs: &[], doc: "Dot product of four bytes each, plus `c`.", family: "integer", supported: true },
+    Row { opcode: Opcode::Dp4a, slots: S272, operands: R271, ptx: (5, 0), chips: From(61), needs: &[], doc: "Dot product of four bytes each, plus `c`.", family: "integer", supported: true },
 ];
 static ELECT: [Row; 1] = [
-    Row { opcode: Opcode::Elect, slots: S270, operands: R271, ptx: (8, 0), chips: From(90), needs: &[], doc: "Elects one lane and says whether it is this one.", family: "warp", supported: false },
+    Row { opcode: Opcode::Elect, slots: S273, operands: R274, ptx: (8, 0), chips: From(90), needs: &[], doc: "Elects one lane and says whether it is this one.", family: "warp", supported: false },
 ];
 static EX2: [Row; 3] = [
     Row { opcode: Opcode::Ex2, slots: S113, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates two to a power.", family: "float", supported: true },
-    Row { opcode: Opcode::Ex2, slots: S272, operands: R1, ptx: (7, 0), chips: From(75), needs: &[], doc: "Approximates two to a power.", family: "half", supported: true },
-    Row { opcode: Opcode::Ex2, slots: S273, operands: R1, ptx: (7, 8), chips: From(90), needs: &[], doc: "Approximates two to a power.", family: "half", supported: true },
+    Row { opcode: Opcode::Ex2, slots: S275, operands: R1, ptx: (7, 0), chips: From(75), needs: &[], doc: "Approximates two to a power.", family: "half", supported: true },
+    Row { opcode: Opcode::Ex2, slots: S276, operands: R1, ptx: (7, 8), chips: From(90), needs: &[], doc: "Approximates two to a power.", family: "half", supported: true },
 ];
 static EXIT: [Row; 1] = [
     Row { opcode: Opcode::Exit, slots: &[], operands: &[], ptx: (1, 0), chips: From(10), needs: &[], doc: "Ends the thread.", family: "control", supported: true },
 ];
 static FENCE: [Row; 11] = [
-    Row { opcode: Opcode::Fence, slots: S274, operands: &[], ptx: (6, 0), chips: From(70), needs: N38, doc: "Orders memory accesses within a scope.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Fence, slots: S275, operands: &[], ptx: (6, 0), chips: From(70), needs: N38, doc: "Orders memory accesses within a scope, in one direction.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S276, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses to shared memory only.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S277, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses to shared memory only.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S278, operands: &[], ptx: (8, 0), chips: From(90), needs: &[], doc: "Makes initialized barrier objects visible.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S279, operands: &[], ptx: (7, 5), chips: From(70), needs: N280, doc: "Orders accesses through two kinds of address.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S281, operands: &[], ptx: (8, 0), chips: From(90), needs: N129, doc: "Orders accesses through two kinds of address in one space.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S282, operands: &[], ptx: (8, 3), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S283, operands: R284, ptx: (8, 3), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S285, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S286, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S277, operands: &[], ptx: (6, 0), chips: From(70), needs: N38, doc: "Orders memory accesses within a scope.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S278, operands: &[], ptx: (6, 0), chips: From(70), needs: N38, doc: "Orders memory accesses within a scope, in one direction.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S279, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses to shared memory only.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S280, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses to shared memory only.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S281, operands: &[], ptx: (8, 0), chips: From(90), needs: &[], doc: "Makes initialized barrier objects visible.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S282, operands: &[], ptx: (7, 5), chips: From(70), needs: N283, doc: "Orders accesses through two kinds of address.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S284, operands: &[], ptx: (8, 0), chips: From(90), needs: N129, doc: "Orders accesses through two kinds of address in one space.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S285, operands: &[], ptx: (8, 3), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S286, operands: R287, ptx: (8, 3), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S288, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S289, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
 ];
 static FMA: [Row; 9] = [
-    Row { opcode: Opcode::Fma, slots: S287, operands: R288, ptx: (2, 0), chips: From(20), needs: &[], doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Fma, slots: S265, operands: R288, ptx: (1, 4), chips: From(10), needs: N289, doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Fma, slots: S290, operands: R288, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies and adds two pairs.", family: "float", supported: false },
-    Row { opcode: Opcode::Fma, slots: S291, operands: R292, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies two halves and adds a single value.", family: "float", supported: false },
-    Row { opcode: Opcode::Fma, slots: S293, operands: R288, ptx: (4, 2), chips: From(53), needs: &[], doc: "Multiplies and adds with one rounding.", family: "half", supported: true },
-    Row { opcode: Opcode::Fma, slots: S294, operands: R288, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies and adds; a negative result becomes zero.", family: "half", supported: true },
-    Row { opcode: Opcode::Fma, slots: S295, operands: R288, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies and adds with one rounding.", family: "half", supported: true },
-    Row { opcode: Opcode::Fma, slots: S296, operands: R288, ptx: (8, 1), chips: From(90), needs: &[], doc: "Multiplies and adds; an out-of-bounds marker gives zero.", family: "half", supported: false },
-    Row { opcode: Opcode::Fma, slots: S297, operands: R288, ptx: (7, 0), chips: From(80), needs: N298, doc: "Multiplies and adds with another rounding.", family: "half", supported: false },
+    Row { opcode: Opcode::Fma, slots: S290, operands: R291, ptx: (2, 0), chips: From(20), needs: &[], doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Fma, slots: S268, operands: R291, ptx: (1, 4), chips: From(10), needs: N292, doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Fma, slots: S293, operands: R291, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies and adds two pairs.", family: "float", supported: false },
+    Row { opcode: Opcode::Fma, slots: S294, operands: R295, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies two halves and adds a single value.", family: "float", supported: false },
+    Row { opcode: Opcode::Fma, slots: S296, operands: R291, ptx: (4, 2), chips: From(53), needs: &[], doc: "Multiplies and adds with one rounding.", family: "half", supported: true },
+    Row { opcode: Opcode::Fma, slots: S297, operands: R291, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies and adds; a negative result becomes zero.", family: "half", supported: true },
+    Row { opcode: Opcode::Fma, slots: S298, operands: R291, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies and adds with one rounding.", family: "half", supported: true },
+    Row { opcode: Opcode::Fma, slots: S299, operands: R291, ptx: (8, 1), chips: From(90), needs: &[], doc: "Multiplies and adds; an out-of-bounds marker gives zero.", family: "half", supported: false },
+    Row { opcode: Opcode::Fma, slots: S300, operands: R291, ptx: (7, 0), chips: From(80), needs: N301, doc: "Multiplies and adds with another rounding.", family: "half", supported: false },
 ];
 static FNS: [Row; 1] = [
-    Row { opcode: Opcode::Fns, slots: S7, operands: R299, ptx: (6, 0), chips: From(30), needs: &[], doc: "Place of the n-th set bit, counted from a base.", family: "integer", supported: true },
+    Row { opcode: Opcode::Fns, slots: S7, operands: R302, ptx: (6, 0), chips: From(30), needs: &[], doc: "Place of the n-th set bit, counted from a base.", family: "integer", supported: true },
 ];
 static GETCTARANK: [Row; 1] = [
-    Row { opcode: Opcode::Getctarank, slots: S300, operands: R301, ptx: (7, 8), chips: From(90), needs: &[], doc: "The rank of the block that an address of shared memory belongs to.", family: "memory", supported: false },
+    Row { opcode: Opcode::Getctarank, slots: S303, operands: R304, ptx: (7, 8), chips: From(90), needs: &[], doc: "The rank of the block that an address of shared memory belongs to.", family: "memory", supported: false },
 ];
 static GRIDDEPCONTROL: [Row; 1] = [
-    Row { opcode: Opcode::Griddepcontrol, slots: S302, operands: &[], ptx: (7, 8), chips: From(90), needs: &[], doc: "Lets dependent grids start, or waits for the grids before.", family: "special", supported: false },
+    Row { opcode: Opcode::Griddepcontrol, slots: S305, operands: &[], ptx: (7, 8), chips: From(90), needs: &[], doc: "Lets dependent grids start, or waits for the grids before.", family: "special", supported: false },
 ];
 static ISSPACEP: [Row; 1] = [
-    Row { opcode: Opcode::Isspacep, slots: S303, operands: R304, ptx: (2, 0), chips: From(20), needs: N259, doc: "Tests whether a generic address lies in a state space.", family: "memory", supported: true },
+    Row { opcode: Opcode::Isspacep, slots: S306, operands: R307, ptx: (2, 0), chips: From(20), needs: N262, doc: "Tests whether a generic address lies in a state space.", family: "memory", supported: true },
 ];
 static ISTYPEP: [Row; 1] = [
-    Row { opcode: Opcode::Istypep, slots: S305, operands: R306, ptx: (4, 0), chips: From(30), needs: &[], doc: "Tests what kind of opaque variable a handle names.", family: "texture", supported: false },
+    Row { opcode: Opcode::Istypep, slots: S308, operands: R309, ptx: (4, 0), chips: From(30), needs: &[], doc: "Tests what kind of opaque variable a handle names.", family: "texture", supported: false },
 ];
 static LD: [Row; 16] = [
-    Row { opcode: Opcode::Ld, slots: S307, operands: R308, ptx: (1, 0), chips: From(10), needs: N309, doc: "Loads from memory.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S310, operands: R311, ptx: (1, 0), chips: From(10), needs: N312, doc: "Loads from memory, with a cache policy.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S313, operands: R311, ptx: (1, 0), chips: From(10), needs: N314, doc: "Loads from memory, with eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S315, operands: R311, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory, with eviction priorities.", family: "memory", supported: false },
-    Row { opcode: Opcode::Ld, slots: S316, operands: R311, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory, with eviction priorities.", family: "memory", supported: false },
-    Row { opcode: Opcode::Ld, slots: S317, operands: R311, ptx: (3, 1), chips: From(32), needs: N318, doc: "Loads from memory that nobody writes while the kernel runs.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S319, operands: R311, ptx: (3, 1), chips: From(32), needs: N320, doc: "Loads from memory that nobody writes, with eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S321, operands: R311, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory that nobody writes, with eviction priorities.", family: "memory", supported: false },
-    Row { opcode: Opcode::Ld, slots: S322, operands: R311, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory that nobody writes, with eviction priorities.", family: "memory", supported: false },
-    Row { opcode: Opcode::Ld, slots: S323, operands: R308, ptx: (1, 1), chips: From(10), needs: N324, doc: "Loads; the access is neither removed nor merged.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S325, operands: R308, ptx: (7, 4), chips: From(75), needs: N326, doc: "Loads; the access is neither removed nor merged.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S327, operands: R308, ptx: (6, 0), chips: From(70), needs: N328, doc: "Loads with a memory order and a scope.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S329, operands: R311, ptx: (6, 0), chips: From(70), needs: N330, doc: "Loads with a memory order, a scope and eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S331, operands: R311, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads with a memory order, a scope and eviction priorities.", family: "memory", supported: false },
-    Row { opcode: Opcode::Ld, slots: S332, operands: R311, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads with a memory order, a scope and eviction priorities.", family: "memory", supported: false },
-    Row { opcode: Opcode::Ld, slots: S333, operands: R308, ptx: (8, 2), chips: From(70), needs: N334, doc: "Loads from a device.", family: "memory", supported: false },
+    Row { opcode: Opcode::Ld, slots: S310, operands: R311, ptx: (1, 0), chips: From(10), needs: N312, doc: "Loads from memory.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S313, operands: R314, ptx: (1, 0), chips: From(10), needs: N315, doc: "Loads from memory, with a cache policy.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S316, operands: R314, ptx: (1, 0), chips: From(10), needs: N317, doc: "Loads from memory, with eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S318, operands: R314, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory, with eviction priorities.", family: "memory", supported: false },
+    Row { opcode: Opcode::Ld, slots: S319, operands: R314, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory, with eviction priorities.", family: "memory", supported: false },
+    Row { opcode: Opcode::Ld, slots: S320, operands: R314, ptx: (3, 1), chips: From(32), needs: N321, doc: "Loads from memory that nobody writes while the kernel runs.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S322, operands: R314, ptx: (3, 1), chips: From(32), needs: N323, doc: "Loads from memory that nobody writes, with eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S324, operands: R314, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory that nobody writes, with eviction priorities.", family: "memory", supported: false },
+    Row { opcode: Opcode::Ld, slots: S325, operands: R314, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory that nobody writes, with eviction priorities.", family: "memory", supported: false },
+    Row { opcode: Opcode::Ld, slots: S326, operands: R311, ptx: (1, 1), chips: From(10), needs: N327, doc: "Loads; the access is neither removed nor merged.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S328, operands: R311, ptx: (7, 4), chips: From(75), needs: N329, doc: "Loads; the access is neither removed nor merged.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S330, operands: R311, ptx: (6, 0), chips: From(70), needs: N331, doc: "Loads with a memory order and a scope.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S332, operands: R314, ptx: (6, 0), chips: From(70), needs: N333, doc: "Loads with a memory order, a scope and eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S334, operands: R314, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads with a memory order, a scope and eviction priorities.", family: "memory", supported: false },
+    Row { opcode: Opcode::Ld, slots: S335, operands: R314, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads with a memory order, a scope and eviction priorities.", family: "memory", supported: false },
+    Row { opcode: Opcode::Ld, slots: S336, operands: R311, ptx: (8, 2), chips: From(70), needs: N337, doc: "Loads from a device.", family: "memory", supported: false },
 ];
 static LDMATRIX: [Row; 4] = [
-    Row { opcode: Opcode::Ldmatrix, slots: S335, operands: R337, ptx: (6, 5), chips: From(75), needs: &[], doc: "Loads small matrices from shared memory across the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Ldmatrix, slots: S338, operands: R340, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Loads small matrices from shared memory across the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Ldmatrix, slots: S341, operands: R337, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Loads small matrices of narrow numbers and spreads them to bytes.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Ldmatrix, slots: S342, operands: R340, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Loads small matrices of narrow numbers and spreads them to bytes.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Ldmatrix, slots: S338, operands: R340, ptx: (6, 5), chips: From(75), needs: &[], doc: "Loads small matrices from shared memory across the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Ldmatrix, slots: S341, operands: R343, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Loads small matrices from shared memory across the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Ldmatrix, slots: S344, operands: R340, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Loads small matrices of narrow numbers and spreads them to bytes.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Ldmatrix, slots: S345, operands: R343, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Loads small matrices of narrow numbers and spreads them to bytes.", family: "matrix", supported: false },
 ];
 static LDU: [Row; 1] = [
-    Row { opcode: Opcode::Ldu, slots: S343, operands: R308, ptx: (2, 0), chips: From(20), needs: N344, doc: "Loads from an address that is the same in the whole warp.", family: "memory", supported: false },
+    Row { opcode: Opcode::Ldu, slots: S346, operands: R311, ptx: (2, 0), chips: From(20), needs: N347, doc: "Loads from an address that is the same in the whole warp.", family: "memory", supported: false },
 ];
 static LG2: [Row; 1] = [
     Row { opcode: Opcode::Lg2, slots: S113, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the logarithm to base two.", family: "float", supported: true },
 ];
 static LOP3: [Row; 2] = [
-    Row { opcode: Opcode::Lop3, slots: S7, operands: R345, ptx: (4, 3), chips: From(50), needs: &[], doc: "Any bitwise function of three operands.", family: "logic", supported: true },
-    Row { opcode: Opcode::Lop3, slots: S346, operands: R347, ptx: (8, 2), chips: From(70), needs: &[], doc: "Any bitwise function of three operands, and a predicate that says whether it is nonzero.", family: "logic", supported: true },
+    Row { opcode: Opcode::Lop3, slots: S7, operands: R348, ptx: (4, 3), chips: From(50), needs: &[], doc: "Any bitwise function of three operands.", family: "logic", supported: true },
+    Row { opcode: Opcode::Lop3, slots: S349, operands: R350, ptx: (8, 2), chips: From(70), needs: &[], doc: "Any bitwise function of three operands, and a predicate that says whether it is nonzero.", family: "logic", supported: true },
 ];
 static MAD: [Row; 6] = [
-    Row { opcode: Opcode::Mad, slots: S287, operands: R288, ptx: (1, 0), chips: From(20), needs: N348, doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Mad, slots: S265, operands: R288, ptx: (1, 0), chips: From(10), needs: N13, doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Mad, slots: S349, operands: R288, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high half of the product, plus a third value.", family: "integer", supported: true },
-    Row { opcode: Opcode::Mad, slots: S350, operands: R288, ptx: (1, 0), chips: From(10), needs: &[], doc: "High half of the product plus a third value, clamped.", family: "integer", supported: true },
-    Row { opcode: Opcode::Mad, slots: S351, operands: R288, ptx: (3, 0), chips: From(20), needs: N23, doc: "Half of the product plus a third value; writes the carry.", family: "integer", supported: true },
-    Row { opcode: Opcode::Mad, slots: S352, operands: R353, ptx: (1, 0), chips: From(10), needs: &[], doc: "The whole product plus a value of twice the width.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mad, slots: S290, operands: R291, ptx: (1, 0), chips: From(20), needs: N351, doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Mad, slots: S268, operands: R291, ptx: (1, 0), chips: From(10), needs: N13, doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Mad, slots: S352, operands: R291, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high half of the product, plus a third value.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mad, slots: S353, operands: R291, ptx: (1, 0), chips: From(10), needs: &[], doc: "High half of the product plus a third value, clamped.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mad, slots: S354, operands: R291, ptx: (3, 0), chips: From(20), needs: N23, doc: "Half of the product plus a third value; writes the carry.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mad, slots: S355, operands: R356, ptx: (1, 0), chips: From(10), needs: &[], doc: "The whole product plus a value of twice the width.", family: "integer", supported: true },
 ];
 static MAD24: [Row; 2] = [
-    Row { opcode: Opcode::Mad24, slots: S354, operands: R288, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high 32 bits of a product of 24-bit values, plus a third value.", family: "integer", supported: true },
-    Row { opcode: Opcode::Mad24, slots: S350, operands: R288, ptx: (1, 0), chips: From(10), needs: &[], doc: "High 32 bits of a product of 24-bit values plus a third value, clamped.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mad24, slots: S357, operands: R291, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high 32 bits of a product of 24-bit values, plus a third value.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mad24, slots: S353, operands: R291, ptx: (1, 0), chips: From(10), needs: &[], doc: "High 32 bits of a product of 24-bit values plus a third value, clamped.", family: "integer", supported: true },
 ];
 static MADC: [Row; 3] = [
-    Row { opcode: Opcode::Madc, slots: S355, operands: R288, ptx: (3, 0), chips: From(20), needs: &[], doc: "Half of the product plus a third value plus the carry.", family: "integer", supported: true },
-    Row { opcode: Opcode::Madc, slots: S356, operands: R288, ptx: (3, 0), chips: From(20), needs: &[], doc: "Half of the product plus a third value plus the carry.", family: "integer", supported: false },
-    Row { opcode: Opcode::Madc, slots: S350, operands: R288, ptx: (3, 0), chips: From(20), needs: &[], doc: "High half of the product plus a third value plus the carry, clamped.", family: "integer", supported: false },
+    Row { opcode: Opcode::Madc, slots: S358, operands: R291, ptx: (3, 0), chips: From(20), needs: &[], doc: "Half of the product plus a third value plus the carry.", family: "integer", supported: true },
+    Row { opcode: Opcode::Madc, slots: S359, operands: R291, ptx: (3, 0), chips: From(20), needs: &[], doc: "Half of the product plus a third value plus the carry.", family: "integer", supported: false },
+    Row { opcode: Opcode::Madc, slots: S353, operands: R291, ptx: (3, 0), chips: From(20), needs: &[], doc: "High half of the product plus a third value plus the carry, clamped.", family: "integer", supported: false },
 ];
 static MAPA: [Row; 1] = [
-    Row { opcode: Opcode::Mapa, slots: S300, operands: R357, ptx: (7, 8), chips: From(90), needs: &[], doc: "The address of a shared variable in another block of the cluster.", family: "memory", supported: false },
+    Row { opcode: Opcode::Mapa, slots: S303, operands: R360, ptx: (7, 8), chips: From(90), needs: &[], doc: "The address of a shared variable in another block of the cluster.", family: "memory", supported: false },
 ];
 static MATCH: [Row; 2] = [
-    Row { opcode: Opcode::Match, slots: S358, operands: R359, ptx: (6, 0), chips: From(70), needs: &[], doc: "The lanes that hold the same value as this one.", family: "warp", supported: true },
-    Row { opcode: Opcode::Match, slots: S360, operands: R361, ptx: (6, 0), chips: From(70), needs: &[], doc: "All lanes if all hold the same value, else zero.", family: "warp", supported: true },
+    Row { opcode: Opcode::Match, slots: S361, operands: R362, ptx: (6, 0), chips: From(70), needs: &[], doc: "The lanes that hold the same value as this one.", family: "warp", supported: true },
+    Row { opcode: Opcode::Match, slots: S363, operands: R364, ptx: (6, 0), chips: From(70), needs: &[], doc: "All lanes if all hold the same value, else zero.", family: "warp", supported: true },
 ];
 static MAX: [Row; 8] = [
-    Row { opcode: Opcode::Max, slots: S362, operands: R10, ptx: (1, 0), chips: From(10), needs: N363, doc: "The larger value.", family: "float", supported: true },
+    Row { opcode: Opcode::Max, slots: S365, operands: R10, ptx: (1, 0), chips: From(10), needs: N366, doc: "The larger value.", family: "float", supported: true },
     Row { opcode: Opcode::Max, slots: S3, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "The larger value.", family: "float", supported: true },
-    Row { opcode: Opcode::Max, slots: S364, operands: R288, ptx: (8, 8), chips: From(100), needs: &[], doc: "The largest of three values.", family: "float", supported: false },
-    Row { opcode: Opcode::Max, slots: S365, operands: R10, ptx: (7, 0), chips: From(80), needs: N366, doc: "The larger value.", family: "half", supported: true },
-    Row { opcode: Opcode::Max, slots: S367, operands: R10, ptx: (7, 0), chips: From(80), needs: N366, doc: "The larger value.", family: "half", supported: true },
+    Row { opcode: Opcode::Max, slots: S367, operands: R291, ptx: (8, 8), chips: From(100), needs: &[], doc: "The largest of three values.", family: "float", supported: false },
+    Row { opcode: Opcode::Max, slots: S368, operands: R10, ptx: (7, 0), chips: From(80), needs: N369, doc: "The larger value.", family: "half", supported: true },
+    Row { opcode: Opcode::Max, slots: S370, operands: R10, ptx: (7, 0), chips: From(80), needs: N369, doc: "The larger value.", family: "half", supported: true },
     Row { opcode: Opcode::Max, slots: S19, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "The larger value.", family: "integer", supported: true },
     Row { opcode: Opcode::Max, slots: S21, operands: R10, ptx: (8, 0), chips: From(90), needs: &[], doc: "The larger value of each packed half.", family: "integer", supported: true },
-    Row { opcode: Opcode::Max, slots: S368, operands: R10, ptx: (8, 0), chips: From(90), needs: &[], doc: "The larger value, or zero where that is negative.", family: "integer", supported: true },
+    Row { opcode: Opcode::Max, slots: S371, operands: R10, ptx: (8, 0), chips: From(90), needs: &[], doc: "The larger value, or zero where that is negative.", family: "integer", supported: true },
 ];
 static MBARRIER: [Row; 23] = [
-    Row { opcode: Opcode::Mbarrier, slots: S369, operands: R370, ptx: (7, 0), chips: From(80), needs: &[], doc: "Makes a barrier object.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S371, operands: R124, ptx: (7, 0), chips: From(80), needs: &[], doc: "Ends a barrier object.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S372, operands: R373, ptx: (8, 0), chips: From(90), needs: &[], doc: "Changes the count of outstanding bytes.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S374, operands: R373, ptx: (8, 0), chips: From(90), needs: &[], doc: "Changes the count of outstanding bytes.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S375, operands: R376, ptx: (7, 0), chips: From(80), needs: N377, doc: "Signals a barrier object.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S378, operands: R376, ptx: (8, 0), chips: From(80), needs: N379, doc: "Signals a barrier object.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S380, operands: R381, ptx: (8, 0), chips: From(90), needs: N382, doc: "Signals a barrier object of another block.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S383, operands: R381, ptx: (8, 0), chips: From(90), needs: N382, doc: "Signals a barrier object of another block.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S384, operands: R385, ptx: (8, 0), chips: From(90), needs: &[], doc: "Signals a barrier object and adds bytes to wait for.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S386, operands: R385, ptx: (8, 0), chips: From(90), needs: N387, doc: "Signals a barrier object and adds bytes to wait for.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S388, operands: R389, ptx: (8, 0), chips: From(90), needs: &[], doc: "Signals a barrier object of another block and adds bytes to wait for.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S390, operands: R389, ptx: (8, 0), chips: From(90), needs: N387, doc: "Signals a barrier object of another block and adds bytes to wait for.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S391, operands: R392, ptx: (7, 0), chips: From(80), needs: &[], doc: "Signals a barrier object without completing its phase.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S393, operands: R392, ptx: (8, 0), chips: From(80), needs: &[], doc: "Signals a barrier object without completing its phase.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S394, operands: R395, ptx: (7, 0), chips: From(80), needs: &[], doc: "Tests whether a phase of a barrier object is complete.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S396, operands: R395, ptx: (8, 0), chips: From(80), needs: N397, doc: "Tests whether a phase of a barrier object is complete.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S398, operands: R399, ptx: (7, 1), chips: From(80), needs: &[], doc: "Tests whether the phase of a parity is complete.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S400, operands: R399, ptx: (8, 0), chips: From(80), needs: N397, doc: "Tests whether the phase of a parity is complete.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S401, operands: R402, ptx: (7, 8), chips: From(90), needs: &[], doc: "Waits a while for a phase of a barrier object.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S403, operands: R402, ptx: (8, 0), chips: From(90), needs: N387, doc: "Waits a while for a phase of a barrier object.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S404, operands: R405, ptx: (7, 8), chips: From(90), needs: &[], doc: "Waits a while for the phase of a parity.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S406, operands: R405, ptx: (8, 0), chips: From(90), needs: N387, doc: "Waits a while for the phase of a parity.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S407, operands: R408, ptx: (7, 0), chips: From(80), needs: &[], doc: "The count of outstanding arrivals.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S372, operands: R373, ptx: (7, 0), chips: From(80), needs: &[], doc: "Makes a barrier object.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S374, operands: R375, ptx: (7, 0), chips: From(80), needs: &[], doc: "Ends a barrier object.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S376, operands: R377, ptx: (8, 0), chips: From(90), needs: &[], doc: "Changes the count of outstanding bytes.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S378, operands: R377, ptx: (8, 0), chips: From(90), needs: &[], doc: "Changes the count of outstanding bytes.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S379, operands: R380, ptx: (7, 0), chips: From(80), needs: N381, doc: "Signals a barrier object.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S382, operands: R380, ptx: (8, 0), chips: From(80), needs: N383, doc: "Signals a barrier object.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S384, operands: R385, ptx: (8, 0), chips: From(90), needs: N386, doc: "Signals a barrier object of another block.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S387, operands: R385, ptx: (8, 0), chips: From(90), needs: N386, doc: "Signals a barrier object of another block.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S388, operands: R389, ptx: (8, 0), chips: From(90), needs: &[], doc: "Signals a barrier object and adds bytes to wait for.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S390, operands: R389, ptx: (8, 0), chips: From(90), needs: N391, doc: "Signals a barrier object and adds bytes to wait for.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S392, operands: R393, ptx: (8, 0), chips: From(90), needs: &[], doc: "Signals a barrier object of another block and adds bytes to wait for.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S394, operands: R393, ptx: (8, 0), chips: From(90), needs: N391, doc: "Signals a barrier object of another block and adds bytes to wait for.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S395, operands: R396, ptx: (7, 0), chips: From(80), needs: &[], doc: "Signals a barrier object without completing its phase.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S397, operands: R396, ptx: (8, 0), chips: From(80), needs: &[], doc: "Signals a barrier object without completing its phase.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S398, operands: R399, ptx: (7, 0), chips: From(80), needs: &[], doc: "Tests whether a phase of a barrier object is complete.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S400, operands: R399, ptx: (8, 0), chips: From(80), needs: N401, doc: "Tests whether a phase of a barrier object is complete.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S402, operands: R403, ptx: (7, 1), chips: From(80), needs: &[], doc: "Tests whether the phase of a parity is complete.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S404, operands: R403, ptx: (8, 0), chips: From(80), needs: N401, doc: "Tests whether the phase of a parity is complete.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S405, operands: R406, ptx: (7, 8), chips: From(90), needs: &[], doc: "Waits a while for a phase of a barrier object.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S407, operands: R406, ptx: (8, 0), chips: From(90), needs: N391, doc: "Waits a while for a phase of a barrier object.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S408, operands: R409, ptx: (7, 8), chips: From(90), needs: &[], doc: "Waits a while for the phase of a parity.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S410, operands: R409, ptx: (8, 0), chips: From(90), needs: N391, doc: "Waits a while for the phase of a parity.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S411, operands: R412, ptx: (7, 0), chips: From(80), needs: &[], doc: "The count of outstanding arrivals.", family: "barrier", supported: false },
 ];
 static MEMBAR: [Row; 2] = [
-    Row { opcode: Opcode::Membar, slots: S409, operands: &[], ptx: (1, 4), chips: From(10), needs: N410, doc: "Orders memory accesses.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Membar, slots: S411, operands: &[], ptx: (7, 5), chips: From(60), needs: &[], doc: "Orders accesses through two kinds of address.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Membar, slots: S413, operands: &[], ptx: (1, 4), chips: From(10), needs: N414, doc: "Orders memory accesses.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Membar, slots: S415, operands: &[], ptx: (7, 5), chips: From(60), needs: &[], doc: "Orders accesses through two kinds of address.", family: "barrier", supported: false },
 ];
 static MIN: [Row; 8] = [
-    Row { opcode: Opcode::Min, slots: S362, operands: R10, ptx: (1, 0), chips: From(10), needs: N363, doc: "The smaller value.", family: "float", supported: true },
+    Row { opcode: Opcode::Min, slots: S365, operands: R10, ptx: (1, 0), chips: From(10), needs: N366, doc: "The smaller value.", family: "float", supported: true },
     Row { opcode: Opcode::Min, slots: S3, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "The smaller value.", family: "float", supported: true },
-    Row { opcode: Opcode::Min, slots: S364, operands: R288, ptx: (8, 8), chips: From(100), needs: &[], doc: "The smallest of three values.", family: "float", supported: false },
-    Row { opcode: Opcode::Min, slots: S365, operands: R10, ptx: (7, 0), chips: From(80), needs: N366, doc: "The smaller value.", family: "half", supported: true },
-    Row { opcode: Opcode::Min, slots: S367, operands: R10, ptx: (7, 0), chips: From(80), needs: N366, doc: "The smaller value.", family: "half", supported: true },
+    Row { opcode: Opcode::Min, slots: S367, operands: R291, ptx: (8, 8), chips: From(100), needs: &[], doc: "The smallest of three values.", family: "float", supported: false },
+    Row { opcode: Opcode::Min, slots: S368, operands: R10, ptx: (7, 0), chips: From(80), needs: N369, doc: "The smaller value.", family: "half", supported: true },
+    Row { opcode: Opcode::Min, slots: S370, operands: R10, ptx: (7, 0), chips: From(80), needs: N369, doc: "The smaller value.", family: "half", supported: true },
     Row { opcode: Opcode::Min, slots: S19, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "The smaller value.", family: "integer", supported: true },
     Row { opcode: Opcode::Min, slots: S21, operands: R10, ptx: (8, 0), chips: From(90), needs: &[], doc: "The smaller value of each packed half.", family: "integer", supported: true },
-    Row { opcode: Opcode::Min, slots: S368, operands: R10, ptx: (8, 0), chips: From(90), needs: &[], doc: "The smaller value, or zero where that is negative.", family: "integer", supported: true },
+    Row { opcode: Opcode::Min, slots: S371, operands: R10, ptx: (8, 0), chips: From(90), needs: &[], doc: "The smaller value, or zero where that is negative.", family: "integer", supported: true },
 ];
 static MMA: [Row; 70] = [
-    Row { opcode: Opcode::Mma, slots: S412, operands: R413, ptx: (6, 4), chips: From(70), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S414, operands: R415, ptx: (6, 4), chips: From(70), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
     Row { opcode: Opcode::Mma, slots: S416, operands: R417, ptx: (6, 4), chips: From(70), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S418, operands: R419, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S420, operands: R421, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S422, operands: R423, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S424, operands: R425, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S426, operands: R421, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S427, operands: R425, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S428, operands: R421, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S429, operands: R425, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S430, operands: R425, ptx: (8, 4), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S431, operands: R423, ptx: (8, 7), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S432, operands: R421, ptx: (8, 7), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S433, operands: R419, ptx: (8, 7), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S434, operands: R425, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: N435, doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S436, operands: R423, ptx: (8, 7), chips: Family(&[100, 110, 120]), needs: N435, doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S437, operands: R438, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S439, operands: R440, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S441, operands: R442, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S443, operands: R444, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S445, operands: R446, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S447, operands: R448, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S418, operands: R419, ptx: (6, 4), chips: From(70), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S420, operands: R421, ptx: (6, 4), chips: From(70), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S422, operands: R423, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S424, operands: R425, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S426, operands: R427, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S428, operands: R429, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S430, operands: R431, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S432, operands: R433, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S434, operands: R435, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S436, operands: R437, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S438, operands: R439, ptx: (8, 4), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S440, operands: R441, ptx: (8, 7), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S442, operands: R443, ptx: (8, 7), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S444, operands: R445, ptx: (8, 7), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S446, operands: R439, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: N447, doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S448, operands: R441, ptx: (8, 7), chips: Family(&[100, 110, 120]), needs: N447, doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
     Row { opcode: Opcode::Mma, slots: S449, operands: R450, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S451, operands: R446, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S452, operands: R448, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S453, operands: R450, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S454, operands: R446, ptx: (7, 0), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S455, operands: R446, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S456, operands: R448, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S457, operands: R448, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S458, operands: R450, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S459, operands: R450, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S460, operands: R461, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S462, operands: R461, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S463, operands: R461, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S464, operands: R461, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S465, operands: R466, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S467, operands: R466, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S468, operands: R469, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S470, operands: R469, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S471, operands: R469, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S472, operands: R469, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S473, operands: R474, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S475, operands: R474, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S476, operands: R477, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S478, operands: R477, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S479, operands: R477, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S480, operands: R477, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S481, operands: R469, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S482, operands: R469, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S483, operands: R477, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S484, operands: R477, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S485, operands: R486, ptx: (8, 4), chips: From(89), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S487, operands: R486, ptx: (8, 5), chips: From(89), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S488, operands: R489, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S451, operands: R452, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S453, operands: R454, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S455, operands: R456, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S457, operands: R458, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S459, operands: R460, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S461, operands: R462, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S463, operands: R458, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S464, operands: R460, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S465, operands: R462, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S466, operands: R467, ptx: (7, 0), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S468, operands: R467, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S469, operands: R460, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S470, operands: R460, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S471, operands: R462, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S472, operands: R462, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S473, operands: R474, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S475, operands: R474, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S476, operands: R474, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S477, operands: R474, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S478, operands: R479, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S480, operands: R479, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S481, operands: R482, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S483, operands: R482, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S484, operands: R485, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S486, operands: R485, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S487, operands: R488, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S489, operands: R488, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
     Row { opcode: Opcode::Mma, slots: S490, operands: R491, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
     Row { opcode: Opcode::Mma, slots: S492, operands: R491, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
     Row { opcode: Opcode::Mma, slots: S493, operands: R494, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
     Row { opcode: Opcode::Mma, slots: S495, operands: R494, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S496, operands: R491, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S497, operands: R491, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S496, operands: R485, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S497, operands: R485, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
     Row { opcode: Opcode::Mma, slots: S498, operands: R494, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
     Row { opcode: Opcode::Mma, slots: S499, operands: R494, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S500, operands: R486, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: N435, doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S501, operands: R489, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S502, operands: R503, ptx: (8, 7), chips: Accelerated(&[120, 121]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S504, operands: R503, ptx: (8, 7), chips: Accelerated(&[120, 121]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S505, operands: R503, ptx: (8, 7), chips: Accelerated(&[120, 121]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S506, operands: R503, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S500, operands: R501, ptx: (8, 4), chips: From(89), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S502, operands: R501, ptx: (8, 5), chips: From(89), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S503, operands: R504, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S505, operands: R506, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S507, operands: R506, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S508, operands: R509, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S510, operands: R509, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S511, operands: R506, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S512, operands: R506, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S513, operands: R509, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S514, operands: R509, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S515, operands: R501, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: N447, doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S516, operands: R504, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S517, operands: R518, ptx: (8, 7), chips: Accelerated(&[120, 121]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S519, operands: R518, ptx: (8, 7), chips: Accelerated(&[120, 121]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S520, operands: R518, ptx: (8, 7), chips: Accelerated(&[120, 121]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S521, operands: R518, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
 ];
 static MOV: [Row; 2] = [
-    Row { opcode: Opcode::Mov, slots: S507, operands: R508, ptx: (1, 0), chips: From(10), needs: N344, doc: "Copies, packs, unpacks, or takes an address.", family: "memory", supported: true },
-    Row { opcode: Opcode::Mov, slots: S509, operands: R510, ptx: (1, 0), chips: From(10), needs: &[], doc: "Copies a vector element by element.", family: "memory", supported: false },
+    Row { opcode: Opcode::Mov, slots: S522, operands: R523, ptx: (1, 0), chips: From(10), needs: N347, doc: "Copies, packs, unpacks, or takes an address.", family: "memory", supported: true },
+    Row { opcode: Opcode::Mov, slots: S524, operands: R525, ptx: (1, 0), chips: From(10), needs: &[], doc: "Copies a vector element by element.", family: "memory", supported: false },
 ];
 static MOVMATRIX: [Row; 1] = [
-    Row { opcode: Opcode::Movmatrix, slots: S511, operands: R512, ptx: (7, 8), chips: From(75), needs: &[], doc: "Transposes a small matrix held by the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Movmatrix, slots: S526, operands: R527, ptx: (7, 8), chips: From(75), needs: &[], doc: "Transposes a small matrix held by the warp.", family: "matrix", supported: false },
 ];
 static MUL: [Row; 7] = [
     Row { opcode: Opcode::Mul, slots: S9, operands: R10, ptx: (1, 0), chips: From(10), needs: N11, doc: "Multiplies.", family: "float", supported: true },
@@ -1731,74 +1746,74 @@ static MUL: [Row; 7] = [
     Row { opcode: Opcode::Mul, slots: S14, operands: R10, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies two pairs.", family: "float", supported: false },
     Row { opcode: Opcode::Mul, slots: S17, operands: R10, ptx: (4, 2), chips: From(53), needs: &[], doc: "Multiplies.", family: "half", supported: true },
     Row { opcode: Opcode::Mul, slots: S18, operands: R10, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies.", family: "half", supported: true },
-    Row { opcode: Opcode::Mul, slots: S349, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high half of the product.", family: "integer", supported: true },
-    Row { opcode: Opcode::Mul, slots: S352, operands: R513, ptx: (1, 0), chips: From(10), needs: &[], doc: "The whole product, twice as wide as the factors.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mul, slots: S352, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high half of the product.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mul, slots: S355, operands: R528, ptx: (1, 0), chips: From(10), needs: &[], doc: "The whole product, twice as wide as the factors.", family: "integer", supported: true },
 ];
 static MUL24: [Row; 1] = [
-    Row { opcode: Opcode::Mul24, slots: S354, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high 32 bits of a product of 24-bit values.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mul24, slots: S357, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high 32 bits of a product of 24-bit values.", family: "integer", supported: true },
 ];
 static MULTIMEM: [Row; 58] = [
-    Row { opcode: Opcode::Multimem, slots: S514, operands: R515, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S516, operands: R515, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S517, operands: R515, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S518, operands: R515, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S519, operands: R520, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S521, operands: R522, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S523, operands: R522, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S524, operands: R522, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S525, operands: R522, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S526, operands: R522, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S527, operands: R522, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S528, operands: R522, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S529, operands: R522, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S530, operands: R522, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S531, operands: R522, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S532, operands: R515, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S533, operands: R515, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S534, operands: R515, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S535, operands: R515, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S536, operands: R520, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S537, operands: R522, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S538, operands: R522, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S539, operands: R522, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S540, operands: R522, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S541, operands: R522, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S542, operands: R522, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S543, operands: R522, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S544, operands: R522, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S545, operands: R522, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S546, operands: R522, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S547, operands: R548, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S549, operands: R550, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S551, operands: R552, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S553, operands: R552, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S554, operands: R552, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S555, operands: R552, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S556, operands: R552, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S557, operands: R548, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S558, operands: R550, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S559, operands: R552, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S560, operands: R552, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S561, operands: R552, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S562, operands: R552, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S563, operands: R552, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S564, operands: R548, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S565, operands: R548, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S566, operands: R548, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S567, operands: R548, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S568, operands: R550, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S569, operands: R552, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S570, operands: R552, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S571, operands: R548, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S572, operands: R548, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S573, operands: R548, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S574, operands: R548, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S575, operands: R550, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S576, operands: R552, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S577, operands: R552, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S529, operands: R530, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S531, operands: R530, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S532, operands: R530, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S533, operands: R530, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S534, operands: R535, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S536, operands: R537, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S538, operands: R535, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S539, operands: R537, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S540, operands: R535, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S541, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S542, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S543, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S544, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S545, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S546, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S547, operands: R530, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S548, operands: R530, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S549, operands: R530, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S550, operands: R530, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S551, operands: R535, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S552, operands: R537, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S553, operands: R535, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S554, operands: R537, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S555, operands: R535, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S556, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S557, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S558, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S559, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S560, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S561, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S562, operands: R563, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S564, operands: R565, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S566, operands: R567, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S568, operands: R565, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S569, operands: R567, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S570, operands: R567, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S571, operands: R567, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S572, operands: R563, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S573, operands: R565, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S574, operands: R567, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S575, operands: R565, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S576, operands: R567, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S577, operands: R567, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S578, operands: R567, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S579, operands: R563, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S580, operands: R563, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S581, operands: R563, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S582, operands: R563, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S583, operands: R565, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S584, operands: R567, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S585, operands: R565, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S586, operands: R563, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S587, operands: R563, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S588, operands: R563, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S589, operands: R563, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S590, operands: R565, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S591, operands: R567, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S592, operands: R565, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
 ];
 static NANOSLEEP: [Row; 1] = [
-    Row { opcode: Opcode::Nanosleep, slots: S578, operands: R579, ptx: (6, 2), chips: From(70), needs: &[], doc: "Sleeps for about so many nanoseconds.", family: "control", supported: true },
+    Row { opcode: Opcode::Nanosleep, slots: S593, operands: R594, ptx: (6, 2), chips: From(70), needs: &[], doc: "Sleeps for about so many nanoseconds.", family: "control", supported: true },
 ];
 static NEG: [Row; 5] = [
     Row { opcode: Opcode::Neg, slots: S0, operands: R1, ptx: (1, 0), chips: From(10), needs: N2, doc: "Changes the sign.", family: "float", supported: true },
@@ -1814,53 +1829,53 @@ static OR: [Row; 1] = [
     Row { opcode: Opcode::Or, slots: S30, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Bitwise or.", family: "logic", supported: true },
 ];
 static PMEVENT: [Row; 2] = [
-    Row { opcode: Opcode::Pmevent, slots: &[], operands: R580, ptx: (1, 4), chips: From(10), needs: &[], doc: "Triggers a performance monitor event.", family: "control", supported: false },
-    Row { opcode: Opcode::Pmevent, slots: S581, operands: R582, ptx: (3, 0), chips: From(20), needs: &[], doc: "Triggers several performance monitor events.", family: "control", supported: false },
+    Row { opcode: Opcode::Pmevent, slots: &[], operands: R595, ptx: (1, 4), chips: From(10), needs: &[], doc: "Triggers a performance monitor event.", family: "control", supported: false },
+    Row { opcode: Opcode::Pmevent, slots: S596, operands: R597, ptx: (3, 0), chips: From(20), needs: &[], doc: "Triggers several performance monitor events.", family: "control", supported: false },
 ];
 static POPC: [Row; 1] = [
     Row { opcode: Opcode::Popc, slots: S91, operands: R94, ptx: (2, 0), chips: From(20), needs: &[], doc: "Number of bits set.", family: "integer", supported: true },
 ];
 static PREFETCH: [Row; 3] = [
-    Row { opcode: Opcode::Prefetch, slots: S583, operands: R124, ptx: (2, 0), chips: From(20), needs: &[], doc: "Brings a line into a cache.", family: "memory", supported: true },
-    Row { opcode: Opcode::Prefetch, slots: S584, operands: R124, ptx: (7, 4), chips: From(80), needs: &[], doc: "Brings a line into the second cache with a priority.", family: "memory", supported: false },
-    Row { opcode: Opcode::Prefetch, slots: S585, operands: R124, ptx: (8, 0), chips: From(90), needs: &[], doc: "Brings a tensor map into its cache.", family: "memory", supported: false },
+    Row { opcode: Opcode::Prefetch, slots: S598, operands: R375, ptx: (2, 0), chips: From(20), needs: &[], doc: "Brings a line into a cache.", family: "memory", supported: true },
+    Row { opcode: Opcode::Prefetch, slots: S599, operands: R375, ptx: (7, 4), chips: From(80), needs: &[], doc: "Brings a line into the second cache with a priority.", family: "memory", supported: false },
+    Row { opcode: Opcode::Prefetch, slots: S600, operands: R375, ptx: (8, 0), chips: From(90), needs: &[], doc: "Brings a tensor map into its cache.", family: "memory", supported: false },
 ];
 static PREFETCHU: [Row; 1] = [
-    Row { opcode: Opcode::Prefetchu, slots: S586, operands: R124, ptx: (2, 0), chips: From(20), needs: &[], doc: "Brings a line into the uniform cache.", family: "memory", supported: false },
+    Row { opcode: Opcode::Prefetchu, slots: S601, operands: R375, ptx: (2, 0), chips: From(20), needs: &[], doc: "Brings a line into the uniform cache.", family: "memory", supported: false },
 ];
 static PRMT: [Row; 1] = [
-    Row { opcode: Opcode::Prmt, slots: S587, operands: R588, ptx: (2, 0), chips: From(20), needs: &[], doc: "Picks four bytes out of two registers.", family: "logic", supported: true },
+    Row { opcode: Opcode::Prmt, slots: S602, operands: R603, ptx: (2, 0), chips: From(20), needs: &[], doc: "Picks four bytes out of two registers.", family: "logic", supported: true },
 ];
 static RCP: [Row; 4] = [
     Row { opcode: Opcode::Rcp, slots: S113, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the reciprocal.", family: "float", supported: true },
-    Row { opcode: Opcode::Rcp, slots: S264, operands: R1, ptx: (1, 4), chips: From(20), needs: &[], doc: "Reciprocal with correct rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Rcp, slots: S589, operands: R1, ptx: (1, 4), chips: From(10), needs: N590, doc: "Reciprocal with correct rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Rcp, slots: S591, operands: R1, ptx: (2, 1), chips: From(20), needs: &[], doc: "Approximates the upper half of the reciprocal.", family: "float", supported: true },
+    Row { opcode: Opcode::Rcp, slots: S267, operands: R1, ptx: (1, 4), chips: From(20), needs: &[], doc: "Reciprocal with correct rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Rcp, slots: S604, operands: R1, ptx: (1, 4), chips: From(10), needs: N605, doc: "Reciprocal with correct rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Rcp, slots: S606, operands: R1, ptx: (2, 1), chips: From(20), needs: &[], doc: "Approximates the upper half of the reciprocal.", family: "float", supported: true },
 ];
 static RED: [Row; 18] = [
-    Row { opcode: Opcode::Red, slots: S592, operands: R548, ptx: (1, 2), chips: From(11), needs: N593, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S594, operands: R595, ptx: (7, 4), chips: From(80), needs: N38, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S596, operands: R548, ptx: (1, 2), chips: From(11), needs: N597, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S598, operands: R595, ptx: (7, 4), chips: From(80), needs: N38, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S599, operands: R548, ptx: (1, 2), chips: From(11), needs: N600, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S601, operands: R595, ptx: (7, 4), chips: From(80), needs: N38, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S602, operands: R548, ptx: (1, 2), chips: From(11), needs: N603, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S604, operands: R595, ptx: (7, 4), chips: From(80), needs: N38, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S605, operands: R548, ptx: (6, 2), chips: From(60), needs: N606, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S607, operands: R595, ptx: (7, 4), chips: From(80), needs: N61, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S608, operands: R609, ptx: (8, 1), chips: From(90), needs: &[], doc: "Adds to each element of a vector in memory.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S610, operands: R611, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Red, slots: S612, operands: R611, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Red, slots: S613, operands: R614, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Red, slots: S615, operands: R614, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Red, slots: S616, operands: R614, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Red, slots: S617, operands: R614, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Red, slots: S618, operands: R548, ptx: (8, 7), chips: From(100), needs: &[], doc: "Changes global memory while the program goes on.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Red, slots: S607, operands: R563, ptx: (1, 2), chips: From(11), needs: N608, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S609, operands: R610, ptx: (7, 4), chips: From(80), needs: N38, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S611, operands: R563, ptx: (1, 2), chips: From(11), needs: N612, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S613, operands: R610, ptx: (7, 4), chips: From(80), needs: N38, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S614, operands: R563, ptx: (1, 2), chips: From(11), needs: N615, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S616, operands: R610, ptx: (7, 4), chips: From(80), needs: N38, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S617, operands: R563, ptx: (1, 2), chips: From(11), needs: N618, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S619, operands: R610, ptx: (7, 4), chips: From(80), needs: N38, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S620, operands: R563, ptx: (6, 2), chips: From(60), needs: N621, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S622, operands: R610, ptx: (7, 4), chips: From(80), needs: N61, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S623, operands: R624, ptx: (8, 1), chips: From(90), needs: &[], doc: "Adds to each element of a vector in memory.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S625, operands: R626, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Red, slots: S627, operands: R624, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Red, slots: S628, operands: R629, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Red, slots: S630, operands: R629, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Red, slots: S631, operands: R629, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Red, slots: S632, operands: R629, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Red, slots: S633, operands: R563, ptx: (8, 7), chips: From(100), needs: &[], doc: "Changes global memory while the program goes on.", family: "atomics", supported: false },
 ];
 static REDUX: [Row; 3] = [
-    Row { opcode: Opcode::Redux, slots: S619, operands: R620, ptx: (7, 0), chips: From(80), needs: &[], doc: "Reduces a value over the lanes.", family: "warp", supported: true },
-    Row { opcode: Opcode::Redux, slots: S621, operands: R620, ptx: (7, 0), chips: From(80), needs: &[], doc: "Reduces a value over the lanes.", family: "warp", supported: true },
-    Row { opcode: Opcode::Redux, slots: S622, operands: R620, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Reduces a floating-point value over the lanes.", family: "warp", supported: false },
+    Row { opcode: Opcode::Redux, slots: S634, operands: R635, ptx: (7, 0), chips: From(80), needs: &[], doc: "Reduces a value over the lanes.", family: "warp", supported: true },
+    Row { opcode: Opcode::Redux, slots: S636, operands: R635, ptx: (7, 0), chips: From(80), needs: &[], doc: "Reduces a value over the lanes.", family: "warp", supported: true },
+    Row { opcode: Opcode::Redux, slots: S637, operands: R638, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Reduces a floating-point value over the lanes.", family: "warp", supported: false },
 ];
 static REM: [Row; 1] = [
     Row { opcode: Opcode::Rem, slots: S19, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Remainder of the division.", family: "integer", supported: true },
@@ -1870,121 +1885,121 @@ static RET: [Row; 1] = [
 ];
 static RSQRT: [Row; 2] = [
     Row { opcode: Opcode::Rsqrt, slots: S113, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the reciprocal square root.", family: "float", supported: true },
-    Row { opcode: Opcode::Rsqrt, slots: S623, operands: R1, ptx: (1, 4), chips: From(10), needs: N624, doc: "Approximates the reciprocal square root.", family: "float", supported: true },
+    Row { opcode: Opcode::Rsqrt, slots: S639, operands: R1, ptx: (1, 4), chips: From(10), needs: N640, doc: "Approximates the reciprocal square root.", family: "float", supported: true },
 ];
 static SAD: [Row; 1] = [
-    Row { opcode: Opcode::Sad, slots: S19, operands: R288, ptx: (1, 0), chips: From(10), needs: &[], doc: "Absolute difference of `a` and `b`, plus `c`.", family: "integer", supported: true },
+    Row { opcode: Opcode::Sad, slots: S19, operands: R291, ptx: (1, 0), chips: From(10), needs: &[], doc: "Absolute difference of `a` and `b`, plus `c`.", family: "integer", supported: true },
 ];
 static SELP: [Row; 1] = [
-    Row { opcode: Opcode::Selp, slots: S625, operands: R626, ptx: (1, 0), chips: From(10), needs: &[], doc: "Selects `a` where the predicate holds, else `b`.", family: "compare", supported: true },
+    Row { opcode: Opcode::Selp, slots: S641, operands: R642, ptx: (1, 0), chips: From(10), needs: &[], doc: "Selects `a` where the predicate holds, else `b`.", family: "compare", supported: true },
 ];
 static SET: [Row; 32] = [
-    Row { opcode: Opcode::Set, slots: S627, operands: R628, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S629, operands: R628, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S630, operands: R628, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S631, operands: R628, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S632, operands: R628, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S633, operands: R628, ptx: (4, 2), chips: From(53), needs: N634, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S635, operands: R628, ptx: (4, 2), chips: From(53), needs: N634, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S636, operands: R628, ptx: (4, 2), chips: From(53), needs: N634, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S637, operands: R628, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S638, operands: R628, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S639, operands: R628, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S640, operands: R628, ptx: (4, 2), chips: From(53), needs: N641, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S642, operands: R628, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S643, operands: R628, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S644, operands: R628, ptx: (4, 2), chips: From(53), needs: N645, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S646, operands: R628, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S647, operands: R648, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S649, operands: R648, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S650, operands: R648, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S651, operands: R648, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S652, operands: R648, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S653, operands: R648, ptx: (4, 2), chips: From(53), needs: N634, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S654, operands: R648, ptx: (4, 2), chips: From(53), needs: N634, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S655, operands: R648, ptx: (4, 2), chips: From(53), needs: N634, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S656, operands: R648, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S657, operands: R648, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S658, operands: R648, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S659, operands: R648, ptx: (4, 2), chips: From(53), needs: N660, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S661, operands: R648, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S662, operands: R648, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S663, operands: R648, ptx: (4, 2), chips: From(53), needs: N664, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S665, operands: R648, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S643, operands: R245, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S644, operands: R245, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S645, operands: R245, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S646, operands: R245, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S647, operands: R245, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S648, operands: R245, ptx: (4, 2), chips: From(53), needs: N649, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S650, operands: R245, ptx: (4, 2), chips: From(53), needs: N649, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S651, operands: R245, ptx: (4, 2), chips: From(53), needs: N649, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S652, operands: R245, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S653, operands: R245, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S654, operands: R245, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S655, operands: R245, ptx: (4, 2), chips: From(53), needs: N656, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S657, operands: R245, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S658, operands: R245, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S659, operands: R245, ptx: (4, 2), chips: From(53), needs: N660, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S661, operands: R245, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S662, operands: R663, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S664, operands: R663, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S665, operands: R663, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S666, operands: R663, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S667, operands: R663, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S668, operands: R663, ptx: (4, 2), chips: From(53), needs: N649, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S669, operands: R663, ptx: (4, 2), chips: From(53), needs: N649, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S670, operands: R663, ptx: (4, 2), chips: From(53), needs: N649, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S671, operands: R663, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S672, operands: R663, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S673, operands: R663, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S674, operands: R663, ptx: (4, 2), chips: From(53), needs: N675, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S676, operands: R663, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S677, operands: R663, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S678, operands: R663, ptx: (4, 2), chips: From(53), needs: N679, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S680, operands: R663, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
 ];
 static SETMAXNREG: [Row; 1] = [
-    Row { opcode: Opcode::Setmaxnreg, slots: S666, operands: R667, ptx: (8, 0), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: &[], doc: "Changes how many registers each warp of a group has.", family: "special", supported: false },
+    Row { opcode: Opcode::Setmaxnreg, slots: S681, operands: R682, ptx: (8, 0), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: &[], doc: "Changes how many registers each warp of a group has.", family: "special", supported: false },
 ];
 static SETP: [Row; 18] = [
-    Row { opcode: Opcode::Setp, slots: S668, operands: R669, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S670, operands: R669, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S671, operands: R669, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S672, operands: R669, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S673, operands: R669, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S674, operands: R675, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S676, operands: R669, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S677, operands: R675, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S678, operands: R669, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S679, operands: R680, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S681, operands: R680, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S682, operands: R680, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S683, operands: R680, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S684, operands: R680, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S685, operands: R686, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S687, operands: R680, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S688, operands: R686, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S689, operands: R680, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S683, operands: R684, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S685, operands: R684, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S686, operands: R684, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S687, operands: R684, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S688, operands: R684, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S689, operands: R690, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S691, operands: R684, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S692, operands: R690, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S693, operands: R684, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S694, operands: R695, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S696, operands: R695, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S697, operands: R695, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S698, operands: R695, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S699, operands: R695, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S700, operands: R701, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S702, operands: R695, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S703, operands: R701, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S704, operands: R695, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
 ];
 static SHF: [Row; 1] = [
-    Row { opcode: Opcode::Shf, slots: S690, operands: R588, ptx: (3, 1), chips: From(32), needs: &[], doc: "Shifts the 64-bit value of two registers and keeps one half.", family: "logic", supported: true },
+    Row { opcode: Opcode::Shf, slots: S705, operands: R603, ptx: (3, 1), chips: From(32), needs: &[], doc: "Shifts the 64-bit value of two registers and keeps one half.", family: "logic", supported: true },
 ];
 static SHFL: [Row; 2] = [
-    Row { opcode: Opcode::Shfl, slots: S691, operands: R692, ptx: (6, 0), chips: From(30), needs: &[], doc: "Reads a register of another lane.", family: "warp", supported: true },
-    Row { opcode: Opcode::Shfl, slots: S693, operands: R694, ptx: (3, 0), chips: Before(70), needs: N695, doc: "Reads a register of another lane, without naming the lanes.", family: "warp", supported: false },
+    Row { opcode: Opcode::Shfl, slots: S706, operands: R707, ptx: (6, 0), chips: From(30), needs: &[], doc: "Reads a register of another lane.", family: "warp", supported: true },
+    Row { opcode: Opcode::Shfl, slots: S708, operands: R709, ptx: (3, 0), chips: Before(70), needs: N710, doc: "Reads a register of another lane, without naming the lanes.", family: "warp", supported: false },
 ];
 static SHL: [Row; 1] = [
-    Row { opcode: Opcode::Shl, slots: S111, operands: R696, ptx: (1, 0), chips: From(10), needs: &[], doc: "Shifts left; large amounts give zero.", family: "logic", supported: true },
+    Row { opcode: Opcode::Shl, slots: S111, operands: R711, ptx: (1, 0), chips: From(10), needs: &[], doc: "Shifts left; large amounts give zero.", family: "logic", supported: true },
 ];
 static SHR: [Row; 1] = [
-    Row { opcode: Opcode::Shr, slots: S697, operands: R696, ptx: (1, 0), chips: From(10), needs: &[], doc: "Shifts right, with the sign for signed types.", family: "logic", supported: true },
+    Row { opcode: Opcode::Shr, slots: S712, operands: R711, ptx: (1, 0), chips: From(10), needs: &[], doc: "Shifts right, with the sign for signed types.", family: "logic", supported: true },
 ];
 static SIN: [Row; 1] = [
     Row { opcode: Opcode::Sin, slots: S113, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the sine.", family: "float", supported: true },
 ];
 static SLCT: [Row; 2] = [
-    Row { opcode: Opcode::Slct, slots: S698, operands: R699, ptx: (1, 0), chips: From(10), needs: &[], doc: "Selects `a` where `c` is not negative, else `b`.", family: "compare", supported: true },
-    Row { opcode: Opcode::Slct, slots: S700, operands: R699, ptx: (1, 0), chips: From(10), needs: N2, doc: "Selects `a` where `c` is not negative, else `b`.", family: "compare", supported: true },
+    Row { opcode: Opcode::Slct, slots: S713, operands: R714, ptx: (1, 0), chips: From(10), needs: &[], doc: "Selects `a` where `c` is not negative, else `b`.", family: "compare", supported: true },
+    Row { opcode: Opcode::Slct, slots: S715, operands: R714, ptx: (1, 0), chips: From(10), needs: N2, doc: "Selects `a` where `c` is not negative, else `b`.", family: "compare", supported: true },
 ];
 static SQRT: [Row; 3] = [
     Row { opcode: Opcode::Sqrt, slots: S113, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the square root.", family: "float", supported: true },
-    Row { opcode: Opcode::Sqrt, slots: S264, operands: R1, ptx: (1, 4), chips: From(20), needs: &[], doc: "Square root with correct rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Sqrt, slots: S265, operands: R1, ptx: (1, 0), chips: From(10), needs: N266, doc: "Square root with correct rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Sqrt, slots: S267, operands: R1, ptx: (1, 4), chips: From(20), needs: &[], doc: "Square root with correct rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Sqrt, slots: S268, operands: R1, ptx: (1, 0), chips: From(10), needs: N269, doc: "Square root with correct rounding.", family: "float", supported: true },
 ];
 static ST: [Row; 14] = [
-    Row { opcode: Opcode::St, slots: S701, operands: R702, ptx: (1, 0), chips: From(10), needs: N703, doc: "Stores to memory.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S704, operands: R705, ptx: (1, 0), chips: From(10), needs: N706, doc: "Stores to memory, with a cache policy.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S707, operands: R705, ptx: (1, 0), chips: From(10), needs: N708, doc: "Stores to memory, with eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S709, operands: R705, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores to memory, with eviction priorities.", family: "memory", supported: false },
-    Row { opcode: Opcode::St, slots: S710, operands: R705, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores to memory, with eviction priorities.", family: "memory", supported: false },
-    Row { opcode: Opcode::St, slots: S323, operands: R702, ptx: (1, 1), chips: From(10), needs: N324, doc: "Stores; the access is neither removed nor merged.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S711, operands: R702, ptx: (6, 0), chips: From(70), needs: N328, doc: "Stores with a memory order and a scope.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S712, operands: R705, ptx: (6, 0), chips: From(70), needs: N713, doc: "Stores with a memory order, a scope and eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S714, operands: R705, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores with a memory order, a scope and eviction priorities.", family: "memory", supported: false },
-    Row { opcode: Opcode::St, slots: S715, operands: R705, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores with a memory order, a scope and eviction priorities.", family: "memory", supported: false },
-    Row { opcode: Opcode::St, slots: S333, operands: R702, ptx: (8, 2), chips: From(70), needs: N334, doc: "Stores to a device.", family: "memory", supported: false },
-    Row { opcode: Opcode::St, slots: S716, operands: R717, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the shared memory of another block and signals a barrier object.", family: "memory", supported: false },
-    Row { opcode: Opcode::St, slots: S718, operands: R719, ptx: (8, 7), chips: From(100), needs: &[], doc: "Stores to global memory while the program goes on.", family: "memory", supported: false },
-    Row { opcode: Opcode::St, slots: S720, operands: R721, ptx: (8, 6), chips: From(100), needs: N129, doc: "Fills a region of shared memory with zeros.", family: "memory", supported: false },
+    Row { opcode: Opcode::St, slots: S716, operands: R717, ptx: (1, 0), chips: From(10), needs: N718, doc: "Stores to memory.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S719, operands: R720, ptx: (1, 0), chips: From(10), needs: N721, doc: "Stores to memory, with a cache policy.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S722, operands: R720, ptx: (1, 0), chips: From(10), needs: N723, doc: "Stores to memory, with eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S724, operands: R720, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores to memory, with eviction priorities.", family: "memory", supported: false },
+    Row { opcode: Opcode::St, slots: S725, operands: R720, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores to memory, with eviction priorities.", family: "memory", supported: false },
+    Row { opcode: Opcode::St, slots: S326, operands: R717, ptx: (1, 1), chips: From(10), needs: N327, doc: "Stores; the access is neither removed nor merged.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S726, operands: R717, ptx: (6, 0), chips: From(70), needs: N331, doc: "Stores with a memory order and a scope.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S727, operands: R720, ptx: (6, 0), chips: From(70), needs: N728, doc: "Stores with a memory order, a scope and eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S729, operands: R720, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores with a memory order, a scope and eviction priorities.", family: "memory", supported: false },
+    Row { opcode: Opcode::St, slots: S730, operands: R720, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores with a memory order, a scope and eviction priorities.", family: "memory", supported: false },
+    Row { opcode: Opcode::St, slots: S336, operands: R717, ptx: (8, 2), chips: From(70), needs: N337, doc: "Stores to a device.", family: "memory", supported: false },
+    Row { opcode: Opcode::St, slots: S731, operands: R732, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the shared memory of another block and signals a barrier object.", family: "memory", supported: false },
+    Row { opcode: Opcode::St, slots: S733, operands: R734, ptx: (8, 7), chips: From(100), needs: &[], doc: "Stores to global memory while the program goes on.", family: "memory", supported: false },
+    Row { opcode: Opcode::St, slots: S735, operands: R736, ptx: (8, 6), chips: From(100), needs: N129, doc: "Fills a region of shared memory with zeros.", family: "memory", supported: false },
 ];
 static STACKRESTORE: [Row; 1] = [
-    Row { opcode: Opcode::Stackrestore, slots: S28, operands: R722, ptx: (7, 3), chips: From(53), needs: &[], doc: "Sets the stack pointer.", family: "memory", supported: false },
+    Row { opcode: Opcode::Stackrestore, slots: S28, operands: R737, ptx: (7, 3), chips: From(53), needs: &[], doc: "Sets the stack pointer.", family: "memory", supported: false },
 ];
 static STACKSAVE: [Row; 1] = [
     Row { opcode: Opcode::Stacksave, slots: S28, operands: R8, ptx: (7, 3), chips: From(53), needs: &[], doc: "Reads the stack pointer.", family: "memory", supported: false },
 ];
 static STMATRIX: [Row; 2] = [
-    Row { opcode: Opcode::Stmatrix, slots: S335, operands: R723, ptx: (7, 8), chips: From(90), needs: &[], doc: "Stores small matrices to shared memory across the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Stmatrix, slots: S724, operands: R723, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Stores small matrices of bytes to shared memory across the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Stmatrix, slots: S338, operands: R738, ptx: (7, 8), chips: From(90), needs: &[], doc: "Stores small matrices to shared memory across the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Stmatrix, slots: S739, operands: R738, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Stores small matrices of bytes to shared memory across the warp.", family: "matrix", supported: false },
 ];
 static SUB: [Row; 9] = [
     Row { opcode: Opcode::Sub, slots: S9, operands: R10, ptx: (1, 0), chips: From(10), needs: N11, doc: "Subtracts.", family: "float", supported: true },
@@ -2003,563 +2018,563 @@ static SUBC: [Row; 3] = [
     Row { opcode: Opcode::Subc, slots: S27, operands: R10, ptx: (1, 3), chips: From(10), needs: &[], doc: "Subtracts with the borrow of the last `.cc`.", family: "integer", supported: false },
 ];
 static SULD: [Row; 1] = [
-    Row { opcode: Opcode::Suld, slots: S725, operands: R728, ptx: (1, 5), chips: From(10), needs: N729, doc: "Loads from a surface, byte for byte.", family: "texture", supported: false },
+    Row { opcode: Opcode::Suld, slots: S740, operands: R743, ptx: (1, 5), chips: From(10), needs: N744, doc: "Loads from a surface, byte for byte.", family: "texture", supported: false },
 ];
 static SUQ: [Row; 1] = [
-    Row { opcode: Opcode::Suq, slots: S730, operands: R732, ptx: (1, 5), chips: From(10), needs: N733, doc: "Asks for a property of a surface.", family: "texture", supported: false },
+    Row { opcode: Opcode::Suq, slots: S745, operands: R747, ptx: (1, 5), chips: From(10), needs: N748, doc: "Asks for a property of a surface.", family: "texture", supported: false },
 ];
 static SURED: [Row; 5] = [
-    Row { opcode: Opcode::Sured, slots: S734, operands: R735, ptx: (2, 0), chips: From(20), needs: N736, doc: "Changes an element of a surface in one step.", family: "texture", supported: false },
-    Row { opcode: Opcode::Sured, slots: S737, operands: R735, ptx: (2, 0), chips: From(20), needs: N738, doc: "Changes an element of a surface in one step.", family: "texture", supported: false },
-    Row { opcode: Opcode::Sured, slots: S739, operands: R735, ptx: (2, 0), chips: From(20), needs: N736, doc: "Changes an element of a surface in one step.", family: "texture", supported: false },
-    Row { opcode: Opcode::Sured, slots: S740, operands: R735, ptx: (2, 0), chips: From(20), needs: N736, doc: "Changes an element of a surface in the format of its elements.", family: "texture", supported: false },
-    Row { opcode: Opcode::Sured, slots: S741, operands: R735, ptx: (8, 1), chips: From(50), needs: &[], doc: "Changes an element of a surface in the format of its elements.", family: "texture", supported: false },
+    Row { opcode: Opcode::Sured, slots: S749, operands: R750, ptx: (2, 0), chips: From(20), needs: N751, doc: "Changes an element of a surface in one step.", family: "texture", supported: false },
+    Row { opcode: Opcode::Sured, slots: S752, operands: R750, ptx: (2, 0), chips: From(20), needs: N753, doc: "Changes an element of a surface in one step.", family: "texture", supported: false },
+    Row { opcode: Opcode::Sured, slots: S754, operands: R750, ptx: (2, 0), chips: From(20), needs: N751, doc: "Changes an element of a surface in one step.", family: "texture", supported: false },
+    Row { opcode: Opcode::Sured, slots: S755, operands: R750, ptx: (2, 0), chips: From(20), needs: N751, doc: "Changes an element of a surface in the format of its elements.", family: "texture", supported: false },
+    Row { opcode: Opcode::Sured, slots: S756, operands: R750, ptx: (8, 1), chips: From(50), needs: &[], doc: "Changes an element of a surface in the format of its elements.", family: "texture", supported: false },
 ];
 static SUST: [Row; 2] = [
-    Row { opcode: Opcode::Sust, slots: S742, operands: R743, ptx: (1, 5), chips: From(10), needs: N744, doc: "Stores to a surface, byte for byte.", family: "texture", supported: false },
-    Row { opcode: Opcode::Sust, slots: S745, operands: R743, ptx: (2, 0), chips: From(20), needs: N746, doc: "Stores to a surface in the format of its elements.", family: "texture", supported: false },
+    Row { opcode: Opcode::Sust, slots: S757, operands: R758, ptx: (1, 5), chips: From(10), needs: N759, doc: "Stores to a surface, byte for byte.", family: "texture", supported: false },
+    Row { opcode: Opcode::Sust, slots: S760, operands: R758, ptx: (2, 0), chips: From(20), needs: N761, doc: "Stores to a surface in the format of its elements.", family: "texture", supported: false },
 ];
 static SZEXT: [Row; 1] = [
-    Row { opcode: Opcode::Szext, slots: S747, operands: R696, ptx: (7, 6), chips: From(70), needs: &[], doc: "Extends the low `b` bits with zeros or the sign.", family: "integer", supported: true },
+    Row { opcode: Opcode::Szext, slots: S762, operands: R711, ptx: (7, 6), chips: From(70), needs: &[], doc: "Extends the low `b` bits with zeros or the sign.", family: "integer", supported: true },
 ];
 static TANH: [Row; 3] = [
-    Row { opcode: Opcode::Tanh, slots: S748, operands: R1, ptx: (7, 0), chips: From(75), needs: &[], doc: "Approximates the hyperbolic tangent.", family: "float", supported: true },
-    Row { opcode: Opcode::Tanh, slots: S272, operands: R1, ptx: (7, 0), chips: From(75), needs: &[], doc: "Approximates the hyperbolic tangent.", family: "half", supported: true },
-    Row { opcode: Opcode::Tanh, slots: S749, operands: R1, ptx: (7, 8), chips: From(90), needs: &[], doc: "Approximates the hyperbolic tangent.", family: "half", supported: true },
+    Row { opcode: Opcode::Tanh, slots: S763, operands: R1, ptx: (7, 0), chips: From(75), needs: &[], doc: "Approximates the hyperbolic tangent.", family: "float", supported: true },
+    Row { opcode: Opcode::Tanh, slots: S275, operands: R1, ptx: (7, 0), chips: From(75), needs: &[], doc: "Approximates the hyperbolic tangent.", family: "half", supported: true },
+    Row { opcode: Opcode::Tanh, slots: S764, operands: R1, ptx: (7, 8), chips: From(90), needs: &[], doc: "Approximates the hyperbolic tangent.", family: "half", supported: true },
 ];
 static TCGEN05: [Row; 94] = [
-    Row { opcode: Opcode::Tcgen05, slots: S750, operands: R751, ptx: (8, 6), chips: Family(&[100, 110]), needs: N129, doc: "Takes columns of tensor memory and writes their address to shared memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S752, operands: R753, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Gives columns of tensor memory back.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S754, operands: &[], ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Says that the block takes no more tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S755, operands: R756, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Signals a barrier object when the operations before it are done.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S757, operands: R758, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Signals barrier objects of several blocks when the operations before it are done.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S759, operands: R760, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies from shared to tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S761, operands: R760, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies narrow numbers from shared to tensor memory and spreads them to bytes.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S762, operands: R760, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies from shared to tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S763, operands: R760, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies narrow numbers from shared to tensor memory and spreads them to bytes.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S764, operands: R760, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies from shared to tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S765, operands: R760, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies narrow numbers from shared to tensor memory and spreads them to bytes.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S766, operands: R767, ptx: (8, 6), chips: Accelerated(&[100, 103, 110]), needs: &[], doc: "Moves the rows of tensor memory down by one.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S768, operands: &[], ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Orders operations on tensor memory around a synchronization of threads.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S769, operands: &[], ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Waits for loads or stores of tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S770, operands: R772, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads from tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S773, operands: R775, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads from tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S776, operands: R778, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads from tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S779, operands: R780, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads two halves from tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S781, operands: R782, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores to tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S783, operands: R784, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores to tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S785, operands: R786, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores to tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S787, operands: R788, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores two halves to tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S789, operands: R790, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S791, operands: R792, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S789, operands: R793, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S791, operands: R794, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S795, operands: R790, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S795, operands: R793, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S796, operands: R790, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S797, operands: R792, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S796, operands: R798, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S797, operands: R799, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S800, operands: R790, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S800, operands: R798, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S801, operands: R802, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S803, operands: R802, ptx: (8, 6), chips: Family(&[100, 110]), needs: N804, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S805, operands: R802, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S806, operands: R802, ptx: (8, 6), chips: Family(&[100, 110]), needs: N807, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S808, operands: R802, ptx: (8, 7), chips: Family(&[100, 110]), needs: N809, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S810, operands: R811, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S812, operands: R813, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S810, operands: R814, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S812, operands: R815, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S816, operands: R811, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S816, operands: R814, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S817, operands: R811, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S818, operands: R813, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S817, operands: R819, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S818, operands: R820, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S821, operands: R811, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S821, operands: R819, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S801, operands: R822, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S803, operands: R822, ptx: (8, 6), chips: Family(&[100, 110]), needs: N804, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S805, operands: R822, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S806, operands: R822, ptx: (8, 6), chips: Family(&[100, 110]), needs: N807, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S808, operands: R822, ptx: (8, 7), chips: Family(&[100, 110]), needs: N809, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S823, operands: R824, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S825, operands: R826, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S823, operands: R827, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S825, operands: R828, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S829, operands: R824, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S829, operands: R827, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S830, operands: R824, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S831, operands: R826, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S830, operands: R832, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S831, operands: R833, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S834, operands: R824, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S834, operands: R832, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S835, operands: R836, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S837, operands: R836, ptx: (8, 6), chips: Family(&[100, 110]), needs: N804, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S838, operands: R836, ptx: (8, 8), chips: Accelerated(&[100, 103, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S839, operands: R836, ptx: (8, 6), chips: Accelerated(&[100, 103, 110]), needs: N840, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S841, operands: R836, ptx: (8, 7), chips: Accelerated(&[100, 103, 110]), needs: N842, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S843, operands: R844, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S845, operands: R846, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S843, operands: R847, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S845, operands: R848, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S849, operands: R844, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S765, operands: R766, ptx: (8, 6), chips: Family(&[100, 110]), needs: N129, doc: "Takes columns of tensor memory and writes their address to shared memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S767, operands: R768, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Gives columns of tensor memory back.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S769, operands: &[], ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Says that the block takes no more tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S770, operands: R771, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Signals a barrier object when the operations before it are done.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S772, operands: R773, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Signals barrier objects of several blocks when the operations before it are done.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S774, operands: R775, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies from shared to tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S776, operands: R775, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies narrow numbers from shared to tensor memory and spreads them to bytes.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S777, operands: R775, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies from shared to tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S778, operands: R775, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies narrow numbers from shared to tensor memory and spreads them to bytes.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S779, operands: R775, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies from shared to tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S780, operands: R775, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies narrow numbers from shared to tensor memory and spreads them to bytes.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S781, operands: R782, ptx: (8, 6), chips: Accelerated(&[100, 103, 110]), needs: &[], doc: "Moves the rows of tensor memory down by one.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S783, operands: &[], ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Orders operations on tensor memory around a synchronization of threads.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S784, operands: &[], ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Waits for loads or stores of tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S785, operands: R787, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads from tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S788, operands: R790, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads from tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S791, operands: R793, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads from tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S794, operands: R795, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads two halves from tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S796, operands: R797, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores to tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S798, operands: R799, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores to tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S800, operands: R801, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores to tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S802, operands: R803, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores two halves to tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S804, operands: R805, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S806, operands: R807, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S804, operands: R808, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S806, operands: R809, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S810, operands: R805, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S810, operands: R808, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S811, operands: R805, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S812, operands: R807, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S811, operands: R813, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S812, operands: R814, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S815, operands: R805, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S815, operands: R813, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S816, operands: R817, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S818, operands: R817, ptx: (8, 6), chips: Family(&[100, 110]), needs: N819, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S820, operands: R817, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S821, operands: R817, ptx: (8, 6), chips: Family(&[100, 110]), needs: N822, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S823, operands: R817, ptx: (8, 7), chips: Family(&[100, 110]), needs: N824, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S825, operands: R826, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S827, operands: R828, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S825, operands: R829, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S827, operands: R830, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S831, operands: R826, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S831, operands: R829, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S832, operands: R826, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S833, operands: R828, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S832, operands: R834, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S833, operands: R835, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S836, operands: R826, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S836, operands: R834, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S816, operands: R837, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S818, operands: R837, ptx: (8, 6), chips: Family(&[100, 110]), needs: N819, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S820, operands: R837, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S821, operands: R837, ptx: (8, 6), chips: Family(&[100, 110]), needs: N822, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S823, operands: R837, ptx: (8, 7), chips: Family(&[100, 110]), needs: N824, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S838, operands: R839, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S840, operands: R841, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S838, operands: R842, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S840, operands: R843, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S844, operands: R839, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S844, operands: R842, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S845, operands: R839, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S846, operands: R841, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S845, operands: R847, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S846, operands: R848, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S849, operands: R839, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
     Row { opcode: Opcode::Tcgen05, slots: S849, operands: R847, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S850, operands: R844, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S851, operands: R846, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S850, operands: R852, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S851, operands: R853, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S854, operands: R844, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S854, operands: R852, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S835, operands: R855, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S837, operands: R855, ptx: (8, 6), chips: Family(&[100, 110]), needs: N804, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S838, operands: R855, ptx: (8, 8), chips: Accelerated(&[100, 103, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S839, operands: R855, ptx: (8, 6), chips: Accelerated(&[100, 103, 110]), needs: N840, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S841, operands: R855, ptx: (8, 7), chips: Accelerated(&[100, 103, 110]), needs: N842, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S856, operands: R857, ptx: (8, 6), chips: Family(&[100, 110]), needs: N858, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S856, operands: R859, ptx: (8, 6), chips: Family(&[100, 110]), needs: N858, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S860, operands: R861, ptx: (8, 6), chips: Family(&[100, 110]), needs: N858, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S860, operands: R862, ptx: (8, 6), chips: Family(&[100, 110]), needs: N858, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S850, operands: R851, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S852, operands: R851, ptx: (8, 6), chips: Family(&[100, 110]), needs: N819, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S853, operands: R851, ptx: (8, 8), chips: Accelerated(&[100, 103, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S854, operands: R851, ptx: (8, 6), chips: Accelerated(&[100, 103, 110]), needs: N855, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S856, operands: R851, ptx: (8, 7), chips: Accelerated(&[100, 103, 110]), needs: N857, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S858, operands: R859, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S860, operands: R861, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S858, operands: R862, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S860, operands: R863, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S864, operands: R859, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S864, operands: R862, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S865, operands: R859, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S866, operands: R861, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S865, operands: R867, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S866, operands: R868, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S869, operands: R859, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S869, operands: R867, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S850, operands: R870, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S852, operands: R870, ptx: (8, 6), chips: Family(&[100, 110]), needs: N819, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S853, operands: R870, ptx: (8, 8), chips: Accelerated(&[100, 103, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S854, operands: R870, ptx: (8, 6), chips: Accelerated(&[100, 103, 110]), needs: N855, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S856, operands: R870, ptx: (8, 7), chips: Accelerated(&[100, 103, 110]), needs: N857, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S871, operands: R872, ptx: (8, 6), chips: Family(&[100, 110]), needs: N873, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S871, operands: R874, ptx: (8, 6), chips: Family(&[100, 110]), needs: N873, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S875, operands: R876, ptx: (8, 6), chips: Family(&[100, 110]), needs: N873, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S875, operands: R877, ptx: (8, 6), chips: Family(&[100, 110]), needs: N873, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: false },
 ];
 static TENSORMAP: [Row; 10] = [
-    Row { opcode: Opcode::Tensormap, slots: S863, operands: R864, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Tensormap, slots: S865, operands: R866, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Tensormap, slots: S867, operands: R868, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Tensormap, slots: S869, operands: R870, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Tensormap, slots: S871, operands: R872, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Tensormap, slots: S873, operands: R874, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Tensormap, slots: S875, operands: R876, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Tensormap, slots: S877, operands: R876, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
     Row { opcode: Opcode::Tensormap, slots: S878, operands: R879, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Tensormap, slots: S880, operands: R881, ptx: (8, 3), chips: From(90), needs: N129, doc: "Copies a tensor map to global memory and orders later accesses through the other proxy.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Tensormap, slots: S880, operands: R881, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Tensormap, slots: S882, operands: R883, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Tensormap, slots: S884, operands: R885, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Tensormap, slots: S886, operands: R887, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Tensormap, slots: S888, operands: R889, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Tensormap, slots: S890, operands: R891, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Tensormap, slots: S892, operands: R891, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Tensormap, slots: S893, operands: R894, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Tensormap, slots: S895, operands: R896, ptx: (8, 3), chips: From(90), needs: N129, doc: "Copies a tensor map to global memory and orders later accesses through the other proxy.", family: "transfer", supported: false },
 ];
 static TESTP: [Row; 1] = [
-    Row { opcode: Opcode::Testp, slots: S882, operands: R883, ptx: (2, 0), chips: From(20), needs: &[], doc: "Tests which kind of floating-point value it is.", family: "float", supported: true },
+    Row { opcode: Opcode::Testp, slots: S897, operands: R898, ptx: (2, 0), chips: From(20), needs: &[], doc: "Tests which kind of floating-point value it is.", family: "float", supported: true },
 ];
 static TEX: [Row; 168] = [
-    Row { opcode: Opcode::Tex, slots: S884, operands: R887, ptx: (4, 3), chips: From(30), needs: N888, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S884, operands: R890, ptx: (1, 2), chips: From(10), needs: N891, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S892, operands: R894, ptx: (4, 3), chips: From(30), needs: N888, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S892, operands: R895, ptx: (2, 3), chips: From(10), needs: N891, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S896, operands: R897, ptx: (1, 0), chips: From(10), needs: N898, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S899, operands: R897, ptx: (1, 2), chips: From(10), needs: N898, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S900, operands: R901, ptx: (2, 3), chips: From(10), needs: N898, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S902, operands: R897, ptx: (1, 0), chips: From(10), needs: N898, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S903, operands: R904, ptx: (3, 0), chips: From(10), needs: N905, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S906, operands: R907, ptx: (3, 0), chips: From(20), needs: N905, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S908, operands: R897, ptx: (3, 2), chips: From(30), needs: N898, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S909, operands: R887, ptx: (4, 3), chips: From(30), needs: N888, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S909, operands: R890, ptx: (3, 1), chips: From(20), needs: N891, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S910, operands: R894, ptx: (4, 3), chips: From(30), needs: N888, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S910, operands: R895, ptx: (3, 1), chips: From(20), needs: N891, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S911, operands: R897, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S912, operands: R897, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S913, operands: R901, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S914, operands: R897, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S915, operands: R904, ptx: (3, 1), chips: From(20), needs: N905, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S916, operands: R907, ptx: (3, 1), chips: From(20), needs: N905, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S917, operands: R897, ptx: (3, 2), chips: From(30), needs: N898, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S918, operands: R919, ptx: (4, 3), chips: From(30), needs: N888, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S918, operands: R920, ptx: (3, 1), chips: From(20), needs: N891, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S921, operands: R922, ptx: (4, 3), chips: From(30), needs: N888, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S921, operands: R923, ptx: (3, 1), chips: From(20), needs: N891, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S924, operands: R925, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S926, operands: R925, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S927, operands: R928, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S929, operands: R925, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S930, operands: R931, ptx: (3, 1), chips: From(20), needs: N905, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S932, operands: R933, ptx: (3, 1), chips: From(20), needs: N905, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S934, operands: R936, ptx: (4, 3), chips: From(30), needs: N888, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S934, operands: R937, ptx: (3, 1), chips: From(20), needs: N891, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S938, operands: R939, ptx: (4, 3), chips: From(30), needs: N888, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S938, operands: R940, ptx: (3, 1), chips: From(20), needs: N891, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S941, operands: R942, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S943, operands: R942, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S944, operands: R945, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S946, operands: R942, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S947, operands: R948, ptx: (4, 3), chips: From(20), needs: N949, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S950, operands: R951, ptx: (4, 3), chips: From(20), needs: N949, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S952, operands: R887, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S952, operands: R890, ptx: (4, 2), chips: From(53), needs: N953, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S954, operands: R894, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S954, operands: R895, ptx: (4, 2), chips: From(53), needs: N953, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S955, operands: R897, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S957, operands: R897, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S958, operands: R901, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S959, operands: R897, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S960, operands: R904, ptx: (4, 2), chips: From(53), needs: N961, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S962, operands: R907, ptx: (4, 2), chips: From(53), needs: N961, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S963, operands: R897, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S964, operands: R887, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S964, operands: R890, ptx: (4, 2), chips: From(53), needs: N953, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S965, operands: R894, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S965, operands: R895, ptx: (4, 2), chips: From(53), needs: N953, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S966, operands: R897, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S967, operands: R897, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S968, operands: R901, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S969, operands: R897, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S970, operands: R904, ptx: (4, 2), chips: From(53), needs: N961, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S971, operands: R907, ptx: (4, 2), chips: From(53), needs: N961, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S972, operands: R897, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S973, operands: R919, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S973, operands: R920, ptx: (4, 2), chips: From(53), needs: N953, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S974, operands: R922, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S974, operands: R923, ptx: (4, 2), chips: From(53), needs: N953, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S975, operands: R925, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S976, operands: R925, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S977, operands: R928, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S978, operands: R925, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S979, operands: R931, ptx: (4, 2), chips: From(53), needs: N961, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S980, operands: R933, ptx: (4, 2), chips: From(53), needs: N961, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S981, operands: R936, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S981, operands: R937, ptx: (4, 2), chips: From(53), needs: N953, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S982, operands: R939, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S982, operands: R940, ptx: (4, 2), chips: From(53), needs: N953, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S983, operands: R942, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S984, operands: R942, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S985, operands: R945, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S986, operands: R942, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S987, operands: R948, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S988, operands: R951, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S884, operands: R990, ptx: (4, 3), chips: From(30), needs: N888, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S884, operands: R991, ptx: (1, 0), chips: From(10), needs: N891, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S892, operands: R993, ptx: (4, 3), chips: From(30), needs: N888, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S892, operands: R994, ptx: (2, 3), chips: From(10), needs: N891, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S896, operands: R995, ptx: (1, 0), chips: From(10), needs: N898, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S899, operands: R995, ptx: (1, 0), chips: From(10), needs: N898, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S900, operands: R996, ptx: (2, 3), chips: From(10), needs: N898, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S902, operands: R995, ptx: (1, 0), chips: From(10), needs: N898, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S903, operands: R997, ptx: (3, 0), chips: From(10), needs: N905, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S906, operands: R998, ptx: (3, 0), chips: From(20), needs: N905, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S908, operands: R995, ptx: (3, 2), chips: From(30), needs: N898, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S909, operands: R990, ptx: (4, 3), chips: From(30), needs: N888, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S909, operands: R991, ptx: (3, 1), chips: From(20), needs: N891, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S910, operands: R993, ptx: (4, 3), chips: From(30), needs: N888, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S910, operands: R994, ptx: (3, 1), chips: From(20), needs: N891, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S911, operands: R995, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S912, operands: R995, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S913, operands: R996, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S914, operands: R995, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S915, operands: R997, ptx: (3, 1), chips: From(20), needs: N905, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S916, operands: R998, ptx: (3, 1), chips: From(20), needs: N905, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S917, operands: R995, ptx: (3, 2), chips: From(30), needs: N898, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S918, operands: R999, ptx: (4, 3), chips: From(30), needs: N888, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S918, operands: R1000, ptx: (3, 1), chips: From(20), needs: N891, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S921, operands: R1001, ptx: (4, 3), chips: From(30), needs: N888, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S921, operands: R1002, ptx: (3, 1), chips: From(20), needs: N891, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S924, operands: R1003, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S926, operands: R1003, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S927, operands: R1004, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S929, operands: R1003, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S930, operands: R1005, ptx: (3, 1), chips: From(20), needs: N905, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S932, operands: R1006, ptx: (3, 1), chips: From(20), needs: N905, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S934, operands: R1007, ptx: (4, 3), chips: From(30), needs: N888, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S934, operands: R1008, ptx: (3, 1), chips: From(20), needs: N891, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S938, operands: R1009, ptx: (4, 3), chips: From(30), needs: N888, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S938, operands: R1010, ptx: (3, 1), chips: From(20), needs: N891, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S941, operands: R1011, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S943, operands: R1011, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S944, operands: R1012, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S946, operands: R1011, ptx: (3, 1), chips: From(20), needs: N898, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S947, operands: R1013, ptx: (4, 3), chips: From(20), needs: N949, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S950, operands: R1014, ptx: (4, 3), chips: From(20), needs: N949, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S952, operands: R990, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S952, operands: R991, ptx: (4, 2), chips: From(53), needs: N953, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S954, operands: R993, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S954, operands: R994, ptx: (4, 2), chips: From(53), needs: N953, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S955, operands: R995, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S957, operands: R995, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S958, operands: R996, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S959, operands: R995, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S960, operands: R997, ptx: (4, 2), chips: From(53), needs: N961, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S962, operands: R998, ptx: (4, 2), chips: From(53), needs: N961, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S963, operands: R995, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S964, operands: R990, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S964, operands: R991, ptx: (4, 2), chips: From(53), needs: N953, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S965, operands: R993, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S965, operands: R994, ptx: (4, 2), chips: From(53), needs: N953, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S966, operands: R995, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S967, operands: R995, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S968, operands: R996, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S969, operands: R995, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S970, operands: R997, ptx: (4, 2), chips: From(53), needs: N961, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S971, operands: R998, ptx: (4, 2), chips: From(53), needs: N961, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S972, operands: R995, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S973, operands: R999, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S973, operands: R1000, ptx: (4, 2), chips: From(53), needs: N953, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S974, operands: R1001, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S974, operands: R1002, ptx: (4, 2), chips: From(53), needs: N953, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S975, operands: R1003, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S976, operands: R1003, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S977, operands: R1004, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S978, operands: R1003, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S979, operands: R1005, ptx: (4, 2), chips: From(53), needs: N961, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S980, operands: R1006, ptx: (4, 2), chips: From(53), needs: N961, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S981, operands: R1007, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S981, operands: R1008, ptx: (4, 2), chips: From(53), needs: N953, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S982, operands: R1009, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S982, operands: R1010, ptx: (4, 2), chips: From(53), needs: N953, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S983, operands: R1011, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S984, operands: R1011, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S985, operands: R1012, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S986, operands: R1011, ptx: (4, 2), chips: From(53), needs: N956, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S987, operands: R1013, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S988, operands: R1014, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S899, operands: R902, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S899, operands: R905, ptx: (1, 2), chips: From(10), needs: N906, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S907, operands: R909, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S907, operands: R910, ptx: (2, 3), chips: From(10), needs: N906, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S911, operands: R912, ptx: (1, 0), chips: From(10), needs: N913, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S914, operands: R912, ptx: (1, 2), chips: From(10), needs: N913, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S915, operands: R916, ptx: (2, 3), chips: From(10), needs: N913, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S917, operands: R912, ptx: (1, 0), chips: From(10), needs: N913, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S918, operands: R919, ptx: (3, 0), chips: From(10), needs: N920, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S921, operands: R922, ptx: (3, 0), chips: From(20), needs: N920, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S923, operands: R912, ptx: (3, 2), chips: From(30), needs: N913, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S924, operands: R902, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S924, operands: R905, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S925, operands: R909, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S925, operands: R910, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S926, operands: R912, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S927, operands: R912, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S928, operands: R916, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S929, operands: R912, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S930, operands: R919, ptx: (3, 1), chips: From(20), needs: N920, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S931, operands: R922, ptx: (3, 1), chips: From(20), needs: N920, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S932, operands: R912, ptx: (3, 2), chips: From(30), needs: N913, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S933, operands: R934, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S933, operands: R935, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S936, operands: R937, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S936, operands: R938, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S939, operands: R940, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S941, operands: R940, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S942, operands: R943, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S944, operands: R940, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S945, operands: R946, ptx: (3, 1), chips: From(20), needs: N920, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S947, operands: R948, ptx: (3, 1), chips: From(20), needs: N920, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S949, operands: R951, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S949, operands: R952, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S953, operands: R954, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S953, operands: R955, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S956, operands: R957, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S958, operands: R957, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S959, operands: R960, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S961, operands: R957, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S962, operands: R963, ptx: (4, 3), chips: From(20), needs: N964, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S965, operands: R966, ptx: (4, 3), chips: From(20), needs: N964, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S967, operands: R902, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S967, operands: R905, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S969, operands: R909, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S969, operands: R910, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S970, operands: R912, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S972, operands: R912, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S973, operands: R916, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S974, operands: R912, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S975, operands: R919, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S977, operands: R922, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S978, operands: R912, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S979, operands: R902, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S979, operands: R905, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S980, operands: R909, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S980, operands: R910, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S981, operands: R912, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S982, operands: R912, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S983, operands: R916, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S984, operands: R912, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S985, operands: R919, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S986, operands: R922, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S987, operands: R912, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S988, operands: R934, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S988, operands: R935, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S989, operands: R937, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S989, operands: R938, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S990, operands: R940, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S991, operands: R940, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S992, operands: R943, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S993, operands: R940, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S994, operands: R946, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S995, operands: R948, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S996, operands: R951, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S996, operands: R952, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S997, operands: R954, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S997, operands: R955, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S998, operands: R957, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S999, operands: R957, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1000, operands: R960, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1001, operands: R957, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1002, operands: R963, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1003, operands: R966, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S899, operands: R1005, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S899, operands: R1006, ptx: (1, 0), chips: From(10), needs: N906, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S907, operands: R1008, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S907, operands: R1009, ptx: (2, 3), chips: From(10), needs: N906, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S911, operands: R1010, ptx: (1, 0), chips: From(10), needs: N913, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S914, operands: R1010, ptx: (1, 0), chips: From(10), needs: N913, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S915, operands: R1011, ptx: (2, 3), chips: From(10), needs: N913, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S917, operands: R1010, ptx: (1, 0), chips: From(10), needs: N913, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S918, operands: R1012, ptx: (3, 0), chips: From(10), needs: N920, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S921, operands: R1013, ptx: (3, 0), chips: From(20), needs: N920, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S923, operands: R1010, ptx: (3, 2), chips: From(30), needs: N913, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S924, operands: R1005, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S924, operands: R1006, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S925, operands: R1008, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S925, operands: R1009, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S926, operands: R1010, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S927, operands: R1010, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S928, operands: R1011, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S929, operands: R1010, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S930, operands: R1012, ptx: (3, 1), chips: From(20), needs: N920, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S931, operands: R1013, ptx: (3, 1), chips: From(20), needs: N920, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S932, operands: R1010, ptx: (3, 2), chips: From(30), needs: N913, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S933, operands: R1014, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S933, operands: R1015, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S936, operands: R1016, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S936, operands: R1017, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S939, operands: R1018, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S941, operands: R1018, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S942, operands: R1019, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S944, operands: R1018, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S945, operands: R1020, ptx: (3, 1), chips: From(20), needs: N920, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S947, operands: R1021, ptx: (3, 1), chips: From(20), needs: N920, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S949, operands: R1022, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S949, operands: R1023, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S953, operands: R1024, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S953, operands: R1025, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S956, operands: R1026, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S958, operands: R1026, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S959, operands: R1027, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S961, operands: R1026, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S962, operands: R1028, ptx: (4, 3), chips: From(20), needs: N964, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S965, operands: R1029, ptx: (4, 3), chips: From(20), needs: N964, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S967, operands: R1005, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S967, operands: R1006, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S969, operands: R1008, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S969, operands: R1009, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S970, operands: R1010, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S972, operands: R1010, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S973, operands: R1011, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S974, operands: R1010, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S975, operands: R1012, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S977, operands: R1013, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S978, operands: R1010, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S979, operands: R1005, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S979, operands: R1006, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S980, operands: R1008, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S980, operands: R1009, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S981, operands: R1010, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S982, operands: R1010, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S983, operands: R1011, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S984, operands: R1010, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S985, operands: R1012, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S986, operands: R1013, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S987, operands: R1010, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S988, operands: R1014, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S988, operands: R1015, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S989, operands: R1016, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S989, operands: R1017, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S990, operands: R1018, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S991, operands: R1018, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S992, operands: R1019, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S993, operands: R1018, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S994, operands: R1020, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S995, operands: R1021, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S996, operands: R1022, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S996, operands: R1023, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S997, operands: R1024, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S997, operands: R1025, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S998, operands: R1026, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S999, operands: R1026, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1000, operands: R1027, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1001, operands: R1026, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1002, operands: R1028, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1003, operands: R1029, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
 ];
 static TLD4: [Row; 12] = [
-    Row { opcode: Opcode::Tld4, slots: S1015, operands: R1016, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1015, operands: R1017, ptx: (2, 2), chips: From(20), needs: N1018, doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1019, operands: R1020, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1019, operands: R1021, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1022, operands: R904, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1023, operands: R907, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1015, operands: R1024, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1015, operands: R1025, ptx: (2, 2), chips: From(20), needs: N1018, doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1019, operands: R1026, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1019, operands: R1027, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1022, operands: R997, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1023, operands: R998, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1030, operands: R902, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1030, operands: R905, ptx: (2, 2), chips: From(20), needs: N1031, doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1032, operands: R909, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1032, operands: R910, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1033, operands: R919, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1034, operands: R922, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1030, operands: R1005, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1030, operands: R1006, ptx: (2, 2), chips: From(20), needs: N1031, doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1032, operands: R1008, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1032, operands: R1009, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1033, operands: R1012, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1034, operands: R1013, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
 ];
 static TRAP: [Row; 1] = [
     Row { opcode: Opcode::Trap, slots: &[], operands: &[], ptx: (1, 0), chips: From(10), needs: &[], doc: "Stops the grid with an error.", family: "control", supported: true },
 ];
 static TXQ: [Row; 3] = [
-    Row { opcode: Opcode::Txq, slots: S1028, operands: R1030, ptx: (1, 5), chips: From(10), needs: N1031, doc: "Asks for a property of a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Txq, slots: S1032, operands: R1033, ptx: (4, 3), chips: From(30), needs: &[], doc: "Asks for the size of a level of a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Txq, slots: S1034, operands: R1036, ptx: (1, 5), chips: From(10), needs: N1037, doc: "Asks for a property of a sampler.", family: "texture", supported: false },
+    Row { opcode: Opcode::Txq, slots: S1035, operands: R1037, ptx: (1, 5), chips: From(10), needs: N1038, doc: "Asks for a property of a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Txq, slots: S1039, operands: R1040, ptx: (4, 3), chips: From(30), needs: &[], doc: "Asks for the size of a level of a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Txq, slots: S1041, operands: R1043, ptx: (1, 5), chips: From(10), needs: N1044, doc: "Asks for a property of a sampler.", family: "texture", supported: false },
 ];
 static VABSDIFF: [Row; 3] = [
-    Row { opcode: Opcode::Vabsdiff, slots: S1038, operands: R1039, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vabsdiff, slots: S1038, operands: R1040, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
-    Row { opcode: Opcode::Vabsdiff, slots: S1041, operands: R1042, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vabsdiff, slots: S1045, operands: R1046, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vabsdiff, slots: S1045, operands: R1047, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vabsdiff, slots: S1048, operands: R1049, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: false },
 ];
 static VABSDIFF2: [Row; 2] = [
-    Row { opcode: Opcode::Vabsdiff2, slots: S1038, operands: R1043, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vabsdiff2, slots: S1044, operands: R1043, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vabsdiff2, slots: S1045, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vabsdiff2, slots: S1051, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VABSDIFF4: [Row; 2] = [
-    Row { opcode: Opcode::Vabsdiff4, slots: S1038, operands: R1045, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vabsdiff4, slots: S1044, operands: R1045, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vabsdiff4, slots: S1045, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vabsdiff4, slots: S1051, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VADD: [Row; 3] = [
-    Row { opcode: Opcode::Vadd, slots: S1038, operands: R1039, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vadd, slots: S1038, operands: R1040, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
-    Row { opcode: Opcode::Vadd, slots: S1041, operands: R1042, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vadd, slots: S1045, operands: R1046, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vadd, slots: S1045, operands: R1047, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vadd, slots: S1048, operands: R1049, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: false },
 ];
 static VADD2: [Row; 2] = [
-    Row { opcode: Opcode::Vadd2, slots: S1038, operands: R1043, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vadd2, slots: S1044, operands: R1043, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vadd2, slots: S1045, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vadd2, slots: S1051, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VADD4: [Row; 2] = [
-    Row { opcode: Opcode::Vadd4, slots: S1038, operands: R1045, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vadd4, slots: S1044, operands: R1045, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vadd4, slots: S1045, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vadd4, slots: S1051, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VAVRG2: [Row; 2] = [
-    Row { opcode: Opcode::Vavrg2, slots: S1038, operands: R1043, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
-    Row { opcode: Opcode::Vavrg2, slots: S1044, operands: R1043, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vavrg2, slots: S1045, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vavrg2, slots: S1051, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
 ];
 static VAVRG4: [Row; 2] = [
-    Row { opcode: Opcode::Vavrg4, slots: S1038, operands: R1045, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
-    Row { opcode: Opcode::Vavrg4, slots: S1044, operands: R1045, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vavrg4, slots: S1045, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vavrg4, slots: S1051, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
 ];
 static VMAD: [Row; 1] = [
-    Row { opcode: Opcode::Vmad, slots: S1046, operands: R1047, ptx: (2, 0), chips: From(20), needs: &[], doc: "Multiplies and adds with an optional shift and clamp.", family: "video", supported: false },
+    Row { opcode: Opcode::Vmad, slots: S1053, operands: R1054, ptx: (2, 0), chips: From(20), needs: &[], doc: "Multiplies and adds with an optional shift and clamp.", family: "video", supported: false },
 ];
 static VMAX: [Row; 3] = [
-    Row { opcode: Opcode::Vmax, slots: S1038, operands: R1039, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vmax, slots: S1038, operands: R1040, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
-    Row { opcode: Opcode::Vmax, slots: S1041, operands: R1042, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vmax, slots: S1045, operands: R1046, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmax, slots: S1045, operands: R1047, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vmax, slots: S1048, operands: R1049, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: false },
 ];
 static VMAX2: [Row; 2] = [
-    Row { opcode: Opcode::Vmax2, slots: S1038, operands: R1043, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vmax2, slots: S1044, operands: R1043, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmax2, slots: S1045, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmax2, slots: S1051, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VMAX4: [Row; 2] = [
-    Row { opcode: Opcode::Vmax4, slots: S1038, operands: R1045, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vmax4, slots: S1044, operands: R1045, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmax4, slots: S1045, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmax4, slots: S1051, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VMIN: [Row; 3] = [
-    Row { opcode: Opcode::Vmin, slots: S1038, operands: R1039, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vmin, slots: S1038, operands: R1040, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
-    Row { opcode: Opcode::Vmin, slots: S1041, operands: R1042, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vmin, slots: S1045, operands: R1046, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmin, slots: S1045, operands: R1047, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vmin, slots: S1048, operands: R1049, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: false },
 ];
 static VMIN2: [Row; 2] = [
-    Row { opcode: Opcode::Vmin2, slots: S1038, operands: R1043, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vmin2, slots: S1044, operands: R1043, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmin2, slots: S1045, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmin2, slots: S1051, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VMIN4: [Row; 2] = [
-    Row { opcode: Opcode::Vmin4, slots: S1038, operands: R1045, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vmin4, slots: S1044, operands: R1045, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmin4, slots: S1045, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmin4, slots: S1051, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VOTE: [Row; 4] = [
-    Row { opcode: Opcode::Vote, slots: S1048, operands: R1049, ptx: (6, 0), chips: From(30), needs: &[], doc: "Whether a predicate holds in all, in any, or alike in all lanes.", family: "warp", supported: true },
-    Row { opcode: Opcode::Vote, slots: S1050, operands: R1051, ptx: (6, 0), chips: From(30), needs: &[], doc: "The lanes in which a predicate holds.", family: "warp", supported: true },
-    Row { opcode: Opcode::Vote, slots: S1052, operands: R1053, ptx: (1, 2), chips: Before(70), needs: N1054, doc: "Whether a predicate holds, without naming the lanes.", family: "warp", supported: false },
-    Row { opcode: Opcode::Vote, slots: S1055, operands: R1056, ptx: (2, 0), chips: Before(70), needs: N1057, doc: "The lanes in which a predicate holds, without naming the lanes.", family: "warp", supported: false },
+    Row { opcode: Opcode::Vote, slots: S1055, operands: R1056, ptx: (6, 0), chips: From(30), needs: &[], doc: "Whether a predicate holds in all, in any, or alike in all lanes.", family: "warp", supported: true },
+    Row { opcode: Opcode::Vote, slots: S1057, operands: R1058, ptx: (6, 0), chips: From(30), needs: &[], doc: "The lanes in which a predicate holds.", family: "warp", supported: true },
+    Row { opcode: Opcode::Vote, slots: S1059, operands: R1060, ptx: (1, 2), chips: Before(70), needs: N1061, doc: "Whether a predicate holds, without naming the lanes.", family: "warp", supported: false },
+    Row { opcode: Opcode::Vote, slots: S1062, operands: R1063, ptx: (2, 0), chips: Before(70), needs: N1064, doc: "The lanes in which a predicate holds, without naming the lanes.", family: "warp", supported: false },
 ];
 static VSET: [Row; 3] = [
-    Row { opcode: Opcode::Vset, slots: S1058, operands: R1059, ptx: (2, 0), chips: From(20), needs: &[], doc: "Compares two words and gives one or zero.", family: "video", supported: false },
-    Row { opcode: Opcode::Vset, slots: S1058, operands: R1060, ptx: (2, 0), chips: From(20), needs: &[], doc: "Compares two words and puts the result into a part of `c`.", family: "video", supported: false },
-    Row { opcode: Opcode::Vset, slots: S1061, operands: R1062, ptx: (2, 0), chips: From(20), needs: &[], doc: "Compares two words, followed by a second operation with `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vset, slots: S1065, operands: R1066, ptx: (2, 0), chips: From(20), needs: &[], doc: "Compares two words and gives one or zero.", family: "video", supported: false },
+    Row { opcode: Opcode::Vset, slots: S1065, operands: R1067, ptx: (2, 0), chips: From(20), needs: &[], doc: "Compares two words and puts the result into a part of `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vset, slots: S1068, operands: R1069, ptx: (2, 0), chips: From(20), needs: &[], doc: "Compares two words, followed by a second operation with `c`.", family: "video", supported: false },
 ];
 static VSET2: [Row; 1] = [
-    Row { opcode: Opcode::Vset2, slots: S1063, operands: R1064, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vset2, slots: S1070, operands: R1071, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
 ];
 static VSET4: [Row; 1] = [
-    Row { opcode: Opcode::Vset4, slots: S1063, operands: R1065, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vset4, slots: S1070, operands: R1072, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
 ];
 static VSHL: [Row; 3] = [
-    Row { opcode: Opcode::Vshl, slots: S1066, operands: R1039, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift with an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vshl, slots: S1066, operands: R1040, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
-    Row { opcode: Opcode::Vshl, slots: S1067, operands: R1042, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift followed by a second operation with `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vshl, slots: S1073, operands: R1046, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift with an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vshl, slots: S1073, operands: R1047, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vshl, slots: S1074, operands: R1049, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift followed by a second operation with `c`.", family: "video", supported: true },
 ];
 static VSHR: [Row; 3] = [
-    Row { opcode: Opcode::Vshr, slots: S1066, operands: R1039, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift with an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vshr, slots: S1066, operands: R1040, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
-    Row { opcode: Opcode::Vshr, slots: S1067, operands: R1042, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift followed by a second operation with `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vshr, slots: S1073, operands: R1046, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift with an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vshr, slots: S1073, operands: R1047, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vshr, slots: S1074, operands: R1049, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift followed by a second operation with `c`.", family: "video", supported: true },
 ];
 static VSUB: [Row; 3] = [
-    Row { opcode: Opcode::Vsub, slots: S1038, operands: R1039, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vsub, slots: S1038, operands: R1040, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
-    Row { opcode: Opcode::Vsub, slots: S1041, operands: R1042, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vsub, slots: S1045, operands: R1046, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vsub, slots: S1045, operands: R1047, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vsub, slots: S1048, operands: R1049, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: false },
 ];
 static VSUB2: [Row; 2] = [
-    Row { opcode: Opcode::Vsub2, slots: S1038, operands: R1043, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vsub2, slots: S1044, operands: R1043, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vsub2, slots: S1045, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vsub2, slots: S1051, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VSUB4: [Row; 2] = [
-    Row { opcode: Opcode::Vsub4, slots: S1038, operands: R1045, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vsub4, slots: S1044, operands: R1045, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vsub4, slots: S1045, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vsub4, slots: S1051, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static WGMMA: [Row; 45] = [
-    Row { opcode: Opcode::Wgmma, slots: S1068, operands: &[], ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Orders register accesses before the matrix operations that follow.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1069, operands: &[], ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Closes a group of matrix operations.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1070, operands: R122, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Waits for all but the last groups of matrix operations.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1071, operands: R1073, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1071, operands: R1074, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1075, operands: R1077, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1075, operands: R1078, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1079, operands: R1077, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1079, operands: R1078, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1080, operands: R1082, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1080, operands: R1083, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1084, operands: R1086, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1084, operands: R1087, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1088, operands: R1090, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1088, operands: R1091, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1092, operands: R1093, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1092, operands: R1094, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1095, operands: R1093, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1095, operands: R1094, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1096, operands: R1093, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1096, operands: R1094, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1097, operands: R1093, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1097, operands: R1094, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1098, operands: R1099, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1098, operands: R1100, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1101, operands: R1102, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1101, operands: R1103, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1104, operands: R1102, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1104, operands: R1103, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1075, operands: &[], ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Orders register accesses before the matrix operations that follow.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1076, operands: &[], ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Closes a group of matrix operations.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1077, operands: R122, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Waits for all but the last groups of matrix operations.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1078, operands: R1080, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1078, operands: R1081, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1082, operands: R1084, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1082, operands: R1085, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1086, operands: R1084, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1086, operands: R1085, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1087, operands: R1089, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1087, operands: R1090, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1091, operands: R1093, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1091, operands: R1094, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1095, operands: R1097, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1095, operands: R1098, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1099, operands: R1100, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1099, operands: R1101, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1102, operands: R1100, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1102, operands: R1101, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1103, operands: R1100, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1103, operands: R1101, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1104, operands: R1100, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1104, operands: R1101, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
     Row { opcode: Opcode::Wgmma, slots: S1105, operands: R1106, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
     Row { opcode: Opcode::Wgmma, slots: S1105, operands: R1107, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1108, operands: R1109, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
     Row { opcode: Opcode::Wgmma, slots: S1108, operands: R1110, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1108, operands: R1111, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1111, operands: R1109, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1111, operands: R1110, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1112, operands: R1113, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
     Row { opcode: Opcode::Wgmma, slots: S1112, operands: R1114, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1112, operands: R1115, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1116, operands: R1117, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1116, operands: R1118, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1119, operands: R1117, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1119, operands: R1118, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1120, operands: R1117, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1120, operands: R1118, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1121, operands: R1117, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1121, operands: R1118, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1122, operands: R1124, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1122, operands: R1125, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1115, operands: R1117, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1115, operands: R1118, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1119, operands: R1121, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1119, operands: R1122, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1123, operands: R1124, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1123, operands: R1125, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1126, operands: R1124, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1126, operands: R1125, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1127, operands: R1124, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1127, operands: R1125, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1128, operands: R1124, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1128, operands: R1125, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1129, operands: R1131, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1129, operands: R1132, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
 ];
 static WMMA: [Row; 79] = [
-    Row { opcode: Opcode::Wmma, slots: S1126, operands: R1127, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1128, operands: R1127, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1129, operands: R1130, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1131, operands: R1132, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1133, operands: R1134, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1135, operands: R1134, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1136, operands: R1137, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1138, operands: R1130, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1139, operands: R1130, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1140, operands: R1127, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1141, operands: R1127, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1142, operands: R1130, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1143, operands: R1132, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1144, operands: R1145, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1146, operands: R1130, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1147, operands: R1137, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1148, operands: R1134, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1149, operands: R1127, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1150, operands: R1127, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1151, operands: R1127, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1152, operands: R1130, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1153, operands: R1132, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1154, operands: R1130, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1155, operands: R1145, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1156, operands: R1137, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1157, operands: R1127, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1158, operands: R1134, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1159, operands: R1130, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1160, operands: R1130, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1161, operands: R1132, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1162, operands: R1163, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1164, operands: R1163, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1165, operands: R1166, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1167, operands: R1145, ptx: (6, 3), chips: From(75), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1168, operands: R1145, ptx: (6, 3), chips: From(75), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1169, operands: R1170, ptx: (6, 3), chips: From(75), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1171, operands: R1145, ptx: (6, 3), chips: From(75), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1172, operands: R1145, ptx: (6, 3), chips: From(75), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1173, operands: R1170, ptx: (6, 3), chips: From(75), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1174, operands: R1175, ptx: (6, 3), chips: From(70), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1176, operands: R1177, ptx: (6, 3), chips: From(70), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1178, operands: R1179, ptx: (6, 3), chips: From(72), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1180, operands: R1175, ptx: (6, 3), chips: From(70), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1181, operands: R1177, ptx: (6, 3), chips: From(70), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1182, operands: R1179, ptx: (6, 3), chips: From(72), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1183, operands: R1175, ptx: (6, 3), chips: From(70), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1184, operands: R1177, ptx: (6, 3), chips: From(70), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1185, operands: R1179, ptx: (6, 3), chips: From(72), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1186, operands: R1177, ptx: (7, 0), chips: From(80), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1187, operands: R1188, ptx: (7, 0), chips: From(80), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1189, operands: R1190, ptx: (6, 3), chips: From(75), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1191, operands: R1190, ptx: (6, 3), chips: From(75), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1192, operands: R1193, ptx: (6, 3), chips: From(70), needs: N1194, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1195, operands: R1196, ptx: (6, 3), chips: From(70), needs: N1194, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1197, operands: R1198, ptx: (6, 3), chips: From(70), needs: N1194, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1199, operands: R1200, ptx: (6, 3), chips: From(70), needs: N1194, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1201, operands: R1202, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1203, operands: R1202, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1204, operands: R1205, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1206, operands: R1193, ptx: (6, 3), chips: From(70), needs: N1194, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1207, operands: R1196, ptx: (6, 3), chips: From(70), needs: N1194, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1208, operands: R1198, ptx: (6, 3), chips: From(70), needs: N1194, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1209, operands: R1200, ptx: (6, 3), chips: From(70), needs: N1194, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1210, operands: R1211, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1212, operands: R1211, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1213, operands: R1214, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1215, operands: R1193, ptx: (6, 3), chips: From(70), needs: N1194, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1216, operands: R1196, ptx: (6, 3), chips: From(70), needs: N1194, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1217, operands: R1198, ptx: (6, 3), chips: From(70), needs: N1194, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1218, operands: R1200, ptx: (6, 3), chips: From(70), needs: N1194, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1219, operands: R1220, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1221, operands: R1220, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1222, operands: R1223, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1224, operands: R1205, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1225, operands: R438, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1226, operands: R446, ptx: (6, 3), chips: From(75), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1227, operands: R446, ptx: (6, 3), chips: From(75), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1228, operands: R446, ptx: (6, 3), chips: From(75), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1229, operands: R446, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1133, operands: R1134, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1135, operands: R1134, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1136, operands: R1137, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1138, operands: R1139, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1140, operands: R1141, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1142, operands: R1141, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1143, operands: R1144, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1145, operands: R1146, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1147, operands: R1146, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1148, operands: R1134, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1149, operands: R1134, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1150, operands: R1137, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1151, operands: R1139, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1152, operands: R1153, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1154, operands: R1137, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1155, operands: R1144, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1156, operands: R1157, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1158, operands: R1159, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1160, operands: R1134, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1161, operands: R1134, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1162, operands: R1137, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1163, operands: R1139, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1164, operands: R1137, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1165, operands: R1153, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1166, operands: R1144, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1167, operands: R1159, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1168, operands: R1157, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1169, operands: R1137, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1170, operands: R1137, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1171, operands: R1139, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1172, operands: R1173, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1174, operands: R1173, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1175, operands: R1176, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1177, operands: R1153, ptx: (6, 3), chips: From(75), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1178, operands: R1153, ptx: (6, 3), chips: From(75), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1179, operands: R1180, ptx: (6, 3), chips: From(75), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1181, operands: R1153, ptx: (6, 3), chips: From(75), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1182, operands: R1153, ptx: (6, 3), chips: From(75), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1183, operands: R1180, ptx: (6, 3), chips: From(75), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1184, operands: R1185, ptx: (6, 3), chips: From(70), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1186, operands: R1187, ptx: (6, 3), chips: From(70), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1188, operands: R1189, ptx: (6, 3), chips: From(72), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1190, operands: R1185, ptx: (6, 3), chips: From(70), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1191, operands: R1187, ptx: (6, 3), chips: From(70), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1192, operands: R1189, ptx: (6, 3), chips: From(72), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1193, operands: R1185, ptx: (6, 3), chips: From(70), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1194, operands: R1187, ptx: (6, 3), chips: From(70), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1195, operands: R1189, ptx: (6, 3), chips: From(72), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1196, operands: R1187, ptx: (7, 0), chips: From(80), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1197, operands: R1198, ptx: (7, 0), chips: From(80), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1199, operands: R1200, ptx: (6, 3), chips: From(75), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1201, operands: R1200, ptx: (6, 3), chips: From(75), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1202, operands: R1203, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1205, operands: R1206, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1207, operands: R1208, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1209, operands: R1210, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1211, operands: R1212, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1213, operands: R1212, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1214, operands: R1215, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1216, operands: R1203, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1217, operands: R1206, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1218, operands: R1208, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1219, operands: R1210, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1220, operands: R1221, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1222, operands: R1221, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1223, operands: R1224, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1225, operands: R1203, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1226, operands: R1206, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1227, operands: R1208, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1228, operands: R1210, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1229, operands: R1230, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1231, operands: R1230, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1232, operands: R1233, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1234, operands: R1235, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1236, operands: R450, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1237, operands: R458, ptx: (6, 3), chips: From(75), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1238, operands: R458, ptx: (6, 3), chips: From(75), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1239, operands: R458, ptx: (6, 3), chips: From(75), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1240, operands: R458, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
 ];
 static XOR: [Row; 1] = [
     Row { opcode: Opcode::Xor, slots: S30, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Bitwise exclusive or.", family: "logic", supported: true },

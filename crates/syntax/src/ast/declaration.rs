@@ -36,10 +36,11 @@ pub trait DeclarationHead: AstNode {
         dotted(self.syntax()).filter(is_type).last()
     }
 
-    /// Words of the head beyond one type; anything here is an error to report.
+    /// Words of the head beyond one type and one state space; anything here is an error to report.
     fn surplus_words(&self) -> Vec<SyntaxToken> {
         let mut words: Vec<_> = dotted(self.syntax()).filter(is_type).collect();
         words.pop();
+        words.extend(dotted(self.syntax()).filter(|token| is_state_space(token.text())).skip(1));
         words
     }
 
