@@ -161,7 +161,7 @@ impl Analysis {
                 facts: facts.clone(),
                 code: code.clone(),
                 map: graph::source_map(db, unit).clone(),
-                text: unit.text(db).clone(),
+                text: unit.text(db).0.clone(),
             })),
             _ => None,
         };

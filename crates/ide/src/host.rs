@@ -9,12 +9,13 @@ use std::sync::Arc;
 use oriole_chip::Chip;
 use oriole_inputs::{Config, Database, SourceFile};
 use oriole_options::Options;
-use oriole_syntax::Replaced;
+use oriole_syntax::{CutText, Replaced};
 
 use crate::compiled::LastGood;
+use crate::edited::EditedText;
 use crate::embedded::{self, Snippet};
 use crate::text::Change;
-use crate::{Analysis, LineIndex, Range};
+use crate::{Analysis, LineIndex};
 
 /// A file of the session. The caller knows which path or address it stands for, and keeps one number for each.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -107,6 +108,14 @@ pub struct Memory {
     pub count: usize,
     /// Bytes of the values themselves and of what the database keeps for them, without what they point to.
     pub bytes: usize,
+}
+
+/// A text with its lines and units, for hosts of the same files.
+#[derive(Clone, Debug)]
+pub struct SharedText {
+    text: Arc<str>,
+    lines: Arc<LineIndex>,
+    cut: CutText,
 }
 
 #[derive(Clone)]
@@ -240,40 +249,36 @@ impl AnalysisHost {
     /// Changes a text. Ranges outside of it are clipped.
     pub fn change(&mut self, file: FileId, changes: &[Change]) {
         let Some(data) = Arc::make_mut(&mut self.files).get_mut(file.0 as usize) else { return };
-        let lines = Arc::make_mut(&mut data.lines);
-        let mut text: Option<String> = None;
-        let mut all: Option<Replaced> = None;
-        for change in changes {
-            let old: &str = text.as_deref().unwrap_or(&data.text);
-            let range = match change.range {
-                None => Range::new(0, old.len() as u32),
-                Some(range) => {
-                    let clip = |at: u32| {
-                        let mut at = (at as usize).min(old.len());
-                        while !old.is_char_boundary(at) {
-                            at -= 1;
-                        }
-                        at as u32
-                    };
-                    Range::new(clip(range.start), clip(range.end.max(range.start)))
-                }
-            };
-            match change.range {
-                None => *lines = LineIndex::new(&change.text),
-                Some(_) => lines.change(range, &change.text),
-            }
-            let (start, end) = (range.start as usize, range.end as usize);
-            text = Some([&old[..start], &change.text, &old[end..]].concat());
-            let new_end = range.start + change.text.len() as u32;
-            let replaced = Replaced { start: range.start, old_end: range.end, new_end };
-            all = Some(all.map_or(replaced, |before| before.then(replaced)));
-        }
-        if let Some(text) = text {
+        let mut edited = EditedText::new(&data.text, LineIndex::clone(&data.lines));
+        changes.iter().for_each(|change| edited.apply(change));
+        if let Some((text, lines, replaced)) = edited.finish() {
             // Where the database has the very text that was changed, it can be told what of it is new.
             let shared = Arc::ptr_eq(data.source.text(&self.db), &data.text);
-            data.text = text.into();
+            (data.text, data.lines) = (text.into(), Arc::new(lines));
             let data = data.clone();
-            self.update_sources(file, data, all.filter(|_| shared));
+            self.update_sources(file, data, shared.then_some(replaced));
+        }
+    }
+
+    /// The text of a file as another host can take it over, with what was found out about it.
+    pub fn shared_text(&self, file: FileId) -> Option<SharedText> {
+        let data = self.files.get(file.0 as usize)?;
+        Some(SharedText {
+            text: data.text.clone(),
+            lines: data.lines.clone(),
+            cut: data.source.cut(&self.db).clone(),
+        })
+    }
+
+    /// Takes over the text of a file from a host that has the same files; nothing is copied.
+    pub fn take_text(&mut self, file: FileId, text: &SharedText) {
+        let Some(data) = Arc::make_mut(&mut self.files).get_mut(file.0 as usize) else { return };
+        (data.text, data.lines) = (text.text.clone(), text.lines.clone());
+        if data.language == Language::Ptx {
+            data.source.take(&mut self.db, &text.cut);
+        } else {
+            let data = data.clone();
+            self.update_sources(file, data, None);
         }
     }
 

@@ -2,6 +2,8 @@
 //!
 //! The index is kept with the text and mended with each change, so that typing in a large file does not scan it.
 
+use std::borrow::Cow;
+
 use crate::Range;
 
 /// The unit of a column.
@@ -87,8 +89,19 @@ impl LineIndex {
     /// The byte at a position; a column behind the end of the line means its end, a line behind the last one the end of
     /// the text.
     pub fn offset(&self, text: &str, position: Position, encoding: Encoding) -> u32 {
+        self.offset_in(|line| line.slice(text).into(), position, encoding)
+    }
+
+    /// The same for a text that is asked for one line only.
+    pub(crate) fn offset_in<'a>(
+        &self,
+        line: impl FnOnce(Range) -> Cow<'a, str>,
+        position: Position,
+        encoding: Encoding,
+    ) -> u32 {
         let Some(range) = self.range(position.line) else { return self.length };
-        let line = range.slice(text);
+        let line = line(range);
+        let line = &*line;
         let line = line.strip_suffix('\n').unwrap_or(line);
         let line = line.strip_suffix('\r').unwrap_or(line);
         let wanted = position.column as usize;

@@ -48,6 +48,13 @@ impl SourceFile {
         }
     }
 
+    /// Takes over a text that is cut already.
+    pub fn take(self, db: &mut dyn Db, cut: &CutText) {
+        if !Arc::ptr_eq(self.text(db), cut.text()) {
+            self.set_cut(db).with_durability(Durability::LOW).to(cut.clone());
+        }
+    }
+
     /// Replaces the text by one that is the same outside of `replaced`.
     pub fn change(self, db: &mut dyn Db, text: Arc<str>, replaced: Replaced) {
         let Replaced { start, old_end, new_end } = replaced;

@@ -17,4 +17,4 @@ pub use database::{Database, Db};
 pub use file::SourceFile;
 pub use log::{Execution, ExecutionLog, Place};
 pub use times::{Part, Running, Times};
-pub use unit::FunctionUnit;
+pub use unit::{FunctionUnit, UnitText};

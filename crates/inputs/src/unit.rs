@@ -8,6 +8,24 @@ use oriole_syntax::UnitKind;
 
 use crate::{Db, SourceFile};
 
+/// The text of a unit. What shares one allocation is equal without a look at it, as all units are that an edit leaves.
+#[derive(Clone, Eq, Debug, salsa::SalsaValue)]
+pub struct UnitText(pub Arc<str>);
+
+impl PartialEq for UnitText {
+    fn eq(&self, other: &UnitText) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+    }
+}
+
+impl std::ops::Deref for UnitText {
+    type Target = Arc<str>;
+
+    fn deref(&self) -> &Arc<str> {
+        &self.0
+    }
+}
+
 /// A unit of a file, as the splitter cuts it.
 ///
 /// Identity: the file, the kind, the name, and the how-manieth of that kind and name it is. What may change
@@ -30,7 +48,7 @@ pub struct FunctionUnit<'db> {
     /// Its text, leading comments included.
     #[tracked]
     #[returns(ref)]
-    pub text: Arc<str>,
+    pub text: UnitText,
     /// First byte in the file.
     #[tracked]
     #[returns(copy)]

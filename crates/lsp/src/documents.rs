@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gen_lsp_types as lsp;
-use oriole_ide::{Change, Language, LineIndex, Position, Range, Settings, SettingsId};
+use oriole_ide::{Change, EditedText, Language, LineIndex, Position, Range, Settings, SettingsId};
 use serde_json::{Value, json};
 
 use crate::background::{compile_in_background, push_findings};
@@ -100,8 +100,11 @@ impl Server {
         let Some(address) = parameters["textDocument"]["uri"].as_str() else { return };
         let address = address.to_owned();
         {
+            let since = Instant::now();
             let mut state = locked(&self.core.state);
             let Some(document) = state.documents.get(&address).cloned() else { return };
+            state.host.cancel();
+            self.core.shared.waited(since.elapsed());
             let changes = {
                 let analysis = state.host.analysis();
                 let (Some(text), Some(lines)) = (analysis.text(document.file), analysis.lines(document.file))
@@ -111,7 +114,7 @@ impl Server {
                 drop(analysis);
                 changes(&parameters["contentChanges"], &text, &lines, self.core.client)
             };
-            state.apply(move |host| host.change(document.file, &changes));
+            state.change(document.file, &changes);
             let version = parameters["textDocument"]["version"].as_i64().unwrap_or_default() as i32;
             if let Some(document) = Arc::make_mut(&mut state.documents).get_mut(&address) {
                 document.version = version;
@@ -263,42 +266,25 @@ fn language_of(uri: &str, id: &str) -> Option<Language> {
 }
 
 /// Changes of the protocol as changes in bytes.
-fn changes(list: &Value, text: &Arc<str>, lines: &Arc<LineIndex>, client: Client) -> Vec<Change> {
+fn changes(list: &Value, text: &str, lines: &LineIndex, client: Client) -> Vec<Change> {
     let list: Vec<&Value> = list.as_array().into_iter().flatten().collect();
     let mut changes = Vec::with_capacity(list.len());
-    // The text between two changes is only needed if there are several.
-    let mut between: Option<(String, LineIndex)> = None;
+    let mut edited = EditedText::new(text, lines.clone());
     for (index, change) in list.iter().enumerate() {
-        let new = change["text"].as_str().unwrap_or_default().to_owned();
         let range: Option<lsp::Range> = serde_json::from_value(change["range"].clone()).ok();
         let range = range.map(|range| {
-            let (text, lines) = match &between {
-                Some((text, lines)) => (text.as_str(), lines),
-                None => (&**text, &**lines),
-            };
             let at = |position: lsp::Position| {
                 let position = Position { line: position.line, column: position.character };
-                lines.offset(text, position, client.encoding)
+                edited.offset(position, client.encoding)
             };
             let start = at(range.start);
             Range::new(start, at(range.end).max(start))
         });
+        let change = Change { range, text: change["text"].as_str().unwrap_or_default().to_owned() };
         if index + 1 < list.len() {
-            let (mut after, mut after_lines) =
-                between.take().unwrap_or_else(|| (text.to_string(), (**lines).clone()));
-            match range {
-                Some(range) => {
-                    after_lines.change(range, &new);
-                    after.replace_range(range.start as usize..range.end as usize, &new);
-                }
-                None => {
-                    after = new.clone();
-                    after_lines = LineIndex::new(&after);
-                }
-            }
-            between = Some((after, after_lines));
+            edited.apply(&change);
         }
-        changes.push(Change { range, text: new });
+        changes.push(change);
     }
     changes
 }

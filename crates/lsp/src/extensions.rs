@@ -13,7 +13,7 @@ use crate::state::{Answer, Failure, Snapshot};
 use crate::virtual_documents::Document;
 
 /// Names of the requests.
-pub(crate) const REQUESTS: [&str; 13] = [
+pub(crate) const REQUESTS: [&str; 14] = [
     "ptx/viewSyntaxTree",
     "ptx/phases",
     "ptx/viewIr",
@@ -24,6 +24,7 @@ pub(crate) const REQUESTS: [&str; 13] = [
     "ptx/explain",
     "ptx/compare",
     "ptx/serverStatus",
+    "ptx/writeWaits",
     "ptx/queryStats",
     "ptx/memoryUsage",
     "ptx/reload",
@@ -278,6 +279,11 @@ pub(crate) fn compare(snapshot: Snapshot, asked: Asked) -> Answer {
 
 pub(crate) fn server_status(snapshot: Snapshot, _asked: Asked) -> Answer {
     Ok(status(&snapshot))
+}
+
+/// `ptx/writeWaits`
+pub(crate) fn write_waits(snapshot: Snapshot, _asked: Asked) -> Answer {
+    Ok(snapshot.shared.waits())
 }
 
 /// Health and what is switched off, by document.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use lsp_server::{Message, Notification, Request, RequestId, Response, ResponseError};
-use oriole_ide::{AnalysisHost, Canceller};
+use oriole_ide::{AnalysisHost, Canceller, Change, FileId};
 use serde_json::{Value, json};
 
 use crate::capabilities::Client;
@@ -76,6 +76,14 @@ impl HostState {
             act(host);
         }));
         result
+    }
+
+    /// Changes a text; the workshop takes it over as it is then.
+    pub fn change(&mut self, file: FileId, changes: &[Change]) {
+        self.host.change(file, changes);
+        if let Some(text) = self.host.shared_text(file) {
+            self.acts.push(Box::new(move |host| host.take_text(file, &text)));
+        }
     }
 }
 

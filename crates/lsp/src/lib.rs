@@ -27,6 +27,7 @@ mod state;
 mod tokens;
 mod uri;
 mod virtual_documents;
+mod waits;
 mod workspace;
 
 pub use config::{Config, DirectoryConfig, HintConfig, schema};

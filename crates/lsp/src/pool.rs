@@ -1,4 +1,7 @@
 //! Worker threads: some for what a person waits for, some for what compiles, one for what can wait.
+//!
+//! They are told apart by name, and on Linux by priority: where processors are few, what compiles steps back for what
+//! answers a keystroke.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -21,21 +24,22 @@ impl Pool {
         let (building_sender, building_receiver) = unbounded::<Task>();
         let (patient_sender, patient_receiver) = unbounded::<Task>();
         let mut threads = Vec::new();
-        let mut start = |receiver: crossbeam_channel::Receiver<Task>| {
+        let mut start = |name: &str, nice: i32, receiver: crossbeam_channel::Receiver<Task>| {
             let run = move || {
+                step_back(nice);
                 for task in receiver {
                     // A task answers for its own panics; one that slips through must not end the worker.
                     let _ = catch_unwind(AssertUnwindSafe(task));
                 }
             };
             // Parsing and formatting recurse with the nesting of the text, which is bounded.
-            threads.extend(std::thread::Builder::new().stack_size(16 << 20).spawn(run));
+            threads.extend(std::thread::Builder::new().name(name.to_owned()).stack_size(16 << 20).spawn(run));
         };
         for _ in 0..count.max(1) {
-            start(urgent_receiver.clone());
-            start(building_receiver.clone());
+            start("lsp-urgent", 0, urgent_receiver.clone());
+            start("lsp-building", 5, building_receiver.clone());
         }
-        start(patient_receiver);
+        start("lsp-patient", 10, patient_receiver);
         Pool {
             urgent: Some(urgent_sender),
             building: Some(building_sender),
@@ -64,6 +68,20 @@ impl Pool {
             let _ = sender.send(Box::new(task));
         }
     }
+}
+
+/// Makes this thread nicer than the others by so much; where the system refuses, it stays as it is.
+fn step_back(nice: i32) {
+    #[cfg(target_os = "linux")]
+    if nice > 0 {
+        // To Linux a thread is a process of its own here.
+        let thread = rustix::thread::gettid();
+        if let Ok(now) = rustix::process::getpriority_process(Some(thread)) {
+            let _ = rustix::process::setpriority_process(Some(thread), now + nice);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = nice;
 }
 
 impl Drop for Pool {

@@ -93,6 +93,7 @@ pub(crate) const ROWS: &[Row] = &[
     reads("ptx/explain", |s, p| on(s, p, extensions::explain)),
     builds_much("ptx/compare", |s, p| on(s, p, extensions::compare)),
     reads("ptx/serverStatus", |s, p| on(s, p, extensions::server_status)),
+    reads("ptx/writeWaits", |s, p| on(s, p, extensions::write_waits)),
 ];
 
 /// The row of a method.

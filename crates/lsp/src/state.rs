@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use gen_lsp_types as lsp;
 use oriole_chip::Chip;
@@ -15,6 +16,7 @@ use crate::convert::Text;
 use crate::environment::Environment;
 use crate::hosts::locked;
 use crate::sass_map::Followed;
+use crate::waits::Waits;
 use crate::workspace::Files;
 
 /// Why a request has no answer.
@@ -55,6 +57,7 @@ pub(crate) struct Shared {
     counter: AtomicU64,
     tokens: Mutex<BTreeMap<FileId, (String, Vec<u32>)>>,
     code: Mutex<BTreeMap<FileId, CodeFindings>>,
+    waits: Mutex<Waits>,
     marks: Mutex<BTreeMap<FileId, Arc<RegisterMarks>>>,
     /// Machine code that the client follows.
     pub followed: Followed,
@@ -104,6 +107,16 @@ impl Shared {
     /// What the last good code of a file said of its registers.
     pub fn marks(&self, file: FileId) -> Arc<RegisterMarks> {
         locked(&self.marks).get(&file).cloned().unwrap_or_default()
+    }
+
+    /// Notes how long a change waited for running work.
+    pub fn waited(&self, time: Duration) {
+        locked(&self.waits).add(time);
+    }
+
+    /// How long changes waited.
+    pub fn waits(&self) -> Value {
+        locked(&self.waits).report()
     }
 
     /// Forgets a file.

@@ -10,7 +10,7 @@ use oriole_hir::{
     Body, Declared, EarlyUse, GlobalInfo, Header, Linkage, ModuleVariable, Outline, SignatureInfo, SourceMap,
     Surroundings, Symbols, Uses, Variable,
 };
-use oriole_inputs::{Db, FunctionUnit, SourceFile};
+use oriole_inputs::{Db, FunctionUnit, SourceFile, UnitText};
 use oriole_ptx::Space;
 use oriole_syntax::UnitKind;
 
@@ -21,7 +21,7 @@ pub(crate) fn split(db: &dyn Db, file: SourceFile) -> Vec<FunctionUnit<'_>> {
     let pieces = file.cut(db).pieces().iter();
     pieces
         .map(|piece| {
-            let (name, text) = (piece.name.clone(), piece.text.clone());
+            let (name, text) = (piece.name.clone(), UnitText(piece.text.clone()));
             let unit = FunctionUnit::new(db, file, piece.kind, name, text, start, line);
             (start, line) = (start + piece.text.len() as u32, line + piece.lines);
             unit

@@ -51,23 +51,6 @@ impl Replaced {
         let ends = (old.len() - same, new.len() - same);
         Some(Replaced { start: start as u32, old_end: ends.0 as u32, new_end: ends.1 as u32 })
     }
-
-    /// The smallest part that holds this one and one that was replaced after it.
-    #[must_use]
-    pub fn then(self, next: Replaced) -> Replaced {
-        // What `next` touches behind the new text of this one stood at the same distance behind the old one.
-        let old_end = if next.old_end > self.new_end {
-            next.old_end - self.new_end + self.old_end
-        } else {
-            self.old_end
-        };
-        let new_end = if self.new_end > next.old_end {
-            self.new_end - next.old_end + next.new_end
-        } else {
-            next.new_end
-        };
-        Replaced { start: self.start.min(next.start), old_end, new_end }
-    }
 }
 
 /// Texts are compared in blocks of so many bytes, which is fast, and byte by byte in the first that differ.
@@ -215,14 +198,5 @@ mod tests {
             Replaced::between(&format!("{long}y{long}"), &format!("{long}z{long}")).unwrap().start,
             3 * 4096 + 7
         );
-    }
-
-    #[test]
-    fn two_changes_as_one() {
-        let (first, second) =
-            (Replaced { start: 4, old_end: 6, new_end: 10 }, Replaced { start: 2, old_end: 5, new_end: 3 });
-        assert_eq!(first.then(second), Replaced { start: 2, old_end: 6, new_end: 8 });
-        let behind = Replaced { start: 12, old_end: 14, new_end: 15 };
-        assert_eq!(first.then(behind), Replaced { start: 4, old_end: 10, new_end: 15 });
     }
 }

@@ -1,0 +1,169 @@
+//! A client of the protocol that knows the text it sends, and waits for answers.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use lsp_server::{Connection, Message, Notification, Request, RequestId, Response};
+use oriole_lsp::Nothing;
+use serde_json::{Value, json};
+
+use crate::module::Edit;
+use crate::processor;
+use crate::times::Times;
+
+/// The threads that a keystroke's findings come from: the one that reads messages and those that answer at once.
+const PATH: [&str; 2] = ["lsp-main", "lsp-urgent"];
+
+/// A server in this process and the client's end of it.
+pub struct Client {
+    connection: Connection,
+    server: std::thread::JoinHandle<Result<oriole_lsp::End, String>>,
+    last: i32,
+    version: i64,
+}
+
+impl Client {
+    pub fn start() -> Client {
+        let (server, connection) = Connection::memory();
+        let serve = move || oriole_lsp::serve(server, Arc::new(Nothing));
+        let server = std::thread::Builder::new().name("lsp-main".to_owned()).spawn(serve);
+        let server = server.expect("a thread can be started");
+        let mut client = Client { connection, server, last: 0, version: 0 };
+        client.answer("initialize", json!({ "capabilities": {} }));
+        client.tell("initialized", json!({}));
+        client
+    }
+
+    pub fn end(mut self) {
+        self.answer("shutdown", Value::Null);
+        self.tell("exit", Value::Null);
+        self.server.join().expect("the server does not panic").expect("the server ends well");
+    }
+
+    pub fn tell(&self, method: &str, params: Value) {
+        let message = Notification { method: method.to_owned(), params };
+        self.connection.sender.send(message.into()).expect("the server listens");
+    }
+
+    /// Sends a request and gives its number.
+    pub fn ask(&mut self, method: &str, params: Value) -> RequestId {
+        self.last += 1;
+        let id = RequestId::from(self.last);
+        let message = Request { id: id.clone(), method: method.to_owned(), params };
+        self.connection.sender.send(message.into()).expect("the server listens");
+        id
+    }
+
+    /// Waits for a message, no longer than a minute.
+    fn wait<T>(&self, mut wanted: impl FnMut(Message) -> Option<T>) -> T {
+        loop {
+            let message = self.connection.receiver.recv_timeout(Duration::from_secs(120));
+            if let Some(found) = wanted(message.expect("the server answers")) {
+                return found;
+            }
+        }
+    }
+
+    /// Waits for the answer to a request.
+    pub fn response(&self, id: &RequestId) -> Response {
+        self.wait(|message| match message {
+            Message::Response(response) if response.id == *id => Some(response),
+            _ => None,
+        })
+    }
+
+    /// The response if it has come, within a time.
+    pub fn response_within(&self, id: &RequestId, time: Duration) -> Option<Response> {
+        let end = Instant::now() + time;
+        while let Ok(message) = self.connection.receiver.recv_deadline(end) {
+            if let Message::Response(response) = message
+                && response.id == *id
+            {
+                return Some(response);
+            }
+        }
+        None
+    }
+
+    /// Asks and waits; asked again while the text is said to have changed.
+    pub fn answer(&mut self, method: &str, params: Value) -> Value {
+        loop {
+            let id = self.ask(method, params.clone());
+            match self.response(&id).response_result {
+                Ok(value) => return value,
+                Err(error) if error.code == -32801 => {}
+                Err(error) => panic!("{method}: {}", error.message),
+            }
+        }
+    }
+
+    /// Opens a document and waits for its findings.
+    pub fn open(&mut self, uri: &str, text: &str) -> Duration {
+        self.version += 1;
+        let since = Instant::now();
+        let document = json!({ "uri": uri, "languageId": "ptx", "version": self.version, "text": text });
+        self.tell("textDocument/didOpen", json!({ "textDocument": document }));
+        self.findings();
+        since.elapsed()
+    }
+
+    pub fn close(&mut self, uri: &str) {
+        self.tell("textDocument/didClose", json!({ "textDocument": { "uri": uri } }));
+    }
+
+    /// Waits for the findings of the last version.
+    fn findings(&self) -> usize {
+        self.wait(|message| match message {
+            Message::Notification(found)
+                if found.method == "textDocument/publishDiagnostics"
+                    && found.params["version"] == self.version =>
+            {
+                Some(found.params["diagnostics"].as_array().map_or(0, Vec::len))
+            }
+            _ => None,
+        })
+    }
+
+    /// Sends an edit and does not wait.
+    pub fn send(&mut self, uri: &str, edit: &Edit) {
+        self.version += 1;
+        let changes: Vec<Value> = edit
+            .changes
+            .iter()
+            .map(|change| {
+                let place = |(line, character): (usize, usize)| json!({ "line": line, "character": character });
+                json!({ "range": { "start": place(change.start), "end": place(change.end) }, "text": change.text })
+            })
+            .collect();
+        let document = json!({ "uri": uri, "version": self.version });
+        self.tell("textDocument/didChange", json!({ "textDocument": document, "contentChanges": changes }));
+    }
+
+    /// Sends an edit, waits for its findings, notes how long that took.
+    pub fn edit(&mut self, uri: &str, edit: &Edit, times: &mut Times) -> usize {
+        let (since, before) = (Instant::now(), processor::time_of(&PATH));
+        self.send(uri, edit);
+        let found = self.findings();
+        let wall = since.elapsed();
+        let processor =
+            processor::time_of(&PATH).zip(before).map(|(after, before)| after.saturating_sub(before));
+        times.add(wall, processor);
+        found
+    }
+
+    /// Asks, waits, notes how long that took.
+    pub fn timed(&mut self, method: &str, params: Value, times: &mut Times) -> Value {
+        let (since, before) = (Instant::now(), processor::time_of(&PATH));
+        let value = self.answer(method, params);
+        let wall = since.elapsed();
+        let processor =
+            processor::time_of(&PATH).zip(before).map(|(after, before)| after.saturating_sub(before));
+        times.add(wall, processor);
+        value
+    }
+
+    /// Has all kernels of a document compiled, and does not wait for it.
+    pub fn compile_all(&mut self, uri: &str) {
+        self.ask("ptx/kernelStats", json!({ "textDocument": { "uri": uri } }));
+    }
+}

@@ -1,0 +1,53 @@
+//! What a person at the editor waits for, measured over the protocol on one generated file, or on files that are named.
+//!
+//!     cargo run --release -p oriole-lsp --example latency [keys] [sass] [typing] [memory] [FILE.ptx ...]
+//!
+//! `keys`: from the message of a change to the findings of that version, over a mix of edits, with completion and hover;
+//! all kernels are being compiled meanwhile. `sass`: to the fresh code of the kernel that was changed, as a curve over its
+//! size, beside an outside compiler if `ORIOLE_ORACLE` names its folder. `typing`: half a minute of steady typing.
+//! `memory`: what the server holds after thousands of edits. Without a word all of them.
+//!
+//! Two times are printed. The processor's time is that of the threads a request runs on, which on Linux the system tells
+//! thread by thread; the wall's time has in it what else the machine does, the compiling of all kernels above all.
+
+mod client;
+mod edits;
+mod keys;
+mod memory;
+mod module;
+mod processor;
+mod sass;
+mod times;
+
+use module::Module;
+
+fn main() {
+    let mut parts: Vec<String> = Vec::new();
+    let mut files: Vec<String> = Vec::new();
+    for word in std::env::args().skip(1) {
+        match word.as_str() {
+            "keys" | "sass" | "typing" | "memory" => parts.push(word),
+            _ => files.push(word),
+        }
+    }
+    let wants = |part: &str| parts.is_empty() || parts.iter().any(|word| word == part);
+    let generated = Module::generated(500, 200);
+    if wants("keys") {
+        keys::measure(&generated);
+        for file in &files {
+            keys::measure(&Module::read(file));
+        }
+    }
+    if wants("sass") {
+        sass::curve();
+        for file in &files {
+            sass::of_file(&Module::read(file));
+        }
+    }
+    if wants("typing") {
+        sass::typing(&generated);
+    }
+    if wants("memory") {
+        memory::measure(&generated);
+    }
+}
