@@ -14,15 +14,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::instruction::KnownForm;
 use crate::names::{Meaning, Names};
 use crate::signature::{FunctionHead, function_head};
+use crate::surroundings::HeaderView;
 use crate::{
-    Body, FunctionId, FunctionRef, Header, Register, RegisterId, Resolved, SignatureInfo, SourceMap,
-    Surroundings, Uses, Variable, VariableHome, VariableId,
+    Body, FunctionId, FunctionRef, Register, RegisterId, Resolved, SignatureInfo, SourceMap, Surroundings,
+    Uses, Variable, VariableHome, VariableId,
 };
 
 /// What is kept while a function is resolved.
 pub(crate) struct Resolver<'a> {
     pub surroundings: &'a dyn Surroundings,
-    pub header: Header,
+    pub header: HeaderView<'a>,
     pub names: Names,
     pub body: Body,
     pub map: SourceMap,
@@ -53,7 +54,7 @@ pub fn resolve(unit: &Unit, surroundings: &dyn Surroundings) -> Option<Resolved>
 
 /// Resolves a function, or reads the head of a declaration. `None` where it has no name.
 pub fn resolve_function(function: &Function, surroundings: &dyn Surroundings) -> Option<Resolved> {
-    let header = surroundings.header();
+    let header = HeaderView::new(surroundings);
     let FunctionHead { name, name_span, info, directives, parameter_names, diagnostics, has_body, .. } =
         function_head(function, &header)?;
     let mut resolver = Resolver {

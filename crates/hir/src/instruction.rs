@@ -188,15 +188,15 @@ impl Resolver<'_> {
         let name = shorten(&name);
         if !self.header.has_chips(row.chips) {
             let wanted = row.chips.describe();
-            let message =
-                format!("`{name}` needs {wanted}; the module's target is `{}`", self.header.target_names());
+            let message = format!(
+                "`{name}` needs {wanted}; the module's target is `{}`",
+                self.header.whole().target_names()
+            );
             return Some((None, Code::NeedsChip, message));
         }
         let version = |(major, minor): (u8, u8)| {
-            format!(
-                "needs `.version` {major}.{minor} or later; the module has {}.{}",
-                self.header.version.0, self.header.version.1
-            )
+            let own = self.header.whole().version;
+            format!("needs `.version` {major}.{minor} or later; the module has {}.{}", own.0, own.1)
         };
         if !self.header.has_version(row.ptx) {
             return Some((None, Code::NeedsVersion, format!("`{name}` {}", version(row.ptx))));
@@ -235,7 +235,7 @@ impl Resolver<'_> {
                 let message = format!(
                     "{what} needs {}; the module's target is `{}`",
                     need.chips.describe(),
-                    self.header.target_names()
+                    self.header.whole().target_names()
                 );
                 return Some((at, Code::NeedsChip, message));
             }

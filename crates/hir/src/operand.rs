@@ -624,7 +624,7 @@ impl Resolver<'_> {
 
     /// Whether samplers stand apart from textures in this module.
     pub fn independent_samplers(&self) -> bool {
-        self.header.options.iter().any(|option| option == "texmode_independent")
+        self.header.has_independent_textures()
     }
 
     /// The four components of a special register that is a vector; the fourth is always the same.

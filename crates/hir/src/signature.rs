@@ -2,15 +2,15 @@
 //!
 //! It is here because callers need a head without its body. No statement of a body is read.
 
-use oriole_chip::Target;
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::table::Chips;
 use oriole_ptx::{Space, Type};
 use oriole_syntax::ast::{self, AstNode, DeclarationHead, Function, PerformanceDirective};
 use oriole_syntax::token_span;
 
+use crate::surroundings::HeaderView;
 use crate::variable::{Shape, shape};
-use crate::{Directives, Header, Parameter, Signature, SignatureInfo, evaluate};
+use crate::{Directives, Parameter, Signature, SignatureInfo, evaluate};
 
 /// Linkage of a function or variable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -47,7 +47,7 @@ pub(crate) fn single_linkage(
 
 /// A function's head, read.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FunctionHead {
+pub(crate) struct FunctionHead {
     /// Name.
     pub name: String,
     /// Place of the name, relative to the unit.
@@ -67,7 +67,7 @@ pub struct FunctionHead {
 }
 
 /// Reads the head of a function. `None` where it has no name, which the parser has reported.
-pub fn function_head(function: &Function, header: &Header) -> Option<FunctionHead> {
+pub(crate) fn function_head(function: &Function, header: &HeaderView<'_>) -> Option<FunctionHead> {
     let name = function.name()?;
     let mut diagnostics = Vec::new();
     let linkage = single_linkage(&function.linkage(), &mut diagnostics);
@@ -144,14 +144,13 @@ pub(crate) fn is_scoped(text: &str) -> bool {
 fn check_limits(
     function: &Function,
     name: &oriole_syntax::SyntaxToken,
-    header: &Header,
+    header: &HeaderView<'_>,
     parameters: &[Parameter],
     directives: &Directives,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
     let size = parameters.last().map_or(0, |last| u64::from(last.offset) + last.size());
-    let large =
-        header.has_version((8, 1)) && header.targets.iter().all(|target: &Target| target.number() >= 70);
+    let large = header.has_version((8, 1)) && header.every_target_from(70);
     let limit = if large { 32764 } else { 4352 };
     if size > limit {
         // Where the body ends is where other compilers report it.
@@ -324,7 +323,7 @@ pub(crate) fn alignment(clause: &ast::AlignClause, diagnostics: &mut Vec<Diagnos
 fn performance(
     directive: &PerformanceDirective,
     is_entry: bool,
-    header: &Header,
+    header: &HeaderView<'_>,
     directives: &mut Directives,
     diagnostics: &mut Vec<Diagnostic>,
 ) {

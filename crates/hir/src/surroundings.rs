@@ -3,14 +3,67 @@
 //! It is here so that whoever resolves one function records exactly which facts it read. No tree and no position of
 //! another unit may enter.
 
+use std::cell::{OnceCell, RefCell};
+
+use oriole_ptx::table::Chips;
 use oriole_ptx::{Space, Type};
+use rustc_hash::FxHashMap;
 
 use crate::{Header, Linkage, Signature};
 
+/// A question about a module's header that is answered with yes or no. Whoever asks so, and not for the header, need not
+/// be asked again when a header changes and the answers do not.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum HeaderQuestion {
+    /// Whether the version is at least this one.
+    Version((u8, u8)),
+    /// Whether some target of the module has the feature.
+    Chips(Chips),
+    /// Whether every target has this number or a later one.
+    EveryTargetFrom(u8),
+    /// Whether textures and samplers are bound apart.
+    IndependentTextures,
+}
+
+impl HeaderQuestion {
+    /// The answer of a header.
+    pub fn answer(self, header: &Header) -> bool {
+        match self {
+            HeaderQuestion::Version(version) => header.version >= version,
+            HeaderQuestion::Chips(chips) => header.has_chips(chips),
+            HeaderQuestion::EveryTargetFrom(number) => {
+                header.targets.iter().all(|target| target.number() >= number.into())
+            }
+            HeaderQuestion::IndependentTextures => {
+                header.options.iter().any(|option| option == "texmode_independent")
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for HeaderQuestion {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            HeaderQuestion::Version((major, minor)) => write!(out, "version {major}.{minor}"),
+            HeaderQuestion::Chips(chips) => write!(out, "target {}", chips.describe()),
+            HeaderQuestion::EveryTargetFrom(number) => write!(out, "every target from sm_{number}"),
+            HeaderQuestion::IndependentTextures => out.write_str("independent textures"),
+        }
+    }
+}
+
 /// Facts of the module, asked one at a time.
 pub trait Surroundings {
-    /// The module's header.
+    /// The module's header, for what a message says of it.
     fn header(&self) -> Header;
+    /// A question about the header.
+    fn answer(&self, question: HeaderQuestion) -> bool {
+        question.answer(&self.header())
+    }
+    /// Bits of an address.
+    fn address_bits(&self) -> u8 {
+        self.header().address_bits()
+    }
     /// The module-level variable of this name.
     fn global(&self, name: &str) -> Option<GlobalInfo>;
     /// The function or kernel of this name, declared or defined, aliases included.
@@ -43,4 +96,71 @@ pub struct SignatureInfo {
     pub signature: Signature,
     /// True if the module only declares it.
     pub external: bool,
+}
+
+/// A header alone, where nothing else is asked for.
+impl Surroundings for Header {
+    fn header(&self) -> Header {
+        self.clone()
+    }
+
+    fn global(&self, _name: &str) -> Option<GlobalInfo> {
+        None
+    }
+
+    fn signature(&self, _name: &str) -> Option<SignatureInfo> {
+        None
+    }
+}
+
+/// The header as one function sees it: each question is asked once.
+pub(crate) struct HeaderView<'a> {
+    surroundings: &'a dyn Surroundings,
+    known: RefCell<FxHashMap<HeaderQuestion, bool>>,
+    bits: OnceCell<u8>,
+}
+
+impl<'a> HeaderView<'a> {
+    pub fn new(surroundings: &'a dyn Surroundings) -> HeaderView<'a> {
+        HeaderView { surroundings, known: RefCell::default(), bits: OnceCell::new() }
+    }
+
+    fn answer(&self, question: HeaderQuestion) -> bool {
+        let known = self.known.borrow().get(&question).copied();
+        known.unwrap_or_else(|| {
+            let answer = self.surroundings.answer(question);
+            self.known.borrow_mut().insert(question, answer);
+            answer
+        })
+    }
+
+    /// Whether the version is at least this one.
+    pub fn has_version(&self, version: (u8, u8)) -> bool {
+        self.answer(HeaderQuestion::Version(version))
+    }
+
+    /// Whether some target of the module has the feature.
+    pub fn has_chips(&self, chips: Chips) -> bool {
+        self.answer(HeaderQuestion::Chips(chips))
+    }
+
+    /// Whether every target has this number or a later one.
+    pub fn every_target_from(&self, number: u8) -> bool {
+        self.answer(HeaderQuestion::EveryTargetFrom(number))
+    }
+
+    /// Whether textures and samplers are bound apart.
+    pub fn has_independent_textures(&self) -> bool {
+        self.answer(HeaderQuestion::IndependentTextures)
+    }
+
+    /// Bits of an address.
+    pub fn address_bits(&self) -> u8 {
+        *self.bits.get_or_init(|| self.surroundings.address_bits())
+    }
+
+    /// The whole header, for messages.
+    pub fn whole(&self) -> Header {
+        self.surroundings.header()
+    }
 }

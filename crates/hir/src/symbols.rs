@@ -9,6 +9,7 @@ use oriole_syntax::token_span;
 use rustc_hash::FxHashMap;
 
 use crate::signature::{FunctionHead, function_head};
+use crate::surroundings::HeaderView;
 use crate::variable::declared_variables;
 use crate::{GlobalInfo, Header, Linkage, SignatureInfo, Surroundings};
 
@@ -67,7 +68,8 @@ impl Declared {
 }
 
 /// The declarations of a unit.
-pub fn declarations(unit: &Unit, header: &Header) -> Vec<Declared> {
+pub fn declarations(unit: &Unit, surroundings: &dyn Surroundings) -> Vec<Declared> {
+    let header = HeaderView::new(surroundings);
     let mut found = Vec::new();
     for item in unit.items() {
         match item {
@@ -83,7 +85,7 @@ pub fn declarations(unit: &Unit, header: &Header) -> Vec<Declared> {
             }
             Item::Function(function) => {
                 if let Some(FunctionHead { name, name_span, info, linkage, .. }) =
-                    function_head(&function, header)
+                    function_head(&function, &header)
                 {
                     found.push(Declared::Function { name, span: name_span, info, linkage });
                 }

@@ -11,6 +11,7 @@ use oriole_syntax::ast::{
 use oriole_syntax::token_span;
 
 use crate::signature::{alignment, single_linkage};
+use crate::surroundings::HeaderQuestion;
 use crate::{Constant, GlobalInfo, Linkage, Surroundings, evaluate};
 
 /// Most bytes that a declared variable may have.
@@ -390,8 +391,7 @@ pub fn module_variables(
             initial.relocations.sort_by_key(|relocation| relocation.offset);
             module_variable.initial = Some(initial);
         }
-        let independent =
-            || surroundings.header().options.iter().any(|option| option == "texmode_independent");
+        let independent = || surroundings.answer(HeaderQuestion::IndependentTextures);
         if module_variable.info.ty == Type::Samplerref && !independent() {
             diagnostics.push(Diagnostic::new(
                 Code::InvalidVariable,

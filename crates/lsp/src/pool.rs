@@ -37,7 +37,7 @@ impl Pool {
         };
         for _ in 0..count.max(1) {
             start("lsp-urgent", 0, urgent_receiver.clone());
-            start("lsp-building", 5, building_receiver.clone());
+            start("lsp-building", 2, building_receiver.clone());
         }
         start("lsp-patient", 10, patient_receiver);
         Pool {

@@ -13,7 +13,8 @@ use oriole_chip::Chip;
 use oriole_cubin::KernelImage;
 use oriole_diagnostics::Diagnostic;
 use oriole_hir::{
-    Body, Declared, EarlyUse, GlobalInfo, Header, Linkage, SignatureInfo, SourceMap, Uses, Variable,
+    Body, Declared, EarlyUse, GlobalInfo, Header, HeaderQuestion, Linkage, SignatureInfo, SourceMap, Uses,
+    Variable,
 };
 use oriole_inputs::{Config, Db, FunctionUnit, Place, SourceFile};
 use oriole_options::{AllocateOptions, LegalizeOptions, LowerOptions, OptimizeOptions, ScheduleOptions};
@@ -67,7 +68,7 @@ pub fn definition(db: &dyn Db, file: SourceFile, name: Arc<str>) -> Option<Funct
 #[salsa::tracked(returns(ref))]
 pub fn declared<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Declared> {
     let _running = db.executes("declared", Place::Unit(unit));
-    oriole_hir::declarations(&function_tree(db, unit).unit(), module_header(db, unit.file(db)))
+    module::declared(db, unit)
 }
 
 /// The header: version, targets, address size.
@@ -75,6 +76,21 @@ pub fn declared<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Declared> 
 pub fn module_header(db: &dyn Db, file: SourceFile) -> Header {
     let _running = db.executes("module_header", Place::File(file));
     module::header(db, file)
+}
+
+/// The answer to one question about the header. It shields what is resolved: another version or target runs nothing again
+/// whose questions have the answers that they had.
+#[salsa::tracked(returns(copy))]
+pub fn header_answer(db: &dyn Db, file: SourceFile, question: HeaderQuestion) -> bool {
+    let _running = db.executes("header_answer", Place::Name(file, &question.to_string()));
+    question.answer(module_header(db, file))
+}
+
+/// Bits of an address in the module.
+#[salsa::tracked(returns(copy))]
+pub fn address_bits(db: &dyn Db, file: SourceFile) -> u8 {
+    let _running = db.executes("address_bits", Place::File(file));
+    module_header(db, file).address_bits()
 }
 
 /// The variables that a unit declares, as their users see them.

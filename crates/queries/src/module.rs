@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use oriole_diagnostics::{Diagnostic, Span};
 use oriole_hir::{
-    Body, Declared, EarlyUse, GlobalInfo, Header, Linkage, ModuleVariable, Outline, SignatureInfo, SourceMap,
-    Surroundings, Symbols, Uses, Variable,
+    Body, Declared, EarlyUse, GlobalInfo, Header, HeaderQuestion, Linkage, ModuleVariable, Outline,
+    SignatureInfo, SourceMap, Surroundings, Symbols, Uses, Variable,
 };
 use oriole_inputs::{Db, FunctionUnit, SourceFile, UnitText};
 use oriole_ptx::Space;
@@ -109,6 +109,10 @@ pub struct VariableUnit {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+pub(crate) fn declared<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Declared> {
+    oriole_hir::declarations(&graph::function_tree(db, unit).unit(), &ModuleView { db, file: unit.file(db) })
+}
+
 pub(crate) fn globals(declared: &[Declared]) -> Vec<(Arc<str>, GlobalInfo)> {
     let variable = |declared: &Declared| match declared {
         Declared::Variable { name, info, .. } => Some((Arc::from(name.as_str()), info.clone())),
@@ -162,6 +166,14 @@ pub(crate) struct ModuleView<'db> {
 impl Surroundings for ModuleView<'_> {
     fn header(&self) -> Header {
         graph::module_header(self.db, self.file).clone()
+    }
+
+    fn answer(&self, question: HeaderQuestion) -> bool {
+        graph::header_answer(self.db, self.file, question)
+    }
+
+    fn address_bits(&self) -> u8 {
+        graph::address_bits(self.db, self.file)
     }
 
     fn global(&self, name: &str) -> Option<GlobalInfo> {

@@ -155,6 +155,8 @@ const EDITS: &[Edit] = &[
     }),
     ("a `.loc` in k7", |text| in_kernel(text, 7, "\tmov", "\t.loc 1 5 0\n\tmov")),
     ("the initial value of a global", |text| text.replace("{1, 2, 3, 4}", "{1, 2, 3, 5}")),
+    ("another `.target`", |text| text.replace(".target sm_90\n", ".target sm_80\n")),
+    ("another `.version`", |text| text.replace(".version 8.0\n", ".version 7.8\n")),
     ("the order in a table of functions", |text| text.replace("{once, twice}", "{twice, once}")),
     ("a function taken from its table", |text| text.replace("{once, twice}", "{twice, twice}")),
 ];

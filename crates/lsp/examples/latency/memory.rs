@@ -53,7 +53,10 @@ pub fn measure(module: &Module) {
             if done % 50 < 3 {
                 client.open(OTHER, &small.text());
                 client.close(OTHER);
-                let target = |chip: Value| json!({ "command": "oriole.setTarget", "arguments": [URI, chip] });
+                let target = |chip: Value| {
+                    let asked = json!({ "uri": URI, "chip": chip });
+                    json!({ "command": "oriole.setTarget", "arguments": [asked] })
+                };
                 client.answer("workspace/executeCommand", target(json!("sm_90a")));
                 client.answer("workspace/executeCommand", target(Value::Null));
             }

@@ -51,7 +51,7 @@ pub struct Family {
 }
 
 /// Which chips have a form.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Chips {
     /// This number and all later ones.
     From(u8),
