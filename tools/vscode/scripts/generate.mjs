@@ -1,6 +1,6 @@
 // Writes what the extension takes from the compiler: the settings that are the server's (from its JSON schema) into
-// package.json, the phases that leave Ori into src/phases.json, which is not kept. Building, testing and packing begin with it, so
-// that the extension never offers what the compiler of the same tree does not have.
+// package.json. Building, testing and packing begin with it, so that the extension never offers what the compiler of the same
+// tree does not have.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import path from 'node:path';
@@ -8,27 +8,6 @@ import path from 'node:path';
 const own = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const root = path.resolve(own, '../..');
 const read = (...parts) => readFileSync(path.join(...parts), 'utf8');
-
-/** Groups whose phases leave Ori, by the words of the compiler's own table. */
-function phases() {
-  const run = read(root, 'crates/pipeline/src/run.rs');
-  const groups = [.../ORI_GROUPS[^=]*=\s*\[([^\]]*)\]/.exec(run)[1].matchAll(/Group::(\w+)/g)].map((found) => found[1]);
-  const names = new Map(
-    [...read(root, 'crates/pipeline/src/phases.rs').matchAll(/Group::(\w+) => "(\w+)"/g)].map((found) => [found[1], found[2]]),
-  );
-  const rows = read(root, 'crates/pipeline/src/phases.rs').matchAll(
-    /row\((\d+), "(\w+)", (\w+), (\d), (\w+), "[^"]*", "((?:[^"\\]|\\.)*)"\)/g,
-  );
-  return [...rows]
-    .filter(([, , , group, , state]) => state === 'Done' && groups.includes(group))
-    .map(([, number, name, group, level, , doc]) => ({
-      number: Number(number),
-      name,
-      group: names.get(group),
-      level: Number(level),
-      doc: JSON.parse(`"${doc}"`),
-    }));
-}
 
 /** The settings that the server reads, in the editor's words. The client's settings have no folders of their own. */
 function settings() {
@@ -54,9 +33,6 @@ const foreign = Object.fromEntries(
 );
 manifest.contributes.configuration.properties = { ...foreign, ...settings() };
 files.push([manifestPath, JSON.stringify(manifest, null, 2) + '\n']);
-const rows = phases().map((row) => '  ' + JSON.stringify(row));
-files.push([path.join(own, 'src/phases.json'), `[\n${rows.join(',\n')}\n]\n`]);
-
 for (const [file, text] of files) {
   const before = existsSync(file) ? read(file) : undefined;
   if (before === text) continue;

@@ -38,7 +38,7 @@ export function commands(parts: Parts): vscode.Disposable[] {
     'oriole.showOri': async (asked) => {
       const place = await kernelOf(ask, asked, false, 'Ori of which function?');
       if (!place) return;
-      const phase = asked.phase ?? (await pickPhase(lastPhase));
+      const phase = asked.phase ?? (await pickPhase(ask, lastPhase));
       if (!phase) return;
       lastPhase = phase;
       await panes.show({ what: 'ori', ...place, phase });
@@ -125,8 +125,8 @@ async function kernelOf(
   return kernel ? { uri, kernel } : undefined;
 }
 
-async function pickPhase(last: string | undefined): Promise<string | undefined> {
-  const picked = await vscode.window.showQuickPick(phasePicks(last ?? LAST), {
+async function pickPhase(ask: Ask, last: string | undefined): Promise<string | undefined> {
+  const picked = await vscode.window.showQuickPick(await phasePicks(ask, last ?? LAST), {
     placeHolder: 'Ori after which phase?',
     matchOnDescription: true,
     matchOnDetail: true,

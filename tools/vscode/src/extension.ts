@@ -34,6 +34,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     status,
     new Cubins(own.ask),
     own.onDidStart(refresh),
+    own.onSassMap((next) => panes.push(next)),
     vscode.workspace.onDidCloseTextDocument((document) => targets.delete(document.uri.toString())),
     vscode.workspace.onDidChangeConfiguration((event) => {
       const ofServer = ['server', 'languages'].some((key) => event.affectsConfiguration(`oriole.${key}`));

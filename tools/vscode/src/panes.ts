@@ -4,10 +4,11 @@
 import * as vscode from 'vscode';
 
 import { Parts, VIEW_SCHEME, ViewAddress, parseView, viewAddress } from './address';
+import { FollowedSass } from './followedSass';
 import { Lit, Span, litFromSource, litFromView, runs } from './lineMap';
 import { oriView } from './oriView';
-import { Ask, isNotNow, messageOf } from './protocol';
-import { sassView } from './sassView';
+import { Ask, SassMap, isNotNow, messageOf } from './protocol';
+import { followSass, noCode, renderSass } from './sassView';
 import { View, outdated } from './view';
 
 /** Views are made again when the text has been at rest for this long, in milliseconds. */
@@ -16,6 +17,10 @@ const REST = 250;
 interface Pane {
   address: ViewAddress;
   view?: View;
+  /** Machine code that the server keeps up to date. */
+  sass?: FollowedSass;
+  /** A view that was pushed and waits for the editor to take it. */
+  pushed?: View;
   /** Counts requests, so that a late answer never overwrites a newer one. */
   round: number;
 }
@@ -50,7 +55,8 @@ export class Panes implements vscode.TextDocumentContentProvider, vscode.HoverPr
       vscode.workspace.onDidChangeTextDocument((event) => {
         if (event.document.languageId === 'ptx') this.refreshSoon();
       }),
-      vscode.workspace.onDidCloseTextDocument((document) => this.panes.delete(document.uri.toString())),
+      vscode.workspace.onDidOpenTextDocument((document) => this.opened(document.uri.toString())),
+      vscode.workspace.onDidCloseTextDocument((document) => this.closed(document.uri.toString())),
       vscode.window.onDidChangeTextEditorSelection((event) => this.follow(event.textEditor)),
       vscode.window.onDidChangeVisibleTextEditors(() => {
         const active = vscode.window.activeTextEditor;
@@ -84,9 +90,40 @@ export class Panes implements vscode.TextDocumentContentProvider, vscode.HoverPr
     for (const uri of this.panes.keys()) this.changed.fire(vscode.Uri.parse(uri));
   }
 
+  /** Makes those views again that the server does not push. */
   refreshSoon(): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.refresh(), REST);
+    this.timer = setTimeout(() => {
+      for (const [uri, pane] of this.panes) if (!pane.sass) this.changed.fire(vscode.Uri.parse(uri));
+    }, REST);
+  }
+
+  /** Takes machine code that the server pushes. */
+  push(next: SassMap): void {
+    for (const [uri, pane] of this.panes) {
+      const { address } = pane;
+      if (address.what !== 'sass' || address.uri !== next.textDocument.uri || address.kernel !== next.kernel) continue;
+      if ((address.chip ?? null) !== next.asked) continue;
+      if (next.previousResultId === null) pane.sass = new FollowedSass();
+      const sass = pane.sass?.apply(next) ? pane.sass.sass() : undefined;
+      // Without the state that it builds on, all of it is asked for.
+      pane.pushed = sass ? renderSass(sass) : undefined;
+      this.changed.fire(vscode.Uri.parse(uri));
+    }
+  }
+
+  /** A file that was closed is not followed any more; its views are made anew when it is open again. */
+  private opened(uri: string): void {
+    for (const [key, pane] of this.panes) if (pane.address.uri === uri) this.changed.fire(vscode.Uri.parse(key));
+  }
+
+  private closed(uri: string): void {
+    const pane = this.panes.get(uri);
+    if (!pane) return;
+    this.panes.delete(uri);
+    if (pane.address.what !== 'sass' || !pane.sass) return;
+    const { uri: source, kernel, chip } = pane.address;
+    this.ask('ptx/viewSass', { textDocument: { uri: source }, kernel, chip, follow: false }).catch(() => undefined);
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
@@ -97,10 +134,12 @@ export class Panes implements vscode.TextDocumentContentProvider, vscode.HoverPr
     this.panes.set(key, pane);
     const round = ++pane.round;
     const before = pane.view;
+    const pushed = pane.pushed;
+    pane.pushed = undefined;
     const language = address.what === 'sass' ? 'oriole-sass' : 'oriole-ori';
     let view: View;
     try {
-      view = await this.make(address);
+      view = pushed ?? (await this.make(pane));
     } catch (error) {
       if (isNotNow(error)) {
         this.refreshSoon();
@@ -118,11 +157,14 @@ export class Panes implements vscode.TextDocumentContentProvider, vscode.HoverPr
     return view.text;
   }
 
-  private make(address: ViewAddress): Promise<View> {
+  private async make(pane: Pane): Promise<View> {
+    const { address } = pane;
     const { uri, kernel, chip } = address;
-    return address.what === 'sass'
-      ? sassView(this.ask, uri, kernel, chip)
-      : oriView(this.ask, uri, kernel, address.phase, chip);
+    if (address.what === 'ori') return oriView(this.ask, uri, kernel, address.phase, chip);
+    pane.sass = await followSass(this.ask, uri, kernel, chip);
+    const sass = pane.sass.sass();
+    if (!sass) throw new Error(noCode(kernel));
+    return renderSass(sass);
   }
 
   provideHover(document: vscode.TextDocument, position: vscode.Position): vscode.Hover | undefined {

@@ -1,17 +1,6 @@
-// The phases of the compiler that leave Ori, for the quick pick. The list is generated from the compiler's own.
+// The phases of the compiler that leave Ori, for the quick pick. The server has the list.
 
-import table from './phases.json';
-
-export interface Phase {
-  number: number;
-  name: string;
-  group: string;
-  /** The lowest optimization level at which it acts. */
-  level: number;
-  doc: string;
-}
-
-export const PHASES: readonly Phase[] = table;
+import { Ask, Phase } from './protocol';
 
 /** The phase after which Ori is final. */
 export const LAST = 'FinalInspectionPass';
@@ -24,13 +13,16 @@ export interface PhasePick {
 }
 
 /** The rows of the quick pick, the phase that was shown last first. */
-export function phasePicks(last?: string): PhasePick[] {
-  const rows = PHASES.map((phase) => ({
-    label: `${phase.number} ${phase.name}`,
-    description: phase.level > 0 ? `${phase.group}, from -O${phase.level} on` : phase.group,
-    detail: phase.doc,
-    phase: phase.name,
-  }));
+export async function phasePicks(ask: Ask, last?: string): Promise<PhasePick[]> {
+  const phases = await ask<Phase[]>('ptx/phases', {});
+  const rows = phases
+    .filter((phase) => phase.ori)
+    .map((phase) => ({
+      label: `${phase.number} ${phase.name}`,
+      description: phase.level > 0 ? `${phase.group}, from -O${phase.level} on` : phase.group,
+      detail: phase.doc,
+      phase: phase.name,
+    }));
   const at = rows.findIndex((row) => row.phase === last);
   return at > 0 ? [rows[at]!, ...rows.slice(0, at), ...rows.slice(at + 1)] : rows;
 }

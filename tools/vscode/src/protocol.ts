@@ -34,6 +34,43 @@ export interface Sass {
   chip: string;
   stale: boolean;
   rows: SassRow[];
+  /** Names this state for the notifications that follow, if they were asked for. */
+  resultId?: string | null;
+}
+
+/** A row without its place in the text. */
+export type BareRow = Omit<SassRow, 'source'>;
+
+/** `ptx/sassMap`: another state of machine code that is followed. */
+export interface SassMap {
+  textDocument: { uri: string; version: number };
+  kernel: string;
+  /** The chip of the request, if it named one. */
+  asked: string | null;
+  /** The chip that it is for; nothing if there is no code. */
+  chip: string | null;
+  stale: boolean;
+  resultId: string;
+  previousResultId: string | null;
+  edits: { start: number; deleteCount: number; rows: BareRow[] }[];
+  count: number;
+  /** For each row the place of its statement: line, character, end line, end character. */
+  map: ([number, number, number, number] | null)[];
+}
+
+/** A phase of the compiler. */
+export interface Phase {
+  number: number;
+  name: string;
+  group: string;
+  /** The lowest optimization level at which it acts. */
+  level: number;
+  state: string;
+  doc: string;
+  /** Whether there is Ori to show after it. */
+  ori: boolean;
+  /** Why there is none. */
+  reason: string | null;
 }
 
 export interface Ori {

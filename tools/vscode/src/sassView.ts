@@ -1,6 +1,7 @@
 // The text of a kernel's machine code with the map to the source and a hover for each line. Text and map come from one answer
 // of the server and so are never out of step.
 
+import { FollowedSass } from './followedSass';
 import { LineMap, Span } from './lineMap';
 import { Ask, Range, Sass, SassRow } from './protocol';
 import { View } from './view';
@@ -61,9 +62,20 @@ export function renderSass(sass: Sass): View {
   return { text: lines.join('\n') + '\n', map: new LineMap(spans), hovers, stale: sass.stale, language: 'oriole-sass' };
 }
 
+/** What a view says where there is no code. */
+export function noCode(kernel: string): string {
+  return `\`${kernel}\` does not compile, and did not since the file was opened`;
+}
+
+/** Asks for a kernel's machine code, and to be told of every later state of it. */
+export async function followSass(ask: Ask, uri: string, kernel: string, chip?: string): Promise<FollowedSass> {
+  const found = await ask<Sass | null>('ptx/viewSass', { textDocument: { uri }, kernel, chip, follow: true });
+  return new FollowedSass(found ?? undefined);
+}
+
 /** Asks for a kernel's machine code. */
 export async function sassView(ask: Ask, uri: string, kernel: string, chip?: string): Promise<View> {
   const found = await ask<Sass | null>('ptx/viewSass', { textDocument: { uri }, kernel, chip });
-  if (!found) throw new Error(`\`${kernel}\` does not compile, and did not since the file was opened`);
+  if (!found) throw new Error(noCode(kernel));
   return renderSass(found);
 }

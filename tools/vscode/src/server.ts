@@ -6,7 +6,7 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { DynamicFeature, LanguageClient, LanguageClientOptions, ServerOptions, StaticFeature } from 'vscode-languageclient/node';
 
-import { Ask, messageOf, persistent } from './protocol';
+import { Ask, SassMap, messageOf, persistent } from './protocol';
 import { serverProgram, serverSettings, shownLenses, startFailure } from './settings';
 
 /**
@@ -38,6 +38,9 @@ export class Server implements vscode.Disposable {
   private readonly started = new vscode.EventEmitter<void>();
   /** Fires when the server has been started, or started again. */
   readonly onDidStart = this.started.event;
+  private readonly pushed = new vscode.EventEmitter<SassMap>();
+  /** Fires with machine code that the server pushes. */
+  readonly onSassMap = this.pushed.event;
   /** Asks the server; what it has no time for is asked again. */
   readonly ask: Ask = persistent(async <T>(method: string, parameters: object): Promise<T> => {
     if (!this.client?.isRunning()) throw new Error('the language server is not running');
@@ -93,6 +96,7 @@ export class Server implements vscode.Disposable {
       });
       return;
     }
+    client.onNotification('ptx/sassMap', (next: SassMap) => this.pushed.fire(next));
     this.client = client;
     this.started.fire();
   }
@@ -105,6 +109,7 @@ export class Server implements vscode.Disposable {
 
   dispose(): void {
     this.started.dispose();
+    this.pushed.dispose();
     void this.stop();
   }
 }

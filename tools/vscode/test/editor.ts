@@ -180,6 +180,24 @@ export class Editor {
     return editor;
   }
 
+  /** Writes over a part of a line. */
+  type(document: TextDocument, line: number, from: number, to: number, text: string) {
+    const lines = document.text.split('\n');
+    const before = lines.slice(0, line).reduce((sum, each) => sum + each.length + 1, 0) + from;
+    document.text = document.text.slice(0, before) + text + document.text.slice(before + to - from);
+    document.version += 1;
+    const change = { range: new Range(line, from, line, to), rangeOffset: before, rangeLength: to - from, text };
+    this.on('onDidChangeTextDocument').fire({ document, contentChanges: [change], reason: undefined });
+  }
+
+  /** Takes back what was written at the start, which ends a line. */
+  undo(document: TextDocument, text: string) {
+    document.text = document.text.slice(text.length);
+    document.version += 1;
+    const change = { range: new Range(0, 0, 1, 0), rangeOffset: 0, rangeLength: text.length, text: '' };
+    this.on('onDidChangeTextDocument').fire({ document, contentChanges: [change], reason: undefined });
+  }
+
   /** Puts the cursor on a line. */
   select(editor: TextEditor, line: number) {
     const at = new Position(line, 1);

@@ -81,6 +81,26 @@ describe('extension', () => {
     assert.match(hover.contents.value, /word `0x/);
   });
 
+  test('SASS follows the text by itself', async () => {
+    const view = beside('.oriole-sass');
+    const at = line('max.u32');
+    const column = TEXT.split('\n')[at]!.indexOf('max.u32');
+    const good = view.document.text;
+    editor.type(source.document, at, column, column + 7, 'nothing');
+    await until('code that is stale', () => view.document.text.includes('stale: the text does not compile'));
+    editor.type(source.document, at, column, column + 7, 'max.u32');
+    await until('code that is good again', () => view.document.text === good);
+    // Above it a line more: the map moves with the text.
+    editor.type(source.document, 0, 0, 0, '// a line\n');
+    const row = view.document.text.split('\n').findIndex((each) => each.includes('VIMNMX'));
+    await until('the map', () => {
+      editor.select(view, row);
+      return source.lit[0] === at + 1;
+    });
+    editor.undo(source.document, '// a line\n');
+    assert.deepEqual(editor.errors, []);
+  });
+
   test('Ori after a phase that is picked, beside SASS', async () => {
     editor.select(source, line('max.u32'));
     editor.pick = (rows) => rows.find((row: { phase: string }) => row.phase === 'PromoteFP16');

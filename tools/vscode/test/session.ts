@@ -29,7 +29,8 @@ export class Session {
   /** What the server told with `window/showMessage`. */
   readonly told: string[] = [];
   readonly ask: Ask = persistent((method, parameters) => this.connection.sendRequest(method, parameters));
-  private version = 1;
+  /** Of the last text that was sent. */
+  version = 1;
 
   private constructor(
     private readonly child: ChildProcess,
@@ -59,6 +60,17 @@ export class Session {
   async open(uri: string, text: string, languageId = 'ptx'): Promise<void> {
     await this.connection.sendNotification('textDocument/didOpen', {
       textDocument: { uri, languageId, version: this.version, text },
+    });
+  }
+
+  /** The next notification of a method that is wanted. */
+  next<T>(method: string, wanted: (parameters: T) => boolean): Promise<T> {
+    return new Promise((resolve) => {
+      const listener = this.connection.onNotification(method, (parameters: T) => {
+        if (!wanted(parameters)) return;
+        listener.dispose();
+        resolve(parameters);
+      });
     });
   }
 

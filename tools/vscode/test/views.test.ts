@@ -4,12 +4,13 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
+import { FollowedSass } from '../src/followedSass';
 import { LineMap, litFromSource, litFromView, runs } from '../src/lineMap';
 import { oriView, statements } from '../src/oriView';
-import { PHASES, phasePicks } from '../src/phases';
-import { Comparison, DocumentSymbol, MemoryUsage, Sass, TreeNode } from '../src/protocol';
+import { phasePicks } from '../src/phases';
+import { Comparison, DocumentSymbol, MemoryUsage, Phase, Sass, SassMap, TreeNode } from '../src/protocol';
 import { comparison, memoryText, treeText } from '../src/reports';
-import { sassView } from '../src/sassView';
+import { followSass, renderSass, sassView } from '../src/sassView';
 import { statusAt } from '../src/status';
 import { functionAt, functions } from '../src/symbols';
 import { outdated } from '../src/view';
@@ -21,6 +22,18 @@ const TEXT = kernelFile('control.ptx');
 const LINES = TEXT.split('\n');
 const KERNEL = 'control_collatz';
 
+const EMPTY: SassMap = {
+  textDocument: { uri: '', version: 0 },
+  kernel: '',
+  asked: null,
+  chip: null,
+  stale: true,
+  resultId: '1',
+  previousResultId: null,
+  edits: [],
+  count: 0,
+  map: [],
+};
 const lineOf = (text: string) => LINES.findIndex((line) => line.includes(text));
 
 describe('views', () => {
@@ -79,6 +92,35 @@ describe('views', () => {
     assert.ok(seen > 20, `${seen} rows were looked at`);
   });
 
+  test('SASS that is followed keeps in step', async () => {
+    const uri = 'file:///w/followed.ptx';
+    await session.open(uri, TEXT);
+    const followed = await followSass(session.ask, uri, KERNEL);
+    const line = lineOf('max.u32');
+    const column = LINES[line]!.indexOf('max.u32');
+    const at = (row: number, from: number, to: number) => ({ start: { line: row, character: from }, end: { line: row, character: to } });
+    // A line above, another instruction, one that does not compile, and the first again.
+    const edits: [ReturnType<typeof at>, string, boolean][] = [
+      [at(0, 0, 0), '// a line\n', false],
+      [at(line + 1, column, column + 7), 'min.u32', false],
+      [at(line + 1, column, column + 7), 'minimum', true],
+      [at(line + 1, column, column + 7), 'max.u32', false],
+    ];
+    for (const [range, text, stale] of edits) {
+      const next = session.next<SassMap>('ptx/sassMap', (told) => told.textDocument.version === session.version);
+      await session.edit(uri, range, text);
+      assert.ok(followed.apply(await next), text);
+      const whole = await sassView(session.ask, uri, KERNEL);
+      const own = renderSass(followed.sass()!);
+      assert.equal(own.text, whole.text);
+      assert.deepEqual(own.map, whole.map);
+      assert.equal(own.stale, stale);
+    }
+    assert.equal(new FollowedSass().sass(), undefined);
+    assert.equal(followed.apply({ ...EMPTY, previousResultId: 'another' }), false);
+    await session.ask('ptx/viewSass', { textDocument: { uri }, kernel: KERNEL, follow: false });
+  });
+
   test('Ori stands beside its statements', async () => {
     const view = await oriView(session.ask, URI, KERNEL, 'OriCheckInitialProgram');
     const rows = view.text.split('\n');
@@ -115,12 +157,16 @@ describe('views', () => {
   });
 
   test('each phase that is offered gives Ori', async () => {
-    assert.ok(PHASES.length > 40);
-    for (const { phase } of phasePicks()) {
+    const picks = await phasePicks(session.ask);
+    assert.ok(picks.length > 40);
+    for (const { phase } of picks) {
       const view = await oriView(session.ask, URI, KERNEL, phase);
       assert.ok(view.map.size > 10, phase);
     }
-    assert.equal(phasePicks('GeneralOptimize')[0]!.phase, 'GeneralOptimize');
+    assert.equal((await phasePicks(session.ask, 'GeneralOptimize'))[0]!.phase, 'GeneralOptimize');
+    // One that is not offered is refused with the reason that the list gives.
+    const other = (await session.ask<Phase[]>('ptx/phases', {})).find((phase) => phase.state === 'done' && !phase.ori)!;
+    await assert.rejects(oriView(session.ask, URI, KERNEL, other.name), new RegExp(`phase ${other.number} ${other.name} leaves`));
     await assert.rejects(oriView(session.ask, URI, KERNEL, 'NoSuchPhase'), /there is no phase/);
     await assert.rejects(oriView(session.ask, URI, 'nobody', 'PromoteFP16'), /there is no function `nobody`/);
   });
