@@ -73,9 +73,9 @@ impl Header {
         self.address_size.unwrap_or(64)
     }
 
-    /// Whether the version is at least this one.
+    /// Whether the version is at least this one. A module that states none is told that, and nothing that follows from it.
     pub fn has_version(&self, version: (u8, u8)) -> bool {
-        self.version >= version
+        self.version == (0, 0) || self.version >= version
     }
 
     /// Whether some target of the module has the feature.

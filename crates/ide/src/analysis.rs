@@ -70,6 +70,12 @@ impl Located<'_> {
             Some(snippet) => snippet.up(range),
         }
     }
+
+    /// An edit of the PTX as one of the file, spelled as its language wants it; nothing for what the file does not hold.
+    pub fn up_edit(&self, edit: Edit) -> Option<Edit> {
+        let text = self.snippet.map(|snippet| snippet.spell(&edit.text)).unwrap_or(edit.text);
+        Some(Edit::new(self.up(edit.range)?, text))
+    }
 }
 
 impl Analysis {

@@ -49,8 +49,7 @@ struct Mender<'a> {
 
 impl Mender<'_> {
     fn offer(&mut self, title: impl Into<String>, edits: Vec<Edit>, preferred: bool) {
-        let placed: Option<Vec<Edit>> =
-            edits.into_iter().map(|edit| Some(Edit::new(self.located.up(edit.range)?, edit.text))).collect();
+        let placed: Option<Vec<Edit>> = edits.into_iter().map(|edit| self.located.up_edit(edit)).collect();
         if let Some(edits) = placed {
             let (code, range) = (self.finding.code, self.finding.range);
             self.all.push(Fix { title: title.into(), code, range, edits, preferred });
@@ -70,6 +69,10 @@ fn mend(analysis: &Analysis, file: FileId, finding: &Finding, all: &mut Vec<Fix>
         }
         Code::MissingTarget => {
             missing_target(db, &mut out);
+            return;
+        }
+        Code::UnterminatedBody => {
+            unterminated_body(db, &mut out);
             return;
         }
         _ => {}
@@ -94,10 +97,6 @@ fn mend(analysis: &Analysis, file: FileId, finding: &Finding, all: &mut Vec<Fix>
         }
         Code::MissingModifier => missing_word(&spot, &token, &mut out),
         Code::NeedsVersion | Code::NeedsChip => raise(db, &token, &mut out),
-        Code::UnterminatedBody => {
-            let end = spot.start + spot.unit.text(db).trim_end().len() as u32;
-            out.offer("Close the body", vec![Edit::insert(end, "\n}")], true);
-        }
         Code::UnusedDeclaration => remove(&spot, &token, &mut out),
         Code::AddressOfOtherSpace => spaces::mend(db, &spot, &token, &mut out),
         _ => {}
@@ -115,6 +114,13 @@ fn missing_target(db: &dyn Db, out: &mut Mender<'_>) {
         Some(crate::cursor::trimmed(&node).end + start)
     });
     out.offer("Add `.target sm_90`", vec![Edit::insert(version.unwrap_or(0), "\n.target sm_90")], true);
+}
+
+/// The body may be reported where the file ends, behind its last word.
+fn unterminated_body(db: &dyn Db, out: &mut Mender<'_>) {
+    let Some(spot) = spot(db, out.located.source, out.located.at) else { return };
+    let end = spot.start + spot.unit.text(db).trim_end().len() as u32;
+    out.offer("Close the body", vec![Edit::insert(end, "\n}")], true);
 }
 
 /// "`;` expected before …": the place is where it is missing.
@@ -209,6 +215,11 @@ fn unknown_name(db: &dyn Db, spot: &Spot<'_>, token: &SyntaxToken, out: &mut Men
         let edit = Edit::new(token_range(token).shifted(spot.start), declared.name.to_string());
         out.offer(format!("Change to `{}`", declared.name), vec![edit], false);
     }
+    // A special register that is spelled otherwise; `%tid` and its `.x` are two words.
+    if let Some(special) = nearest_special(name) {
+        let edit = Edit::new(token_range(token).shifted(spot.start), special);
+        out.offer(format!("Change to `{special}`"), vec![edit], true);
+    }
     if is_label && above(token, SyntaxKind::GUARD).is_none() {
         return;
     }
@@ -219,6 +230,19 @@ fn unknown_name(db: &dyn Db, spot: &Spot<'_>, token: &SyntaxToken, out: &mut Men
     let at = crate::cursor::trimmed(&body).start + 1 + spot.start;
     let text = format!("\n    .reg {ty} {name};");
     out.offer(format!("Declare `.reg {ty} {name};`"), vec![Edit::insert(at, text)], false);
+}
+
+/// The special register nearest to a name, if one is near.
+fn nearest_special(name: &str) -> Option<&'static str> {
+    if !name.starts_with('%') {
+        return None;
+    }
+    oriole_ptx::SpecialRegister::names()
+        .map(|known| known.split_once('.').map_or(known, |known| known.0))
+        .map(|known| (strsim::levenshtein(name, known), known))
+        .filter(|(distance, known)| *distance <= 2 && 3 * distance < known.len())
+        .min()
+        .map(|(_, known)| known)
 }
 
 fn unknown_instruction(spot: &Spot<'_>, token: &SyntaxToken, out: &mut Mender<'_>) {

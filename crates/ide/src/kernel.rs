@@ -6,7 +6,7 @@ use oriole_pipeline::facts::{Origin, Peak};
 use oriole_queries::graph;
 use oriole_syntax::UnitKind;
 
-use crate::compiled::Shown;
+use crate::compiled::{Image, Shown};
 use crate::cursor::spot;
 use crate::{Analysis, FileId, Range};
 
@@ -128,7 +128,7 @@ pub(crate) fn statistics(
         temporaries: facts.peak.temporaries,
         why: Vec::new(),
     };
-    statistics.why = reasons(analysis, file, &statistics, &shown);
+    statistics.why = reasons(analysis, file, &statistics, &shown, &laid);
     Some(statistics)
 }
 
@@ -151,20 +151,50 @@ fn live_registers(shown: &Shown, peak: &Peak) -> Vec<LiveRegister> {
     list
 }
 
-fn reasons(analysis: &Analysis, file: FileId, found: &KernelStatistics, shown: &Shown) -> Vec<String> {
+fn reasons(
+    analysis: &Analysis,
+    file: FileId,
+    found: &KernelStatistics,
+    shown: &Shown,
+    laid: &Image,
+) -> Vec<String> {
     let mut why = Vec::new();
     let line = |range: Range| analysis.file(file).map_or(0, |data| data.lines.line(range.start) + 1);
     let place = found.peak.1.map_or(String::new(), |range| format!(" at line {}", line(range)));
     let names: Vec<&str> = found.peak_registers.iter().take(12).map(|live| live.name.as_str()).collect();
     let more = found.peak_registers.len().saturating_sub(names.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    why.push(format!(
-        "{} registers, because {} are live at once{place}: {}{more}, and {} of the compiler's own",
-        found.registers,
+    let own = u32::from(shown.compiled.facts.general_registers);
+    let live = format!(
+        "{} are live at once{place}: {}{more}, and {} of the compiler's own",
         found.peak.0,
         names.join(", "),
         found.temporaries
-    ));
+    );
+    // Numbers that nothing lives in at the peak: what pairs, calls and alignment leave free.
+    let gaps = own.saturating_sub(u32::from(found.peak.0));
+    let gaps = match gaps {
+        0..=2 => String::new(),
+        gaps => format!(
+            "; {gaps} more are what aligned pairs and the places of values at calls leave between them"
+        ),
+    };
+    if found.registers <= own {
+        why.push(format!("{} registers, because {live}{gaps}", found.registers));
+    } else {
+        let using = |name: &&String| {
+            let unit = analysis.code_unit(file, name);
+            let other = unit.and_then(|unit| analysis.compiled(file, unit, found.chip));
+            other.is_some_and(|other| u32::from(other.compiled.facts.general_registers) == found.registers)
+        };
+        let callee = laid.members.iter().skip(1).map(|member| &member.0).find(using);
+        let cause = callee.map_or_else(
+            || "the least that a kernel with calls takes".to_owned(),
+            |name| format!("as many as `{}` uses, which it calls", crate::demangle::short(name, 60)),
+        );
+        why.push(format!("{} registers, {cause}", found.registers));
+        why.push(format!("{own} of its own, because {live}{gaps}"));
+    }
     if found.spills != (0, 0) {
         let limit = shown.compiled.code.register_limit;
         let cause = limit.map_or_else(

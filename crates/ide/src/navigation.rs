@@ -237,8 +237,8 @@ pub(crate) fn rename(
             return Err(RenameError::Taken(new.to_owned()));
         }
         for found in same {
-            let range = named.located.up(found.range.shifted(unit.start(db))).ok_or(RenameError::Foreign)?;
-            edits.push(Edit::new(range, new));
+            let edit = Edit::new(found.range.shifted(unit.start(db)), new);
+            edits.push(named.located.up_edit(edit).ok_or(RenameError::Foreign)?);
         }
     }
     Ok(edits)
@@ -271,8 +271,8 @@ fn rename_range(named: &Named<'_>, prefix: &str, new: &str) -> Result<Vec<Edit>,
     let mut edits = Vec::new();
     for found in named.names.occurrences.iter().filter(|found| !other(found)) {
         let Some(tail) = found.name.strip_prefix(prefix) else { continue };
-        let range = named.located.up(found.range.shifted(named.spot.start)).ok_or(RenameError::Foreign)?;
-        edits.push(Edit::new(range, format!("{new_prefix}{tail}")));
+        let edit = Edit::new(found.range.shifted(named.spot.start), format!("{new_prefix}{tail}"));
+        edits.push(named.located.up_edit(edit).ok_or(RenameError::Foreign)?);
     }
     Ok(edits)
 }

@@ -4,7 +4,7 @@
 use crate::support::{Fixture, HEAD, fixture, kernel, kernel_text};
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
-use oriole_ide::{Change, Edit, RegisterMarks};
+use oriole_ide::{Change, Edit, Language, RegisterMarks};
 
 /// Registers of a text with their marks, each once.
 fn marked(fixture: &Fixture, marks: &RegisterMarks) -> String {
@@ -235,4 +235,81 @@ fn addresses_of_other_spaces() {
               Write `.shared`: st.relaxed.gpu.shared.u32 [%d1], %r1;
         "#]],
     );
+}
+
+/// What is put into another language is spelled as that language wants it.
+#[test]
+fn edits_of_inline_ptx() {
+    let source = "void f(float* p) {\n  asm(\"mov.u32 %0, %%laneidd;\" : \"=r\"(r));\n  \
+                  asm(\"{ .reg .b64 q; .shared .b32 s; mov.u64 q, s; st.b32 [q], %0; }\" :: \"r\"(r));\n}\n";
+    let fixture = crate::support::fixture_in(Language::Cuda, source);
+    let analysis = fixture.analysis();
+    let mut out = String::new();
+    for finding in analysis.findings(fixture.file).unwrap() {
+        for fix in analysis.fixes(fixture.file, finding.range).unwrap() {
+            let after = Edit::apply(&fixture.text, &fix.edits);
+            let old: Vec<&str> = fixture.text.lines().collect();
+            let new: Vec<&str> = after.lines().filter(|line| !old.contains(line)).map(str::trim).collect();
+            out.push_str(&format!("{}: {}\n", fix.title, new.join(" ")));
+        }
+    }
+    let complete = |text: &str| {
+        let fixture = crate::support::fixture_in(Language::Cuda, text);
+        let found = fixture.analysis().completions(fixture.file, fixture.at).unwrap();
+        found.into_iter().map(|item| item.edit.text).take(3).collect::<Vec<_>>().join(" ")
+    };
+    out.push_str(&complete("void f() { asm(\"mov.u32 %0, %%lan$0;\" : \"=r\"(r)); }"));
+    out.push_str(&format!(
+        "\n{}\n",
+        complete("void f() { asm(\"add.u32 %0, $0\" : \"=r\"(r) : \"f\"(x)); }")
+    ));
+    expect![[r#"
+        Change to `%laneid`: asm("mov.u32 %0, %%laneid;" : "=r"(r));
+        Convert `q` with `cvta.shared`: asm("{ .reg .b64 q; .shared .b32 s; mov.u64 q, s; .reg .b64 %%generic0;\ncvta.shared.u64 %%generic0, q;\nst.b32 [%%generic0], %0; }" :: "r"(r));
+        Write `.shared`: asm("{ .reg .b64 q; .shared .b32 s; mov.u64 q, s; st.shared.b32 [q], %0; }" :: "r"(r));
+        %%cluster_ctarank %%cluster_nctarank %%laneid
+        %0
+    "#]]
+    .assert_eq(&out);
+}
+
+/// The callee may stand behind the results.
+#[test]
+fn callees_are_offered_behind_results() {
+    let text = format!(
+        "{HEAD}.func (.param .b32 r) sq(.param .b32 a) {{ ret; }}\n.entry k() {{ .param .b32 x; call (x), $0 }}\n"
+    );
+    let fixture = fixture(&text);
+    let found = fixture.analysis().completions(fixture.file, fixture.at).unwrap();
+    assert_eq!(found.first().map(|item| item.label.as_str()), Some("sq"));
+}
+
+/// One slip is one report, and there is a way out of each.
+#[test]
+fn slips_have_fixes() {
+    let slips = [
+        ".entry k() { ret; }".to_owned(),
+        format!("{HEAD}.entry k() {{ ret;\n"),
+        format!("{HEAD}.entry k() {{ .reg .b32 r; mov.u32 r, %laneidd; ret; }}"),
+        format!("{HEAD}.entry k() {{ .reg .b32 r; mov.u32 r, %tidd.x; ret; }}"),
+    ];
+    let mut out = String::new();
+    for text in slips {
+        let fixture = fixture(&text);
+        let analysis = fixture.analysis();
+        let found = analysis.findings(fixture.file).unwrap();
+        assert_eq!(found.len(), 1, "{found:?}");
+        let fixes = analysis.fixes(fixture.file, found[0].range).unwrap();
+        let best = fixes.iter().find(|fix| fix.preferred).unwrap();
+        let again = crate::support::fixture(&Edit::apply(&text, &best.edits));
+        assert_eq!(again.analysis().findings(again.file).unwrap(), [], "{}", again.text);
+        out.push_str(&format!("{}: {}\n", found[0].code, best.title));
+    }
+    expect![[r#"
+        ptx::missing-version: Add a header for sm_90
+        ptx::unterminated-body: Close the body
+        ptx::unknown-name: Change to `%laneid`
+        ptx::unknown-name: Change to `%tid`
+    "#]]
+    .assert_eq(&out);
 }

@@ -300,6 +300,9 @@ pub(crate) fn status(snapshot: &Snapshot) -> Value {
             off.push(json!({ "uri": uri, "features": features }));
         }
     }
+    for uri in snapshot.shared.files.too_large() {
+        off.push(json!({ "uri": uri, "features": ["findings before it is opened"] }));
+    }
     let message = off
         .iter()
         .map(|row| {

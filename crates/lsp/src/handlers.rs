@@ -141,9 +141,11 @@ pub(crate) fn workspace_symbols(snapshot: Snapshot, parameters: lsp::WorkspaceSy
     let mut symbols = Vec::new();
     for (file, symbol) in snapshot.analysis.workspace_symbols(&parameters.query)? {
         let (Some(uri), Ok(text)) = (snapshot.uri(file), snapshot.text(file)) else { continue };
+        // The protocol has no other place for what a name is in its source.
         symbols.push(json!({
             "name": symbol.name,
             "kind": convert::symbol_kind(symbol.kind),
+            "containerName": symbol.detail,
             "location": { "uri": uri, "range": text.range(symbol.range) }
         }));
     }

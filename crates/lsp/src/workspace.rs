@@ -55,9 +55,21 @@ pub(crate) enum Scope {
 /// Findings of a file that is not open: a hash of its bytes, their name, the findings.
 type Known = (u64, String, Value);
 
-/// Findings of files that are not open, by address.
+/// What is known of files that are not open.
 #[derive(Default)]
-pub(crate) struct Files(Mutex<BTreeMap<String, Known>>);
+pub(crate) struct Files {
+    /// Findings, by address.
+    known: Mutex<BTreeMap<String, Known>>,
+    /// Addresses of files that are too large to be looked at.
+    too_large: Mutex<Vec<String>>,
+}
+
+impl Files {
+    /// Addresses of files that are too large to be looked at before they are opened.
+    pub fn too_large(&self) -> Vec<String> {
+        locked(&self.too_large).clone()
+    }
+}
 
 /// A request whose answer goes on.
 pub(crate) struct Stream {
@@ -237,6 +249,7 @@ fn files(
     let open: BTreeSet<PathBuf> =
         core.snapshot().documents.keys().filter_map(|address| uri::to_path(address)).collect();
     let mut kept: BTreeMap<String, Known> = BTreeMap::new();
+    let mut too_large = Vec::new();
     let mut host: Option<(AnalysisHost, usize)> = None;
     for path in folders.iter().flat_map(|folder| core.environment.sources(folder)) {
         if pending.is_cancelled() {
@@ -246,13 +259,15 @@ fn files(
         if seen.contains(&address) || open.contains(&path) {
             continue;
         }
-        let Some(bytes) = core.environment.read(&path).filter(|bytes| bytes.len() <= LARGEST) else {
+        let Some(bytes) = core.environment.read(&path) else { continue };
+        if bytes.len() > LARGEST {
+            too_large.push(address);
             continue;
-        };
+        }
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);
         let hash = hasher.finish();
-        let known = locked(&core.shared.files.0).get(&address).filter(|known| known.0 == hash).cloned();
+        let known = locked(&core.shared.files.known).get(&address).filter(|known| known.0 == hash).cloned();
         let known = match known {
             Some(known) => known,
             None => {
@@ -270,7 +285,8 @@ fn files(
         report(Found { uri: address.clone(), version: None, name: known.1.clone(), items: known.2.clone() });
         kept.insert(address, known);
     }
-    *locked(&core.shared.files.0) = kept;
+    *locked(&core.shared.files.known) = kept;
+    *locked(&core.shared.files.too_large) = too_large;
     Ok(())
 }
 

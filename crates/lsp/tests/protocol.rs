@@ -217,6 +217,12 @@ fn findings_of_the_workspace() {
         file:///w/sub/b.ptx null unchanged []
     "#]]
     .assert_eq(&report(&client.ask_value("workspace/diagnostic", again.clone())["items"]));
+    // A file that is too large is named.
+    world.put("/w/large.ptx", &" ".repeat(33 << 20));
+    client.ask_value("workspace/diagnostic", json!({ "previousResultIds": [] }));
+    expect![[r#"{"health":"warning","message":"off because of its size for file:///w/large.ptx: findings before it is opened","off":[{"features":["findings before it is opened"],"uri":"file:///w/large.ptx"}],"quiescent":true}"#]]
+        .assert_eq(&client.ask("ptx/serverStatus", json!({})));
+    world.remove("/w/large.ptx");
     // Another folder, a file that is mended, one that is gone, and an open one that is mended.
     world.put("/w/sub/b.ptx", KERNEL);
     world.remove("/w/a.ptx");

@@ -210,7 +210,7 @@ fn all_requests_answer() {
         textDocument/rangeFormatting: []
         textDocument/prepareCallHierarchy: [{"detail":"(.u64, .f32)","kind":24,"name":"scale","range":{"end":{"character":1,"line":20},"start":{"character":0,"line":4}},"selectionRange":{"end":{"character":21,"line":4},"start":{"character":16,"line":4}},"uri":"file:///w/scale.ptx"}]
         textDocument/documentLink: []
-        workspace/symbol: [{"kind":24,"location":{"range":{"end":{"character":21,"line":4},"start":{"character":16,"line":4}},"uri":"file:///w/scale.ptx"},"name":"scale"}]
+        workspace/symbol: [{"containerName":"(.u64, .f32)","kind":24,"location":{"range":{"end":{"character":21,"line":4},"start":{"character":16,"line":4}},"uri":"file:///w/scale.ptx"},"name":"scale"}]
         ptx/serverStatus: {"health":"ok","message":null,"off":[],"quiescent":true}
     "#]].assert_eq(&shown);
     for (method, parameters, key) in [

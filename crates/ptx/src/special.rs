@@ -130,6 +130,11 @@ const FOURTH: [&str; 8] = [
 ];
 
 impl SpecialRegister {
+    /// The spellings of those that are no members of a numbered row, in the order of the alphabet.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().map(|row| row.0)
+    }
+
     /// First PTX version that has it, and the chips.
     pub fn since(self) -> ((u8, u8), Chips) {
         use SpecialRegister::*;
