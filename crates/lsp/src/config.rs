@@ -269,7 +269,7 @@ mod tests {
             false
         }
 
-        fn ptxas(&self, _text: &str, _chip: &str) -> Result<Vec<u8>, String> {
+        fn ptxas(&self, _text: &str, _chip: &str) -> Result<crate::Ptxas, String> {
             Err(String::new())
         }
     }

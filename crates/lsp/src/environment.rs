@@ -2,6 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
+/// What an installed `ptxas` made of a text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ptxas {
+    /// A cubin, and what it told of it (`-v`).
+    Made {
+        /// The container.
+        cubin: Vec<u8>,
+        /// What it told.
+        report: String,
+    },
+    /// It refused the text, with these words.
+    Refused(String),
+}
+
 /// Files and programs, as far as the server may use them.
 pub trait Environment: Send + Sync {
     /// The bytes of a file; nothing if it cannot be read.
@@ -16,8 +30,8 @@ pub trait Environment: Send + Sync {
     /// Compiles PTX with an installed `ptxas`.
     ///
     /// # Errors
-    /// A message: there is none, or what it said.
-    fn ptxas(&self, text: &str, chip: &str) -> Result<Vec<u8>, String>;
+    /// A message: there is none, or it cannot be run.
+    fn ptxas(&self, text: &str, chip: &str) -> Result<Ptxas, String>;
 }
 
 /// A world without files and programs.
@@ -36,7 +50,7 @@ impl Environment for Nothing {
         false
     }
 
-    fn ptxas(&self, _text: &str, _chip: &str) -> Result<Vec<u8>, String> {
+    fn ptxas(&self, _text: &str, _chip: &str) -> Result<Ptxas, String> {
         Err("no `ptxas` is installed".to_owned())
     }
 }

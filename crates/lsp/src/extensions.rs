@@ -7,6 +7,7 @@ use oriole_ide::{KernelStatistics, LiveRegister, SassListing, SassRow, TreeNode}
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::comparison;
 use crate::convert::Text;
 use crate::sass_map::Subject;
 use crate::state::{Answer, Failure, Snapshot};
@@ -47,17 +48,17 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    fn uri(&self) -> Result<&str, Failure> {
+    pub fn uri(&self) -> Result<&str, Failure> {
         let named = self.text_document.as_ref().map(|document| document.uri.0.as_str());
         named.or(self.uri.as_deref()).ok_or_else(|| Failure::Invalid("`textDocument` is missing".to_owned()))
     }
 
-    fn chip(&self) -> Result<Option<Chip>, Failure> {
+    pub fn chip(&self) -> Result<Option<Chip>, Failure> {
         let chip = self.chip.as_ref().map(|name| name.parse::<Chip>());
         chip.transpose().map_err(|error| Failure::Invalid(error.to_string()))
     }
 
-    fn kernel(&self) -> Result<&str, Failure> {
+    pub fn kernel(&self) -> Result<&str, Failure> {
         self.kernel
             .as_deref()
             .or(self.function.as_deref())
@@ -214,7 +215,7 @@ pub(crate) fn kernel_statistics(snapshot: Snapshot, asked: Asked) -> Answer {
     Ok(Value::Array(all))
 }
 
-fn statistics_value(text: &Text, found: &KernelStatistics) -> Value {
+pub(crate) fn statistics_value(text: &Text, found: &KernelStatistics) -> Value {
     json!({
         "kernel": found.kernel,
         "chip": found.chip.to_string(),
@@ -245,36 +246,6 @@ pub(crate) fn explain(_snapshot: Snapshot, asked: Asked) -> Answer {
     let code = Code::from_name(&name)
         .ok_or_else(|| Failure::Invalid(format!("there is no diagnostic code `{name}`")))?;
     Ok(json!({ "code": name, "severity": code.severity().as_str(), "text": code.page() }))
-}
-
-pub(crate) fn compare(snapshot: Snapshot, asked: Asked) -> Answer {
-    let uri = asked.uri()?.to_owned();
-    let (file, text) = snapshot.open(&uri)?;
-    let chip = snapshot.chip(file, asked.chip()?)?;
-    let kernel = asked.kernel()?.to_owned();
-    let Some(own) = snapshot.analysis.kernel_statistics(file, &kernel, chip)? else {
-        return Err(Failure::Failed(format!("`{kernel}` does not compile")));
-    };
-    let environment = snapshot.environment.clone();
-    // The other compiler takes its time: no change waits for it.
-    drop(snapshot);
-    let bytes = environment.ptxas(&text.text, &chip.to_string()).map_err(Failure::Failed)?;
-    let other = oriole_ide::annotate(&bytes).map_err(Failure::Failed)?;
-    let head = other.text.lines().find(|line| line.starts_with(&format!("{kernel}:"))).unwrap_or_default();
-    let from = other.lines.iter().position(|line| line.begins.as_deref() == Some(&kernel)).unwrap_or(0);
-    let section: Vec<&str> = other
-        .text
-        .lines()
-        .zip(&other.lines)
-        .skip(from + 1)
-        .take_while(|(line, _)| !line.is_empty())
-        .map(|(line, _)| line)
-        .collect();
-    let instructions = section.iter().filter(|line| !line.contains(" NOP")).count();
-    Ok(json!({
-        "oriole": statistics_value(&text, &own),
-        "ptxas": { "summary": head, "instructions": instructions, "sass": section.join("\n") }
-    }))
 }
 
 pub(crate) fn server_status(snapshot: Snapshot, _asked: Asked) -> Answer {
@@ -330,7 +301,7 @@ pub(crate) fn command(snapshot: Snapshot, parameters: Value) -> Answer {
     let asked: Asked = crate::state::parse(parameters["arguments"][0].clone())?;
     match name.as_str() {
         "oriole.explain" => explain(snapshot, asked),
-        "oriole.comparePtxas" => compare(snapshot, asked),
+        "oriole.comparePtxas" => comparison::compare(snapshot, asked),
         "oriole.showSass" | "oriole.showOri" => {
             let (uri, chip, kernel) = (asked.uri()?.to_owned(), asked.chip()?, asked.kernel()?.to_owned());
             let document = match name.as_str() {

@@ -10,6 +10,7 @@
 mod answers;
 mod background;
 mod capabilities;
+mod comparison;
 mod config;
 mod convert;
 mod documents;
@@ -31,6 +32,6 @@ mod waits;
 mod workspace;
 
 pub use config::{Config, DirectoryConfig, HintConfig, schema};
-pub use environment::{Environment, Nothing};
+pub use environment::{Environment, Nothing, Ptxas};
 pub use lsp_server::{Connection, IoThreads};
 pub use server::{End, serve};

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::state::{Answer, Snapshot, parse};
-use crate::{extensions, findings, handlers};
+use crate::{comparison, extensions, findings, handlers};
 
 /// Runs a handler over its parameters.
 fn on<P: DeserializeOwned>(
@@ -91,7 +91,7 @@ pub(crate) const ROWS: &[Row] = &[
     builds("ptx/liveness", |s, p| on(s, p, extensions::liveness)),
     builds_much("ptx/kernelStats", |s, p| on(s, p, extensions::kernel_statistics)),
     reads("ptx/explain", |s, p| on(s, p, extensions::explain)),
-    builds_much("ptx/compare", |s, p| on(s, p, extensions::compare)),
+    builds_much("ptx/compare", |s, p| on(s, p, comparison::compare)),
     reads("ptx/serverStatus", |s, p| on(s, p, extensions::server_status)),
     reads("ptx/writeWaits", |s, p| on(s, p, extensions::write_waits)),
 ];

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use crate::support::Client;
 use expect_test::expect;
 use lsp_server::{Message, RequestId};
-use oriole_lsp::{End, Environment};
+use oriole_lsp::{End, Environment, Ptxas};
 use serde_json::{Value, json};
 
 const KERNEL: &str = "\
@@ -33,6 +33,7 @@ const URI: &str = "file:///w/one.ptx";
 struct World {
     files: Mutex<Vec<(PathBuf, String)>>,
     ended: (Mutex<bool>, Condvar),
+    ptxas: Mutex<Option<Ptxas>>,
 }
 
 impl World {
@@ -65,8 +66,8 @@ impl Environment for World {
         *ended
     }
 
-    fn ptxas(&self, _text: &str, _chip: &str) -> Result<Vec<u8>, String> {
-        Err("no `ptxas`".to_owned())
+    fn ptxas(&self, _text: &str, _chip: &str) -> Result<Ptxas, String> {
+        self.ptxas.lock().unwrap().clone().ok_or_else(|| "no `ptxas`".to_owned())
     }
 }
 
@@ -345,6 +346,42 @@ fn phases_are_listed() {
         {"doc":"Structural check of the raw function, in builds with debug assertions.","group":"bridged","level":0,"name":"OriCheckInitialProgram","number":0,"ori":true,"reason":null,"state":"done"}
         {"doc":"Register allocation.","group":"allocated","level":0,"name":"AdvancedPhaseAllocReg","number":101,"ori":false,"reason":"phase 101 AdvancedPhaseAllocReg leaves machine code, not Ori: see `oriole isel` and `oriole dis`","state":"done"}
         {"doc":"Late duplicate: the work is done where the earlier phase of the name stands.","group":"report","level":0,"name":"NOP","number":158,"ori":false,"reason":"phase 158 NOP does nothing in compute code","state":"not for compute"}
+    "#]]
+    .assert_eq(&shown);
+    client.stop();
+}
+
+// ---- the other compiler
+
+/// Verdicts of both, whoever takes the program; with no other compiler a reason.
+#[test]
+fn verdicts_are_compared() {
+    let world = Arc::new(World::default());
+    let mut client = Client::start_in(world.clone(), json!({ "capabilities": {} }));
+    client.open(URI, "ptx", KERNEL);
+    let ask = json!({ "textDocument": { "uri": URI }, "kernel": "one" });
+    let mut shown = String::new();
+    let mut row = |client: &mut Client| {
+        let found = client.ask_value("ptx/compare", ask.clone());
+        let sass = found["oriole"]["sass"].as_str().map(|text| text.contains("EXIT"));
+        let verdicts = (&found["oriole"]["verdict"], &found["ptxas"]["verdict"]);
+        shown.push_str(&format!(
+            "{} {} {} sass {sass:?} {} {}\n",
+            found["agree"], verdicts.0, verdicts.1, found["oriole"]["findings"], found["message"]
+        ));
+    };
+    row(&mut client);
+    *world.ptxas.lock().unwrap() = Some(Ptxas::Refused("wrong".to_owned()));
+    row(&mut client);
+    client.edit(URI, 2, (11, 4), (11, 7), "rett");
+    row(&mut client);
+    client.edit(URI, 3, (11, 4), (11, 8), "txq.width.b32 %r1, [%d1]");
+    row(&mut client);
+    expect![[r#"
+        null null null sass None null "no `ptxas`"
+        false "accepted" "refused" sass Some(true) [] null
+        true "refused" "refused" sass None ["ptx::unknown-instruction: no instruction is called `rett`; did you mean `ret`?"] null
+        false "not supported" "refused" sass None ["oriole::not-supported: `txq.width.b32` is not supported"] null
     "#]]
     .assert_eq(&shown);
     client.stop();

@@ -2,7 +2,7 @@
 
 use crate::arguments::Lsp;
 use crate::outcome::{Outcome, failed};
-use oriole_lsp::{Connection, End, Environment, IoThreads};
+use oriole_lsp::{Connection, End, Environment, IoThreads, Ptxas};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,21 +35,23 @@ impl Environment for Machine {
         }
     }
 
-    fn ptxas(&self, text: &str, chip: &str) -> Result<Vec<u8>, String> {
+    fn ptxas(&self, text: &str, chip: &str) -> Result<Ptxas, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let (input, output) = (folder.path().join("kernel.ptx"), folder.path().join("kernel.cubin"));
         std::fs::write(&input, text).map_err(|error| error.to_string())?;
         let result = Command::new("ptxas")
-            .arg(format!("-arch={chip}"))
+            .args(["-v", &format!("-arch={chip}")])
             .arg(&input)
             .arg("-o")
             .arg(&output)
             .output()
             .map_err(|error| format!("`ptxas` cannot be started: {error}"))?;
+        let report = String::from_utf8_lossy(&result.stderr).into_owned();
         if !result.status.success() {
-            return Err(String::from_utf8_lossy(&result.stderr).into_owned());
+            return Ok(Ptxas::Refused(report));
         }
-        std::fs::read(&output).map_err(|error| error.to_string())
+        let cubin = std::fs::read(&output).map_err(|error| error.to_string())?;
+        Ok(Ptxas::Made { cubin, report })
     }
 }
 

@@ -101,9 +101,30 @@ export interface KernelStatistics {
   why: string[];
 }
 
+export type Verdict = 'accepted' | 'refused' | 'not supported';
+
 export interface Comparison {
-  oriole: KernelStatistics;
-  ptxas: { summary: string; instructions: number; sass: string };
+  /** Both take the program, or both call it wrong. */
+  agree: boolean;
+  oriole: {
+    kernel: string;
+    chip: string;
+    verdict: Verdict;
+    findings: string[];
+    statistics?: KernelStatistics | null;
+    sass?: string | null;
+  };
+  ptxas: {
+    verdict: Verdict;
+    report: string;
+    instructions?: number;
+    registers?: number | null;
+    stack?: number | null;
+    shared?: number;
+    /** In bytes. */
+    spills?: { stores: number | null; loads: number | null };
+    sass?: string;
+  };
 }
 
 export interface MemoryUsage {

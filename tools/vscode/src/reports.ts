@@ -4,30 +4,48 @@ import { Comparison, MemoryUsage, TreeNode } from './protocol';
 import { bytes } from './status';
 
 /** The comparison of a kernel as Markdown. */
-export function comparison(found: Comparison): string {
-  const { oriole, ptxas } = found;
+export function comparison({ agree, oriole, ptxas }: Comparison): string {
+  const own = oriole.statistics;
+  const size = (count: number | null | undefined) => (count === null || count === undefined ? '' : bytes(count));
+  const spills = (stores?: number | null, loads?: number | null) =>
+    stores === null || stores === undefined ? '' : `${bytes(stores)} stored, ${bytes(loads ?? 0)} loaded`;
+  const row = (what: string, left: unknown, right: unknown) => `| ${what} | ${left ?? ''} | ${right ?? ''} |`;
   return [
     `# ${oriole.kernel} for ${oriole.chip}`,
     '',
+    ...(agree ? [] : ['**The two do not agree about this program.**', '']),
     '| | Oriole | ptxas |',
     '|---|---|---|',
-    `| instructions | ${oriole.instructions} | ${ptxas.instructions} |`,
-    `| registers | ${oriole.registers} | ${/(\d+) registers|registers[ :]+(\d+)/.exec(ptxas.summary)?.slice(1).find(Boolean) ?? '?'} |`,
-    `| shared memory | ${bytes(oriole.shared)} | |`,
-    `| stack | ${bytes(oriole.stack)} | |`,
-    `| spills | ${oriole.spills.stores} stores, ${oriole.spills.loads} loads | |`,
-    `| estimated cycles | ${oriole.cycles} | |`,
+    row('verdict', oriole.verdict, ptxas.verdict),
+    row('instructions', own?.instructions, ptxas.instructions),
+    row('registers', own?.registers, ptxas.registers),
+    row('shared memory', size(own?.shared), size(ptxas.shared)),
+    row('stack', size(own?.stack), size(ptxas.stack)),
+    row(
+      'spills',
+      own && `${own.spills.stores} stores, ${own.spills.loads} loads, ${bytes(own.spills.bytes)}`,
+      spills(ptxas.spills?.stores, ptxas.spills?.loads),
+    ),
+    row('estimated cycles', own?.cycles, ''),
     '',
-    ...(ptxas.summary ? [`ptxas: ${ptxas.summary}`, ''] : []),
-    ...oriole.why.map((why) => `* ${why}`),
+    ...[...oriole.findings, ...(own?.why ?? [])].map((line) => `* ${line.replace(/\n/g, ' ')}`),
+    ...(ptxas.verdict === 'refused' ? ['', '```', ptxas.report.trimEnd(), '```'] : []),
     '',
-    '## SASS of ptxas',
+    '## SASS of Oriole and of ptxas',
     '',
     '```',
-    ptxas.sass,
+    sideBySide(oriole.sass ?? '', ptxas.sass ?? ''),
     '```',
     '',
   ].join('\n');
+}
+
+/** Two texts in two columns. */
+export function sideBySide(left: string, right: string): string {
+  const [ours, theirs] = [left, right].map((text) => text.trimEnd().split('\n')) as [string[], string[]];
+  const width = Math.max(...ours.map((line) => line.length));
+  const rows = Math.max(ours.length, theirs.length);
+  return Array.from({ length: rows }, (_, at) => `${(ours[at] ?? '').padEnd(width)} | ${theirs[at] ?? ''}`.trimEnd()).join('\n');
 }
 
 /** A syntax tree, one node a line. */

@@ -267,7 +267,9 @@ export class Editor {
       showTextDocument: async (document: TextDocument, options?: Any) => own.show(document, !options?.preserveFocus),
       showErrorMessage: async (message: string) => void own.errors.push(message),
       showQuickPick: async (rows: Any[]) => own.pick(rows),
-      withProgress: (_options: Any, task: () => Any) => task(),
+      // The server shows progress too, when the machine is slow.
+      withProgress: (_options: Any, task: (...args: Any[]) => Any) =>
+        task({ report() {} }, { isCancellationRequested: false, onCancellationRequested: () => new Disposable() }),
     });
     const languages = events({
       match: (selector: Any, document: TextDocument) =>

@@ -9,7 +9,7 @@ import { LineMap, litFromSource, litFromView, runs } from '../src/lineMap';
 import { oriView, statements } from '../src/oriView';
 import { phasePicks } from '../src/phases';
 import { Comparison, DocumentSymbol, MemoryUsage, Phase, Sass, SassMap, TreeNode } from '../src/protocol';
-import { comparison, memoryText, treeText } from '../src/reports';
+import { comparison, memoryText, sideBySide, treeText } from '../src/reports';
 import { followSass, renderSass, sassView } from '../src/sassView';
 import { statusAt } from '../src/status';
 import { functionAt, functions } from '../src/symbols';
@@ -189,7 +189,10 @@ describe('views', () => {
     const text = comparison(await own.ask<Comparison>('ptx/compare', { textDocument: { uri: URI }, kernel: KERNEL }));
     await own.stop();
     assert.match(text, /^# control_collatz for sm_90\n/);
+    assert.match(text, /\| verdict \| accepted \| accepted \|\n/);
     assert.match(text, /\| instructions \| \d+ \| \d+ \|\n\| registers \| \d+ \| \d+ \|/);
+    assert.match(text, /\| spills \| 0 stores, 0 loads, 0 B \| 0 B stored, 0 B loaded \|/);
+    assert.match(text, /EXIT *\| /);
     assert.match(text, /STG\.E/);
   });
 
@@ -243,6 +246,16 @@ describe('views', () => {
     assert.equal(twice.hovers.length, kept.hovers.length);
     assert.equal(outdated(undefined, 'no code', 'oriole-sass').text, '// stale: no code\n');
   });
+});
+
+test('two texts side by side, and a verdict that differs', () => {
+  assert.equal(sideBySide('a\nlong\n', 'x\n'), 'a    | x\nlong |');
+  const text = comparison({
+    agree: false,
+    oriole: { kernel: 'k', chip: 'sm_90', verdict: 'accepted', findings: [] },
+    ptxas: { verdict: 'refused', report: 'ptxas: no\n' },
+  });
+  assert.match(text, /do not agree[^]*\| verdict \| accepted \| refused \|[^]*ptxas: no/);
 });
 
 test('maps and runs of lines', () => {
