@@ -32,7 +32,7 @@ impl HeaderQuestion {
             HeaderQuestion::Version(version) => header.version >= version,
             HeaderQuestion::Chips(chips) => header.has_chips(chips),
             HeaderQuestion::EveryTargetFrom(number) => {
-                header.targets.iter().all(|target| target.number() >= number.into())
+                header.targets.iter().all(|target| target.number() >= number)
             }
             HeaderQuestion::IndependentTextures => {
                 header.options.iter().any(|option| option == "texmode_independent")

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use oriole_chip::Chip;
 use oriole_inputs::{Config, Database, SourceFile};
+use oriole_options::Options;
 use oriole_queries::graph;
 
-use crate::compiled::LastGood;
+use crate::compiled::{Lacks, LastGood};
 use crate::embedded::Snippet;
 use crate::host::{FileData, SettingsData};
 use crate::{
@@ -51,6 +52,8 @@ pub struct Analysis {
     pub(crate) files: Arc<Vec<FileData>>,
     pub(crate) settings: Arc<Vec<SettingsData>>,
     pub(crate) good: Arc<LastGood>,
+    /// There if this snapshot compiles nothing.
+    pub(crate) lacks: Option<Lacks>,
 }
 
 /// PTX at a position: the file itself, or a snippet inside of another language.
@@ -115,6 +118,15 @@ impl Analysis {
     pub(crate) fn is_on(&self, file: FileId, feature: Feature) -> bool {
         let size = self.file(file).map_or(0, |data| data.text.len());
         Feature::LIMITS.iter().all(|&(limited, bytes)| limited != feature || size < bytes as usize)
+    }
+
+    pub(crate) fn options(&self, file: FileId) -> Option<&Options> {
+        Some(&self.settings.get(self.file(file)?.settings.0 as usize)?.settings.options)
+    }
+
+    /// What tells, after a question, whether code was lacking; for snapshots of a host that compiles nothing.
+    pub fn lacks(&self) -> Option<Lacks> {
+        self.lacks.clone()
     }
 
     /// The configuration of a file for a chip.

@@ -4,12 +4,14 @@
 //! belongs to a unit by kind and name, so that it outlives any state in which the text does not compile.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use oriole_chip::Chip;
 use oriole_cubin::KernelImage;
-use oriole_hir::SourceMap;
+use oriole_hir::{Body, SourceMap};
 use oriole_inputs::FunctionUnit;
+use oriole_options::Options;
 use oriole_pipeline::facts::FunctionFacts;
 use oriole_pipeline::image::LinkedFunction;
 use oriole_queries::graph;
@@ -24,6 +26,9 @@ pub(crate) struct Compiled {
     pub code: Arc<LinkedFunction>,
     pub map: Arc<SourceMap>,
     pub text: Arc<str>,
+    /// What it means, to know it again in another database.
+    body: Option<Arc<Body>>,
+    options: Options,
 }
 
 /// A kernel laid out.
@@ -58,6 +63,21 @@ impl LastGood {
     /// Forgets a file.
     pub fn forget(&self, file: FileId) {
         self.with(|entries| entries.retain(|key, _| key.0 != file));
+    }
+}
+
+/// Whether an answer would have said more if code that is not compiled yet had been there.
+#[derive(Clone, Debug, Default)]
+pub struct Lacks(Arc<AtomicBool>);
+
+impl Lacks {
+    pub(crate) fn note(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it would have.
+    pub fn anything(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 
@@ -156,12 +176,19 @@ impl Analysis {
         let db = &self.db;
         let config = self.config(file, chip)?;
         let key: Key = (file, unit.kind(db), unit.name(db).clone(), chip);
+        let last = || self.good.with(|entries| entries.get(&key).and_then(|entry| entry.compiled.clone()));
+        let options = self.options(file)?;
+        if self.lacks.is_some() {
+            return self.known(unit, last(), options);
+        }
         let fresh = match (graph::encoded(db, unit, config), graph::facts(db, unit, config)) {
             (Ok(code), Ok(facts)) => Some(Arc::new(Compiled {
                 facts: facts.clone(),
                 code: code.clone(),
                 map: graph::source_map(db, unit).clone(),
                 text: unit.text(db).0.clone(),
+                body: graph::body(db, unit).clone(),
+                options: options.clone(),
             })),
             _ => None,
         };
@@ -170,12 +197,29 @@ impl Analysis {
                 self.good.with(|entries| entries.entry(key).or_default().compiled = Some(compiled.clone()));
                 Some(Shown::new(db, unit, compiled, false))
             }
-            None => {
-                let last =
-                    self.good.with(|entries| entries.get(&key).and_then(|entry| entry.compiled.clone()));
-                last.map(|compiled| Shown::new(db, unit, compiled, true))
-            }
+            None => last().map(|compiled| Shown::new(db, unit, compiled, true)),
         }
+    }
+
+    /// What another host has compiled of a unit: fresh if that meant the same.
+    fn known<'db>(
+        &'db self,
+        unit: FunctionUnit<'db>,
+        last: Option<Arc<Compiled>>,
+        options: &Options,
+    ) -> Option<Shown> {
+        let db = &self.db;
+        let Some(last) = last else {
+            self.lacks.iter().for_each(Lacks::note);
+            return None;
+        };
+        let body = graph::body(db, unit);
+        if body.is_none() || *body != last.body || *options != last.options {
+            return Some(Shown::new(db, unit, last, true));
+        }
+        // The same statements, which may stand elsewhere by now.
+        let (map, text) = (graph::source_map(db, unit).clone(), unit.text(db).0.clone());
+        Some(Shown::new(db, unit, Arc::new(Compiled { map, text, ..Compiled::clone(&last) }), false))
     }
 
     /// The image of a kernel: the newest, or the last good one; and whether it is the latter.
@@ -188,6 +232,10 @@ impl Analysis {
         let db = &self.db;
         let config = self.config(file, chip)?;
         let key: Key = (file, unit.kind(db), unit.name(db).clone(), chip);
+        if let Some(lacks) = &self.lacks {
+            lacks.note();
+            return None;
+        }
         match graph::kernel_image(db, unit, config) {
             Ok(image) => {
                 let own = format!("${}$", image.name);

@@ -11,7 +11,7 @@ use oriole_inputs::{Config, Database, SourceFile};
 use oriole_options::Options;
 use oriole_syntax::{CutText, Replaced};
 
-use crate::compiled::LastGood;
+use crate::compiled::{Lacks, LastGood};
 use crate::edited::EditedText;
 use crate::embedded::{self, Snippet};
 use crate::text::Change;
@@ -140,6 +140,7 @@ pub struct AnalysisHost {
     files: Arc<Vec<FileData>>,
     settings: Arc<Vec<SettingsData>>,
     good: Arc<LastGood>,
+    compiles: bool,
     counts: BTreeMap<&'static str, u64>,
     closed: Vec<FileId>,
 }
@@ -161,12 +162,21 @@ impl AnalysisHost {
         AnalysisHost::with_database(Database::with_log())
     }
 
+    /// A host that compiles nothing: of code it shows what the other one has compiled. Both are to have the same files and
+    /// settings.
+    #[must_use]
+    pub fn reading_from(mut self, other: &AnalysisHost) -> AnalysisHost {
+        (self.good, self.compiles) = (other.good.clone(), false);
+        self
+    }
+
     fn with_database(db: Database) -> AnalysisHost {
         let mut host = AnalysisHost {
             db,
             files: Arc::default(),
             settings: Arc::default(),
             good: Arc::default(),
+            compiles: true,
             counts: BTreeMap::new(),
             closed: Vec::new(),
         };
@@ -340,6 +350,7 @@ impl AnalysisHost {
             files: self.files.clone(),
             settings: self.settings.clone(),
             good: self.good.clone(),
+            lacks: (!self.compiles).then(Lacks::default),
         }
     }
 

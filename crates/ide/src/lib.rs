@@ -39,6 +39,7 @@ mod views;
 
 pub use analysis::{Analysis, Cancellable, Cancelled, Canceller};
 pub use calls::{Call, CallItem};
+pub use compiled::Lacks;
 pub use completion::{Completion, CompletionKind, Signature, SignatureHelp};
 pub use cubin::{Annotated, AnnotatedLine, annotate};
 pub use edited::EditedText;

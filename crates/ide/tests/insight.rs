@@ -4,7 +4,7 @@
 use crate::support::{Fixture, HEAD, fixture, kernel, kernel_text};
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
-use oriole_ide::{Change, Edit, Language, RegisterMarks};
+use oriole_ide::{AnalysisHost, Change, Edit, Language, RegisterMarks, Settings};
 
 /// Registers of a text with their marks, each once.
 fn marked(fixture: &Fixture, marks: &RegisterMarks) -> String {
@@ -312,4 +312,39 @@ fn slips_have_fixes() {
         ptx::unknown-name: Change to `%tid`
     "#]]
     .assert_eq(&out);
+}
+
+/// A host that compiles nothing shows what another one has compiled, for as long as that means the same.
+#[test]
+fn what_another_host_has_compiled() {
+    let text = ".version 8.0\n.target sm_90\n.entry k(.param .u64 p) {\n.reg .b32 %r<3>; .reg .b64 %d<2>;\n\
+                ld.param.u64 %d1, [p];\nld.global.u32 %r1, [%d1];\nadd.u32 %r2, %r1, 7;\nst.global.u32 [%d1], %r2;\nret; }\n";
+    let mut workshop = AnalysisHost::new();
+    let mut reading = AnalysisHost::new().reading_from(&workshop);
+    let settings = workshop.add_settings(Settings::default());
+    assert_eq!(reading.add_settings(Settings::default()), settings);
+    let file = workshop.open(Language::Ptx, text, settings);
+    assert_eq!(reading.open(Language::Ptx, text, settings), file);
+    let hover = |host: &AnalysisHost| {
+        let analysis = host.analysis();
+        let text = analysis.text(file).unwrap();
+        let at = text.find("%r1, 7").unwrap() as u32;
+        let hover = analysis.hover(file, at).unwrap().unwrap().text;
+        let lacks = analysis.lacks().is_some_and(|lacks| lacks.anything());
+        (hover.lines().find(|line| line.contains("on sm_90")).map(str::to_owned), lacks)
+    };
+    assert_eq!(hover(&reading), (None, true));
+    let (fresh, lacks) = hover(&workshop);
+    assert!(fresh.as_ref().is_some_and(|line| line.contains("`R")) && !lacks);
+    assert_eq!(hover(&reading), (fresh.clone(), false));
+    // A comment moves it and changes no meaning; another number does.
+    let insert = |host: &mut AnalysisHost, at: &str, new: &str| {
+        let at = host.analysis().text(file).unwrap().find(at).unwrap() as u32;
+        host.change(file, &[Change { range: Some(oriole_ide::Range::new(at, at)), text: new.to_owned() }]);
+    };
+    insert(&mut reading, "ld.global", "// here\n");
+    assert_eq!(hover(&reading), (fresh.clone(), false));
+    insert(&mut reading, "7;", "7");
+    let stale = fresh.map(|line| line.replace("sm_90:", "sm_90 (stale):"));
+    assert_eq!(hover(&reading), (stale, false));
 }

@@ -38,6 +38,27 @@ pub(crate) fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
 
 /// Runs a request on a worker.
 pub(crate) fn run(core: &Core, request: Request, row: Row, pending: &Pending, revision: u64) {
+    if row.cost == Cost::Looks {
+        let again = request.clone();
+        if run_once(core, request, Row { cost: Cost::Reads, ..row }, pending, revision, true) {
+            return;
+        }
+        run_once(core, again, Row { cost: Cost::Builds, ..row }, pending, revision, false);
+        return;
+    }
+    run_once(core, request, row, pending, revision, false);
+}
+
+/// Runs a request on a snapshot. False if there is no answer, since code is lacking that would have said more and `complete`
+/// asks for that.
+fn run_once(
+    core: &Core,
+    request: Request,
+    row: Row,
+    pending: &Pending,
+    revision: u64,
+    complete: bool,
+) -> bool {
     let id = request.id.clone();
     let outdated = || {
         if pending.is_cancelled() {
@@ -50,18 +71,23 @@ pub(crate) fn run(core: &Core, request: Request, row: Row, pending: &Pending, re
         error(ErrorCode::ContentModified as i32, "the text changed")
     };
     let snapshot = match row.cost {
-        Cost::Reads => core.snapshot(),
+        Cost::Reads | Cost::Looks => core.snapshot(),
         Cost::Builds | Cost::BuildsMuch => core.building_snapshot(revision),
     };
     if snapshot.revision != revision || pending.is_cancelled() {
         drop(snapshot);
-        return core.respond(id, Err(outdated()));
+        core.respond(id, Err(outdated()));
+        return true;
     }
+    let lacks = snapshot.analysis.lacks();
     *locked(&pending.canceller) = Some(snapshot.analysis.canceller());
     if pending.is_cancelled() {
         pending.cancel();
     }
     let answer = catch_unwind(AssertUnwindSafe(|| (row.run)(snapshot, request.params)));
+    if complete && lacks.is_some_and(|lacks| lacks.anything()) {
+        return false;
+    }
     let result = match answer {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(Failure::Cancelled)) => Err(outdated()),
@@ -72,6 +98,7 @@ pub(crate) fn run(core: &Core, request: Request, row: Row, pending: &Pending, re
         }
     };
     core.respond(id, result);
+    true
 }
 
 #[cfg(test)]

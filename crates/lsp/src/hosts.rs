@@ -1,7 +1,7 @@
 //! What the thread that reads messages and the workers share: two hosts of the same texts, and the way to the client.
 //!
 //! The first host answers what reads trees and types; its questions are short, so a change never waits for them. The
-//! second one, the workshop, compiles. A compile is cancelled between two phases only, which may take long in a large
+//! second one, the workshop, compiles; what it has compiled last the first one shows. A compile is cancelled between two phases only, which may take long in a large
 //! kernel; it is the thread of the workshop that waits for that and not the one that reads messages. Both get the same
 //! changes in the same order, and so give files and settings the same numbers.
 
@@ -65,8 +65,8 @@ pub(crate) struct HostState {
 }
 
 impl HostState {
-    pub fn new() -> HostState {
-        HostState { host: AnalysisHost::counting(), documents: Arc::default(), revision: 0, acts: Vec::new() }
+    fn new(host: AnalysisHost) -> HostState {
+        HostState { host, documents: Arc::default(), revision: 0, acts: Vec::new() }
     }
 
     /// Does something to the host, and notes it for the workshop.
@@ -114,9 +114,11 @@ impl Core {
         environment: Arc<dyn Environment>,
     ) -> (Core, Receiver<Option<Order>>) {
         let (orders, receiver) = unbounded();
+        let workshop = AnalysisHost::counting();
+        let reading = AnalysisHost::counting().reading_from(&workshop);
         let core = Core {
-            state: Mutex::new(HostState::new()),
-            workshop: Mutex::new(HostState::new()),
+            state: Mutex::new(HostState::new(reading)),
+            workshop: Mutex::new(HostState::new(workshop)),
             reached: Condvar::new(),
             orders,
             sender,

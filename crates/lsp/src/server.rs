@@ -223,7 +223,7 @@ impl Server {
         let revision = locked(&core.state).revision;
         let task = move || run(&core, request, row, &pending, revision);
         match row.cost {
-            Cost::Reads => self.pool.urgent(task),
+            Cost::Reads | Cost::Looks => self.pool.urgent(task),
             Cost::Builds => self.pool.building(task),
             Cost::BuildsMuch => self.pool.patient(task),
         }
