@@ -29,7 +29,7 @@ impl HeaderQuestion {
     /// The answer of a header.
     pub fn answer(self, header: &Header) -> bool {
         match self {
-            HeaderQuestion::Version(version) => header.version >= version,
+            HeaderQuestion::Version(version) => header.has_version(version),
             HeaderQuestion::Chips(chips) => header.has_chips(chips),
             HeaderQuestion::EveryTargetFrom(number) => {
                 header.targets.iter().all(|target| target.number() >= number)
