@@ -380,7 +380,8 @@ pub fn is_divergence_source(instruction: &Instruction) -> bool {
         Opcode::Sass(op) => !crate::effects::is_lane_wise(op),
         Opcode::Pseudo(pseudo) => matches!(
             pseudo,
-            Pseudo::Call | Pseudo::CallHelper | Pseudo::Parameters | Pseudo::Undefined | Pseudo::Return
+            // A routine computes lane by lane: its results are as uniform as its arguments.
+            Pseudo::Call | Pseudo::Parameters | Pseudo::Undefined | Pseudo::Return
         ),
     }
 }

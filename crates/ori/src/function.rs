@@ -23,7 +23,7 @@ pub enum SymbolKind {
     Local(u32),
     /// A function of the module.
     Function,
-    /// A helper routine of the compiler.
+    /// A routine of the compiler.
     Helper,
     /// A function that the driver provides (vprintf, malloc ...).
     Extern,
@@ -32,7 +32,7 @@ pub enum SymbolKind {
 /// A named thing the function refers to.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct SymbolRef {
-    /// Name as written in PTX (or the helper's name).
+    /// Name as written in PTX (or the routine's name).
     pub name: String,
     /// What it is.
     pub kind: SymbolKind,
@@ -98,11 +98,23 @@ pub struct CallShape {
     pub clobbers_uniform: bool,
 }
 
+/// What a routine of the compiler may overwrite: all that it states of its private convention.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Clobbers {
+    /// General registers, bit n for Rn; those of its results and of its return address are among them.
+    pub general: u64,
+    /// Predicates, bit n for Pn.
+    pub predicates: u8,
+}
+
 /// One function or kernel.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Function {
     /// True for a kernel (`.entry`).
     pub is_entry: bool,
+    /// For a routine of the compiler: what it may overwrite. It keeps everything else, has no frame, and returns to the
+    /// place that the private convention says.
+    pub routine: Option<Clobbers>,
     /// All values; a [`Value`] indexes it.
     pub values: Vec<ValueData>,
     /// Blocks; entry is block 0. Canonical order is RPO.

@@ -40,7 +40,7 @@ pub enum Pseudo {
     Min64,
     /// Maximum of two 64-bit integers; signedness by modifier. Split at 78.
     Max64,
-    /// Integer quotient; `U32`, `S32`, `U64`, `S64` by modifier. A helper or a sequence from 78 on.
+    /// Integer quotient; `U32`, `S32`, `U64`, `S64` by modifier. A sequence, and a routine for the slow way, from 45 on.
     Divide,
     /// Integer remainder; likewise.
     Remainder,
@@ -53,7 +53,8 @@ pub enum Pseudo {
     /// A call of a function by the ABI. Sources: argument words in order, for an indirect call the target pair
     /// last; destinations: result words. [`crate::Instruction::call`] says the rest.
     Call,
-    /// A call of a helper routine with its private convention.
+    /// A call of a routine of the compiler, whose private convention [`crate::Instruction::call`] states. Sources and
+    /// destinations as for [`Pseudo::Call`]; the results depend on nothing but the arguments.
     CallHelper,
     /// Return from a function; sources: result words.
     Return,

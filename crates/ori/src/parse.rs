@@ -2,7 +2,7 @@
 //! indentation are allowed for files written by hand. The grammar is that of [`crate::print`].
 
 use crate::{
-    Address, AddressPart, Block, BlockId, CallShape, ConstBase, Destination, File, Function, Guard,
+    Address, AddressPart, Block, BlockId, CallShape, Clobbers, ConstBase, Destination, File, Function, Guard,
     Instruction, LocalVariable, MemoryInfo, Opcode, Origin, Phi, Pseudo, Source, SourceKind, Space, SymbolId,
     SymbolKind, SymbolRef, Table, Value, ValueData, Values,
 };
@@ -118,6 +118,12 @@ impl<'t> Cursor<'t> {
         T::try_from(number).map_err(|_| format!("number {number} is too large"))
     }
 
+    /// A mask: hexadecimal digits alone.
+    fn mask(&mut self) -> Parsed<u64> {
+        let digits = self.word();
+        u64::from_str_radix(digits, 16).map_err(|_| format!("expected a mask, found `{digits}`"))
+    }
+
     /// `letter` and a number.
     fn indexed(&mut self, letter: &str) -> Parsed<u32> {
         self.expect(letter)?;
@@ -148,23 +154,33 @@ impl FunctionParser {
         match cursor.word() {
             "kernel" => self.function.is_entry = true,
             "function" => {}
-            other => return Err(format!("expected `kernel` or `function`, found `{other}`")),
+            "routine" => self.function.routine = Some(Clobbers { general: 0, predicates: 0 }),
+            other => return Err(format!("expected `kernel`, `function` or `routine`, found `{other}`")),
         }
         while cursor.peek().is_some() {
-            match cursor.word() {
-                "params" => {
+            match (cursor.word(), &mut self.function.routine) {
+                ("clobbers", Some(clobbers)) => {
+                    cursor.expect("=")?;
+                    clobbers.general = cursor.mask()?;
+                }
+                ("predicates", Some(clobbers)) => {
+                    cursor.expect("=")?;
+                    let mask = cursor.mask()?;
+                    clobbers.predicates = u8::try_from(mask).map_err(|_| "there are seven predicates")?;
+                }
+                ("params", _) => {
                     cursor.expect("=")?;
                     self.function.parameter_bytes = cursor.number_as()?;
                 }
-                "barriers" => {
+                ("barriers", _) => {
                     cursor.expect("=")?;
                     self.function.barriers = cursor.number_as()?;
                 }
-                "registers" => {
+                ("registers", _) => {
                     cursor.expect("=")?;
                     self.function.register_limit = Some(cursor.number_as()?);
                 }
-                other => return Err(format!("unknown property `{other}`")),
+                (other, _) => return Err(format!("unknown property `{other}`")),
             }
         }
         Ok(())
@@ -465,14 +481,11 @@ impl FunctionParser {
             if index > 0 {
                 cursor.expect(",")?;
             }
-            let digits = cursor.word();
-            *word =
-                u64::from_str_radix(digits, 16).map_err(|_| format!("expected a mask, found `{digits}`"))?;
+            *word = cursor.mask()?;
         }
         cursor.expect("predicates=")?;
-        let digits = cursor.word();
-        let clobbered_predicates =
-            u8::from_str_radix(digits, 16).map_err(|_| format!("expected a mask, found `{digits}`"))?;
+        let mask = cursor.mask()?;
+        let clobbered_predicates = u8::try_from(mask).map_err(|_| "there are seven predicates")?;
         let clobbers_uniform = cursor.eat("uniform");
         cursor.expect(")")?;
         Ok(CallShape { callee, stack_bytes, clobbers, clobbered_predicates, clobbers_uniform })

@@ -31,8 +31,15 @@ use std::fmt::{self, Display, Formatter, Write};
 
 impl Display for Function {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{} params={}", if self.is_entry { "kernel" } else { "function" }, self.parameter_bytes)?;
-        write!(f, " barriers={}", self.barriers)?;
+        let kind = match (self.is_entry, self.routine) {
+            (true, _) => "kernel",
+            (false, None) => "function",
+            (false, Some(_)) => "routine",
+        };
+        write!(f, "{kind} params={} barriers={}", self.parameter_bytes, self.barriers)?;
+        if let Some(clobbers) = self.routine {
+            write!(f, " clobbers={:x} predicates={:x}", clobbers.general, clobbers.predicates)?;
+        }
         if let Some(limit) = self.register_limit {
             write!(f, " registers={limit}")?;
         }

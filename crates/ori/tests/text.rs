@@ -2,9 +2,9 @@
 
 use expect_test::expect;
 use oriole_ori::{
-    AddressPart, Block, BlockId, CallShape, ConstBase, Destination, File, Function, Guard, Instruction,
-    LocalVariable, MemoryInfo, Opcode, Origin, Phi, Pseudo, Source, SourceKind, Space, SymbolId, SymbolKind,
-    SymbolRef, Table, Value, ValueData, parse,
+    AddressPart, Block, BlockId, CallShape, Clobbers, ConstBase, Destination, File, Function, Guard,
+    Instruction, LocalVariable, MemoryInfo, Opcode, Origin, Phi, Pseudo, Source, SourceKind, Space, SymbolId,
+    SymbolKind, SymbolRef, Table, Value, ValueData, parse,
 };
 use oriole_sass::{Mod, Mods, Op, Symbol};
 
@@ -38,6 +38,9 @@ fn random_function(seed: u64) -> Function {
     let mut function =
         Function { is_entry: dice.coin(), parameter_bytes: dice.roll(100) as u32, ..Function::default() };
     function.barriers = dice.roll(17) as u8;
+    if !function.is_entry && dice.coin() {
+        function.routine = Some(Clobbers { general: dice.roll(u64::MAX), predicates: dice.roll(128) as u8 });
+    }
     function.register_limit = dice.coin().then(|| dice.roll(256) as u16);
     for index in 0..1 + dice.roll(3) {
         let kind = match dice.roll(7) {

@@ -4,13 +4,16 @@
 use crate::AllocateError;
 use crate::set::RegisterSet;
 use oriole_ori::{
-    CallShape, Destination, File, Function, Opcode, Pseudo, Source, SourceKind, SymbolKind, Value,
+    CallShape, Destination, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolKind,
 };
 
 /// The stack pointer.
 pub const STACK_POINTER: u8 = 1;
 /// The first of the two registers with the return address.
 pub const RETURN_ADDRESS: u8 = 20;
+/// The register in which a routine is told where to go back: an offset from the start of the kernel, in the low word of a
+/// pair. The routine makes the high word, which is zero, itself.
+pub const ROUTINE_RETURN: u8 = 2;
 /// First register of parameters and results.
 const FIRST_WORD: u8 = 4;
 /// One past the last.
@@ -67,42 +70,64 @@ fn words(source: &Source) -> usize {
     }
 }
 
+/// Puts the operands of a call, a return or of parameters into the registers of the convention, those that want none
+/// themselves.
+fn bind_operands(instruction: &mut Instruction) -> Result<(), AllocateError> {
+    let too_many = || AllocateError::Input("more argument words than registers".into());
+    let mut taken = RegisterSet::default();
+    for source in instruction.sources.iter_mut().filter(|source| source.fixed.is_none()) {
+        source.fixed = Some(place(&mut taken, words(source)).ok_or_else(too_many)?);
+    }
+    let mut taken = RegisterSet::default();
+    for destination in instruction.destinations.iter_mut().filter(|it| it.fixed.is_none()) {
+        let width = usize::from(destination.width.max(1));
+        destination.fixed = Some(place(&mut taken, width).ok_or_else(too_many)?);
+    }
+    Ok(())
+}
+
+/// Where to go back: a pair for functions, one word for routines.
+struct ReturnAddress {
+    words: oriole_ori::Values,
+    register: u8,
+}
+
+impl ReturnAddress {
+    fn new(function: &mut Function) -> ReturnAddress {
+        let (count, register) =
+            if function.routine.is_some() { (1, ROUTINE_RETURN) } else { (2, RETURN_ADDRESS) };
+        let words = (0..count).map(|_| function.new_value(File::R, None)).collect();
+        ReturnAddress { words, register }
+    }
+
+    fn destination(&self) -> Destination {
+        Destination { fixed: Some(self.register), ..Destination::new(File::R, self.words.iter().copied()) }
+    }
+
+    fn source(&self) -> Source {
+        Source { fixed: Some(self.register), ..Source::values(self.words.iter().copied()) }
+    }
+}
+
 /// Binds calls, returns and parameters to the registers of the convention where the operands do not say which
 /// registers they want, and lets functions carry their return address as a value.
 ///
 /// # Errors
 /// Words that do not fit into registers: they must have been stored to the stack before.
 pub fn bind(function: &mut Function) -> Result<(), AllocateError> {
-    let too_many = || AllocateError::Input("more argument words than registers".into());
     let external: Vec<bool> = function.symbols.iter().map(|s| s.kind == SymbolKind::Extern).collect();
-    let address: Option<[Value; 2]> =
-        (!function.is_entry).then(|| [function.new_value(File::R, None), function.new_value(File::R, None)]);
+    let address: Option<ReturnAddress> = (!function.is_entry).then(|| ReturnAddress::new(function));
     let mut parameters = false;
     for block in &mut function.blocks {
         for instruction in &mut block.instructions {
             match instruction.opcode {
                 Opcode::Pseudo(Pseudo::Call) => {
                     let indirect = instruction.call.as_ref().is_some_and(|c| c.callee.is_none());
-                    let count = instruction.sources.len() - usize::from(indirect);
-                    let mut taken = RegisterSet::default();
-                    for source in &mut instruction.sources[..count] {
-                        if source.fixed.is_none() {
-                            let base = place(&mut taken, words(source)).ok_or_else(too_many)?;
-                            source.fixed = Some(base);
-                        }
-                    }
-                    if indirect {
+                    if indirect && let Some(target) = instruction.sources.last_mut() {
                         // Two registers that no argument and no return address uses.
-                        let target = &mut instruction.sources[count];
                         target.fixed = target.fixed.or(Some(2));
                     }
-                    let mut taken = RegisterSet::default();
-                    for destination in &mut instruction.destinations {
-                        let width = usize::from(destination.width.max(1));
-                        if destination.fixed.is_none() {
-                            destination.fixed = Some(place(&mut taken, width).ok_or_else(too_many)?);
-                        }
-                    }
+                    bind_operands(instruction)?;
                     let shape = instruction.call.get_or_insert_with(|| {
                         Box::new(CallShape {
                             callee: None,
@@ -120,47 +145,27 @@ pub fn bind(function: &mut Function) -> Result<(), AllocateError> {
                     shape.clobbers[0] |= 0b11 << RETURN_ADDRESS;
                 }
                 Opcode::Pseudo(Pseudo::CallHelper) => {
+                    bind_operands(instruction)?;
                     if let Some(shape) = &mut instruction.call {
-                        shape.clobbers[0] |= 0b11 << RETURN_ADDRESS;
+                        shape.clobbers[0] |= 0b11 << ROUTINE_RETURN;
                     }
                 }
                 Opcode::Pseudo(Pseudo::Parameters) => {
                     parameters = true;
-                    let mut taken = RegisterSet::default();
-                    for destination in &mut instruction.destinations {
-                        let width = usize::from(destination.width.max(1));
-                        if destination.fixed.is_none() {
-                            destination.fixed = Some(place(&mut taken, width).ok_or_else(too_many)?);
-                        }
-                    }
-                    if let Some(address) = address {
-                        let mut operand = Destination::new(File::R, address);
-                        operand.fixed = Some(RETURN_ADDRESS);
-                        instruction.destinations.push(operand);
-                    }
+                    bind_operands(instruction)?;
+                    instruction.destinations.extend(address.as_ref().map(ReturnAddress::destination));
                 }
                 Opcode::Pseudo(Pseudo::Return) => {
-                    let mut taken = RegisterSet::default();
-                    for source in &mut instruction.sources {
-                        if source.fixed.is_none() {
-                            source.fixed = Some(place(&mut taken, words(source)).ok_or_else(too_many)?);
-                        }
-                    }
-                    if let Some(address) = address {
-                        let mut operand = Source::values(address);
-                        operand.fixed = Some(RETURN_ADDRESS);
-                        instruction.sources.push(operand);
-                    }
+                    bind_operands(instruction)?;
+                    instruction.sources.extend(address.as_ref().map(ReturnAddress::source));
                 }
                 _ => {}
             }
         }
     }
     if let (Some(address), false) = (address, parameters) {
-        let mut instruction = oriole_ori::Instruction::new(Pseudo::Parameters, oriole_ori::Origin(0));
-        let mut operand = Destination::new(File::R, address);
-        operand.fixed = Some(RETURN_ADDRESS);
-        instruction.destinations.push(operand);
+        let mut instruction = Instruction::new(Pseudo::Parameters, oriole_ori::Origin(0));
+        instruction.destinations.push(address.destination());
         if let Some(entry) = function.blocks.first_mut() {
             entry.instructions.insert(0, instruction);
         }

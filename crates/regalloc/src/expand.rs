@@ -9,8 +9,8 @@ use crate::set::RegisterSet;
 use crate::{AllocateError, Allocation, abi};
 use oriole_chip::Chip;
 use oriole_ori::{
-    AddressPart, Assignment, BlockId, CallShape, ConstBase, Destination, File, Function, Guard, Instruction,
-    MemoryInfo, Opcode, Origin, Pseudo, Source, SourceKind, Space, SymbolKind, Value,
+    AddressPart, Assignment, BlockId, CallShape, Clobbers, ConstBase, Destination, File, Function, Guard,
+    Instruction, MemoryInfo, Opcode, Origin, Pseudo, Source, SourceKind, Space, SymbolKind, Value,
 };
 use oriole_sass::{Mod, Op};
 
@@ -35,7 +35,7 @@ struct Expander {
 
 impl Expander {
     fn run(&mut self) -> Result<(), AllocateError> {
-        let saves = self.saves();
+        let saves = self.saves()?;
         for block in 0..self.function.blocks.len() {
             let mut out = Vec::with_capacity(self.function.blocks[block].instructions.len() + 4);
             if block == 0 {
@@ -82,12 +82,16 @@ impl Expander {
 
     /// What a function must give back as it found it, and where it keeps it meanwhile: general registers and
     /// convergence barriers with their frame offsets.
-    fn saves(&mut self) -> Saves {
+    fn saves(&mut self) -> Result<Saves, AllocateError> {
         let mut saves = Saves::default();
         if self.function.is_entry {
-            return saves;
+            return Ok(saves);
         }
         let mut at = self.assignment.frame_bytes;
+        if let Some(clobbers) = self.function.routine {
+            self.keeps_its_word(clobbers)?;
+            return Ok(saves);
+        }
         // The return address is a value like any other and was moved by the allocator.
         let mut general = self.registers_written(File::R).within(abi::saved());
         let external = self.function.blocks.iter().flat_map(|b| &b.instructions).any(|i| {
@@ -96,6 +100,12 @@ impl Expander {
         });
         if external {
             general.insert(EXTERNAL_TARGET);
+        }
+        // A routine does not keep what functions keep for each other.
+        for call in self.function.blocks.iter().flat_map(|b| &b.instructions) {
+            if let (Opcode::Pseudo(Pseudo::CallHelper), Some(shape)) = (call.opcode, &call.call) {
+                general = general.with(RegisterSet::from_words(shape.clobbers).within(abi::saved()));
+            }
         }
         for r in general.iter() {
             if r != abi::RETURN_ADDRESS && r != abi::RETURN_ADDRESS + 1 {
@@ -109,7 +119,28 @@ impl Expander {
             at += 4;
         }
         self.assignment.frame_bytes = at.next_multiple_of(FRAME_ALIGN);
-        saves
+        Ok(saves)
+    }
+
+    /// Whether a routine overwrites nothing but what it states, and needs no frame.
+    fn keeps_its_word(&self, clobbers: Clobbers) -> Result<(), AllocateError> {
+        let stated = |file| match file {
+            File::R => RegisterSet::from_words([clobbers.general, 0, 0, 0]),
+            File::P => RegisterSet::from_words([clobbers.predicates.into(), 0, 0, 0]),
+            File::UR | File::UP | File::B => RegisterSet::default(),
+        };
+        let result = abi::ROUTINE_RETURN..abi::ROUTINE_RETURN + 2;
+        if self.assignment.frame_bytes > 0 || !result.clone().all(|r| stated(File::R).contains(r)) {
+            return Err(AllocateError::Internal("a routine has a frame, or states no return address".into()));
+        }
+        for file in [File::R, File::P, File::UR, File::UP, File::B] {
+            if !self.registers_written(file).without(stated(file)).is_empty() {
+                return Err(AllocateError::Internal(format!(
+                    "a routine overwrites registers of file {file:?} that it does not state"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Adds the frame to the stack, and keeps what must be kept.
@@ -117,7 +148,8 @@ impl Expander {
         let origin = self.function.blocks[0].instructions.first().map_or(Origin(0), |i| i.origin);
         let frame = self.assignment.frame_bytes as i32;
         if self.function.is_entry {
-            let calls = self.function.blocks.iter().flat_map(|b| &b.instructions).any(|i| i.call.is_some());
+            let calls = self.function.blocks.iter().flat_map(|b| &b.instructions);
+            let calls = calls.into_iter().any(|i| i.opcode == Opcode::Pseudo(Pseudo::Call));
             let uses_stack = frame > 0 || calls || self.reads_stack_pointer();
             if !uses_stack {
                 return Ok(());
@@ -202,16 +234,24 @@ impl Expander {
             }
             Pseudo::ParallelCopy => self.parallel(&instruction, out),
             Pseudo::Undefined | Pseudo::Parameters => Ok(()),
-            Pseudo::Call | Pseudo::CallHelper => self.call(instruction, out),
+            Pseudo::Call => self.call(instruction, out),
+            Pseudo::CallHelper => self.call_routine(instruction, out),
             Pseudo::Return if instruction.guard.is_some() => {
                 Err(AllocateError::Input("a guarded return".into()))
             }
             Pseudo::Return => {
                 self.epilogue(saves, instruction.origin, out);
-                let (a, b) = (
-                    self.physical(File::R, abi::RETURN_ADDRESS),
-                    self.physical(File::R, abi::RETURN_ADDRESS + 1),
-                );
+                let routine = self.function.routine.is_some();
+                let address = if routine { abi::ROUTINE_RETURN } else { abi::RETURN_ADDRESS };
+                let (a, b) = (self.physical(File::R, address), self.physical(File::R, address + 1));
+                if routine {
+                    let mut high = Instruction::new(Op::MOV, instruction.origin);
+                    high.destinations.push(Destination::new(File::R, [b]));
+                    high.sources.push(Source::plain(SourceKind::Zero(File::R)));
+                    out.push(high);
+                    let count = u16::from(abi::ROUTINE_RETURN) + 2;
+                    self.assignment.general_registers = self.assignment.general_registers.max(count);
+                }
                 let mut back = Instruction::new(Op::RET, instruction.origin);
                 back.mods.insert(Mod::REL);
                 back.mods.insert(Mod::NODEC);
@@ -307,6 +347,33 @@ impl Expander {
                 }
             }
         }
+        out.push(call);
+        Ok(())
+    }
+
+    /// The place behind the call goes into its register, then the call.
+    fn call_routine(
+        &mut self,
+        instruction: Instruction,
+        out: &mut Vec<Instruction>,
+    ) -> Result<(), AllocateError> {
+        let Some(callee) = instruction.call.as_ref().and_then(|call| call.callee) else {
+            return Err(AllocateError::Input("a call of no routine".into()));
+        };
+        if instruction.guard.is_some() {
+            return Err(AllocateError::Input("a guarded call".into()));
+        }
+        let low = self.physical(File::R, abi::ROUTINE_RETURN);
+        self.assignment.general_registers =
+            self.assignment.general_registers.max(u16::from(abi::ROUTINE_RETURN) + 2);
+        let mut address = Instruction::new(Op::MOV, instruction.origin);
+        address.destinations.push(Destination::new(File::R, [low]));
+        address.sources.push(Source::plain(SourceKind::ReturnAddress(AddressPart::Low)));
+        out.push(address);
+        let mut call = Instruction::new(Op::CALL, instruction.origin);
+        call.mods.insert(Mod::REL);
+        call.mods.insert(Mod::NOINC);
+        call.sources.push(Source::plain(SourceKind::Callee(callee)));
         out.push(call);
         Ok(())
     }

@@ -72,9 +72,14 @@ pub fn allocate(
         .iter()
         .flat_map(|b| &b.instructions)
         .any(|i| matches!(i.opcode, Opcode::Pseudo(Pseudo::Call)));
-    let by_convention = calls || !function.is_entry;
-    let floor = least.max(if by_convention { 24 } else { 16 });
+    let by_convention = calls || (!function.is_entry && function.routine.is_none());
+    let mut floor = least.max(if by_convention { 24 } else { 16 });
     let mut limit: u16 = options.limit.unwrap_or(255).min(function.register_limit.unwrap_or(255)).min(255);
+    if let Some(clobbers) = function.routine {
+        // What it may overwrite is what it has, whatever else is asked for.
+        let count = 64 - clobbers.general.leading_zeros() as u16;
+        (floor, limit) = (count, count);
+    }
     if options.minimal {
         limit = floor;
     }
@@ -85,12 +90,13 @@ pub fn allocate(
     for file in [File::UR, File::UP, File::B] {
         color::color(&mut work, file)?;
     }
-    let cheap_predicates = RegisterSet::range(0, 7);
+    let predicates = work.function.routine.map_or(0x7f, |clobbers| clobbers.predicates);
+    let predicates = RegisterSet::from_words([predicates.into(), 0, 0, 0]);
     let predicates = Registers {
         file: File::P,
-        usable: RegisterSet::range(0, 7),
+        usable: predicates,
         count: 7,
-        cheap: cheap_predicates,
+        cheap: predicates,
         spread: false,
         patience: None,
     };
@@ -106,7 +112,8 @@ pub fn allocate(
             Ok(()) => break,
             // Sources may lie so badly that a wide result finds no aligned range: a few more registers help.
             Err(error @ AllocateError::TooFewRegisters { .. }) => {
-                let Some(before) = before.as_ref().filter(|_| limit < 255) else { return Err(error) };
+                let more = limit < 255 && work.function.routine.is_none();
+                let Some(before) = before.as_ref().filter(|_| more) else { return Err(error) };
                 limit = (limit + 8).min(255);
                 work = before.clone();
             }
@@ -150,7 +157,12 @@ pub(crate) fn general(
 ) -> Result<(), AllocateError> {
     let mut usable = RegisterSet::range(0, limit);
     usable.remove(abi::STACK_POINTER);
-    let cheap = if work.function.is_entry { usable } else { usable.without(abi::saved()) };
+    let routine = work.function.routine;
+    if let Some(clobbers) = routine {
+        usable = usable.within(RegisterSet::from_words([clobbers.general, 0, 0, 0]));
+    }
+    let cheap =
+        if work.function.is_entry || routine.is_some() { usable } else { usable.without(abi::saved()) };
     let registers = Registers { file: File::R, usable, count: limit, cheap, spread, patience };
     file(work, facts, &registers)
 }

@@ -282,7 +282,10 @@ impl Scan<'_> {
         if self.stored_at_definition[at] {
             return true;
         }
-        let cheap = self.site[at].is_some_and(|site| site.depth <= self.depth);
+        // Nobody else shall pay for a slow way.
+        let slow = |block: u32| self.facts.slow[block as usize];
+        let cheap = self.site[at]
+            .is_some_and(|site| site.depth <= self.depth && (slow(site.block) || !slow(self.block.0)));
         if self.facts.single[at] && cheap {
             self.stored_at_definition[at] = true;
             return true;

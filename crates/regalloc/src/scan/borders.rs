@@ -33,9 +33,11 @@ impl Scan<'_> {
             .filter(|&p| self.facts.cfg.position(p) < position)
             .collect();
         let is_header = done.len() < self.facts.cfg.predecessors(block).len();
-        // The most frequent predecessor decides; among equals the last, which is nearest.
-        let chosen =
-            done.iter().copied().max_by_key(|&p| (self.facts.loops.depth(p), self.facts.cfg.position(p)));
+        // The most frequent predecessor decides; among equals the last, which is nearest. A slow way brings everything
+        // back to where the others have it.
+        let chosen = done.iter().copied().max_by_key(|&p| {
+            (!self.facts.slow[p.0 as usize], self.facts.loops.depth(p), self.facts.cfg.position(p))
+        });
         if let Some(chosen) = chosen {
             let others: Vec<BlockId> = done.iter().copied().filter(|&p| p != chosen).collect();
             let mut unknown = Vec::new();

@@ -26,8 +26,14 @@ pub struct Facts {
     pub web: Vec<u32>,
     /// The first tuple that it stands in.
     pub tuple: Vec<Option<Box<TupleHint>>>,
+    /// For each block whether it calls a routine: it is on a slow way, which few threads go.
+    pub slow: Vec<bool>,
     /// For each block the most values of the file alive at once; for a header those of the loop.
     pub pressure: Vec<u32>,
+}
+
+fn calls_routine(instruction: &Instruction) -> bool {
+    instruction.opcode == Opcode::Pseudo(Pseudo::CallHelper)
 }
 
 /// Which tuple a value will stand in.
@@ -58,6 +64,7 @@ impl Facts {
             single: vec![false; values],
             web: (0..values as u32).collect(),
             tuple: std::iter::repeat_with(|| None).take(values).collect(),
+            slow: function.blocks.iter().map(|block| block.instructions.iter().any(calls_routine)).collect(),
             pressure: vec![0; function.blocks.len()],
         };
         facts.look_at_operands(work, file);

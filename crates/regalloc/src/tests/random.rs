@@ -3,7 +3,7 @@
 use crate::tests::run;
 use oriole_ori::{
     Block, BlockId, CallShape, Destination, File, Function, Guard, Instruction, Opcode, Origin, Pseudo,
-    Source, SourceKind, Value,
+    Source, SourceKind, SymbolKind, SymbolRef, Value,
 };
 use oriole_sass::Op;
 
@@ -213,12 +213,33 @@ fn call(random: &mut Random, general: &[Value]) -> Instruction {
     call
 }
 
+/// The same function with calls of routines in the place of some calls; each states what it overwrites, never so much
+/// that its caller has nothing left.
+fn with_routines(mut function: Function, seed: u64) -> Function {
+    let random = &mut Random::new(seed);
+    function.symbols.push(SymbolRef { name: "oriole.routine".to_owned(), kind: SymbolKind::Helper });
+    for instruction in function.blocks.iter_mut().flat_map(|block| &mut block.instructions) {
+        if instruction.opcode != Opcode::Pseudo(Pseudo::Call) || random.chance(30) {
+            continue;
+        }
+        instruction.opcode = Pseudo::CallHelper.into();
+        instruction.call = Some(Box::new(CallShape {
+            callee: Some(oriole_ori::SymbolId(0)),
+            stack_bytes: 0,
+            clobbers: [(1 << (9 + random.below(12))) - 1 - 2, 0, 0, 0],
+            clobbered_predicates: random.below(16) as u8,
+            clobbers_uniform: false,
+        }));
+    }
+    function
+}
+
 #[test]
 fn random_functions_are_allocated_right_at_every_limit() {
     let rounds = std::env::var("ORIOLE_ALLOCATION_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
     let mut spills = 0;
-    for seed in 1..=rounds {
-        let function = function(seed);
+    let both = |seed| [(seed, function(seed)), (seed, with_routines(function(seed), seed))];
+    for (seed, function) in (1..=rounds).flat_map(both) {
         let calls = function
             .blocks
             .iter()

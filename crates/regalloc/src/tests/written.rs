@@ -128,6 +128,139 @@ b0:
 }
 
 #[test]
+fn what_a_routine_does_not_state_survives_its_call() {
+    // r0 is out of the way of the call; on the way around it nothing moves.
+    show(
+        "kernel params=8 barriers=0
+  symbol s0 helper \"oriole.routine\"
+b0: -> b2 b1
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = S2R %(SR_TID.Y) ; 0
+  p2, PT = ISETP.AND.LT.U32 r0, r1, PT ; 0
+  p3, PT = ISETP.AND.LT.U32 r0, 0x5, PT ; 0
+  @p2 BRA b2 ; 1
+b1: -> b2
+  {r4 r1} = CallHelper r0, {r1 r0} call(s0 stack=0 clobbers=ffd,0,0,0 predicates=3) ; 2
+b2:
+  @p3 STS [r0], r1 mem(shared w) ; 3
+  STS [r0+0x4], r1 mem(shared w) ; 3
+  EXIT ; 4
+",
+        None,
+        expect![[r#"
+            registers=13 frame=0
+            kernel params=8 barriers=0
+              symbol s0 helper "oriole.routine"
+            b0: -> b2 b1
+              r3 = S2R %(SR_TID.X) ; 0
+              r5 = S2R %(SR_TID.Y) ; 0
+              p320, PT = ISETP.AND.LT.U32 r3, r5, PT ; 0
+              p321, PT = ISETP.AND.LT.U32 r3, 0x5, PT ; 0
+              @p320 BRA b2 ; 1
+            b1: -> b2
+              p322, PT = PLOP3.LUT PT, p321, PT, #128, #0 ; 2
+              r12 = MOV r3 ; 2
+              r6 = MOV r5 ; 2
+              r7 = MOV r3 ; 2
+              r4 = MOV r3 ; 2
+              r2 = MOV return_address(low) ; 2
+              CALL.NOINC.REL callee(s0) ; 2
+              p321, PT = PLOP3.LUT PT, p322, PT, #128, #0 ; 2
+              r3 = MOV r12 ; 2
+            b2:
+              @p321 STS [r3], r5 mem(shared w) ; 3
+              STS [r3+0x4], r5 mem(shared w) ; 3
+              EXIT ; 4
+        "#]],
+    );
+}
+
+#[test]
+fn a_function_saves_what_a_routine_may_overwrite() {
+    show(
+        "function params=4 barriers=0
+  symbol s0 helper \"oriole.routine\"
+b0:
+  r0$4 = Parameters ; 0
+  r1 = CallHelper r0 call(s0 stack=0 clobbers=3fffd,0,0,0 predicates=3) ; 1
+  r2 = IADD3 r0, r1, RZ ; 2
+  Return r2$4 ; 3
+",
+        None,
+        expect![[r#"
+            registers=24 frame=16
+            function params=4 barriers=0
+              symbol s0 helper "oriole.routine"
+            b0:
+              r1 = IADD3 r1, 0xfffffff0, RZ ; 0
+              STL [r1], r2 mem(spill w) ; 0
+              STL [r1+0x4], r16 mem(spill w) ; 0
+              STL [r1+0x8], r17 mem(spill w) ; 0
+              STL [r1+0xc], r18 mem(spill w) ; 0
+              r18 = MOV r4 ; 1
+              r2 = MOV return_address(low) ; 1
+              CALL.NOINC.REL callee(s0) ; 1
+              r4 = IADD3 r18, r4, RZ ; 2
+              r2 = LDL [r1] mem(spill r) ; 3
+              r16 = LDL [r1+0x4] mem(spill r) ; 3
+              r17 = LDL [r1+0x8] mem(spill r) ; 3
+              r18 = LDL [r1+0xc] mem(spill r) ; 3
+              r1 = IADD3 r1, 0x10, RZ ; 3
+              RET.NODEC.REL {r20 r21}, kernel_start ; 3
+        "#]],
+    );
+}
+
+#[test]
+fn a_routine_goes_back_and_saves_nothing() {
+    show(
+        "routine params=0 barriers=0 clobbers=fd predicates=3
+b0:
+  r0, {r1 r2} = Parameters ; 0
+  r3 = IADD3 r0, r1, r2 ; 1
+  p4, PT = ISETP.AND.LT.U32 r3, r2, PT ; 1
+  r5 = SEL r3, r0, p4 ; 1
+  Return {r5 r3} ; 2
+",
+        Some(200),
+        expect![[r#"
+            registers=8 frame=0
+            routine params=0 barriers=0 clobbers=fd predicates=3
+            b0:
+              r0 = IADD3 r4, r6, r7 ; 1
+              p320, PT = ISETP.AND.LT.U32 r0, r7, PT ; 1
+              r4 = SEL r0, r4, p320 ; 1
+              r5 = MOV r0 ; 2
+              r3 = MOV RZ ; 2
+              RET.NODEC.REL {r2 r3}, kernel_start ; 2
+        "#]],
+    );
+}
+
+#[test]
+fn a_routine_that_does_not_keep_its_word_is_refused() {
+    let refusal = |text: &str| {
+        let function = oriole_ori::parse(text).expect("the text is well-formed");
+        allocate(function, Chip::SM_90, &options(None)).expect_err("it is refused").to_string()
+    };
+    let needs = |clobbers: &str, more: &str| {
+        refusal(&format!(
+            "routine params=0 barriers=0 clobbers={clobbers} predicates=1\nb0:\n  r0, r1, r2, r3 = Parameters ; 0\n{more}  \
+             r4 = IADD3 r0, r1, r2 ; 0\n  r5 = IADD3 r4, r3, r0 ; 0\n  r6 = IADD3 r4, r2, r1 ; 0\n  \
+             Return r5, r6, r4, r3, r2 ; 0\n"
+        ))
+    };
+    // Not enough registers for its own words; no place for the return address; a uniform register.
+    let all = [needs("3d", ""), needs("fff1", ""), needs("fffd", "  u7 = UMOV 0x0 ; 0\n")];
+    expect![[r#"
+        register allocation is wrong: a routine overwrites registers of file R that it does not state
+        register allocation is wrong: a routine has a frame, or states no return address
+        register allocation is wrong: a routine overwrites registers of file UR that it does not state
+    "#]]
+    .assert_eq(&(all.join("\n") + "\n"));
+}
+
+#[test]
 fn a_function_saves_what_it_uses_and_its_return_address() {
     show(
         "function params=4 barriers=0
