@@ -25,6 +25,8 @@ pub enum Place<'db> {
     UnitConfig(FunctionUnit<'db>, Config),
     /// A file and a configuration.
     FileConfig(SourceFile, Config),
+    /// A routine of the compiler and a configuration.
+    Routine(&'static str, Config),
 }
 
 /// One executed query.
@@ -64,6 +66,7 @@ impl ExecutionLog {
             Place::Config(config) | Place::FileConfig(_, config) => (String::new(), Some(config)),
             Place::Unit(unit) => (unit.label(db), None),
             Place::UnitConfig(unit, config) => (unit.label(db), Some(config)),
+            Place::Routine(name, config) => (format!("routine {name}"), Some(config)),
         };
         let config = config.map_or_else(String::new, |config| config.label(db));
         self.lock().push(Execution { query, unit, config });

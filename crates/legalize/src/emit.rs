@@ -2,7 +2,7 @@
 //! expansion reads like a formula. Operands are put where the machine takes them: an immediate or a constant only in
 //! the second place, a register elsewhere.
 
-use oriole_ori::{Builder, File, Opcode, Pseudo, Source, SourceKind, Value};
+use oriole_ori::{Builder, File, Opcode, Source, SourceKind, Value};
 use oriole_sass::{Mod, Op};
 
 /// A 64-bit quantity, low word first.
@@ -111,12 +111,6 @@ impl Emit<'_, '_> {
         d
     }
 
-    pub fn shift_right(&mut self, a: impl Into<Source>, amount: u32) -> Value {
-        let d = self.b.r();
-        self.b.shr(d, a, amount);
-        d
-    }
-
     pub fn mul(&mut self, a: impl Into<Source>, b: impl Into<Source>, c: impl Into<Source>) -> Value {
         self.word(Op::IMAD, &[], [a.into(), b.into(), c.into()])
     }
@@ -125,11 +119,6 @@ impl Emit<'_, '_> {
         let d = self.b.r();
         self.b.sel(d, a, b, p);
         d
-    }
-
-    pub fn select64(&mut self, p: impl Into<Source>, a: Pair, b: Pair) -> Pair {
-        let p = p.into();
-        [self.select(p.clone(), a[0], b[0]), self.select(p, a[1], b[1])]
     }
 
     pub fn compare(
@@ -157,35 +146,6 @@ impl Emit<'_, '_> {
         p
     }
 
-    /// A comparison of doubles.
-    pub fn compare_double(&mut self, compare: Mod, a: impl Into<Source>, b: impl Into<Source>) -> Value {
-        let p = self.b.p();
-        self.b
-            .op(Op::DSETP)
-            .m(compare)
-            .m(Mod::AND)
-            .to(p)
-            .drop_result(File::P)
-            .from(a)
-            .from(b)
-            .from(Source::pt())
-            .emit();
-        p
-    }
-
-    /// `table(a, b, c)` of predicates.
-    pub fn logic_predicate(
-        &mut self,
-        a: impl Into<Source>,
-        b: impl Into<Source>,
-        c: impl Into<Source>,
-        table: u8,
-    ) -> Value {
-        let p = self.b.p();
-        self.b.plop3(p, a, b, c, table);
-        p
-    }
-
     /// `a * b + c` in doubles with this rounding.
     pub fn dfma(
         &mut self,
@@ -199,11 +159,6 @@ impl Emit<'_, '_> {
 
     pub fn dmul(&mut self, a: impl Into<Source>, b: impl Into<Source>) -> Pair {
         self.pair(Op::DMUL, &[], [a.into(), b.into()])
-    }
-
-    /// 64-bit pseudo-operations, split later.
-    pub fn wide(&mut self, op: Pseudo, mods: &[Mod], sources: impl IntoIterator<Item = Source>) -> Pair {
-        self.pair(op, mods, sources)
     }
 
     /// An approximation unit function from high word to high word; the low word is zero.

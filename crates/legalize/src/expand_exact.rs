@@ -1,12 +1,14 @@
 //! Phase 45, MidExpansion: divisions, remainders, reciprocals and roots become sequences.
 //!
-//! It runs in SSA, because the f64 division branches: what is outside its short way goes to a block of its own, and
-//! the later phases place convergence barriers and optimize the result like any other code. The 64-bit integer
-//! operations that the sequences use are split at phase 78.
+//! It runs in SSA, because sequences branch: what is outside of the short way goes to a block of its own, which calls a
+//! routine, and the later phases place convergence barriers and optimize the result like any other code. The 64-bit
+//! integer operations that the sequences use are split at phase 78.
 
 use crate::emit::{Emit, Pair};
 use crate::expand_wide::expand;
-use crate::float_divide::{Rounding, ShortWay};
+use crate::float_divide::{ONE, ONE_F32, Rounding, ShortWay};
+use crate::routine::{Routine, Routines};
+use oriole_options::LegalizeOptions;
 use oriole_ori::{
     BlockId, Builder, Function, Guard, Instruction, Opcode, Origin, Phi, Pseudo, Source, SourceKind, Value,
     edges,
@@ -14,13 +16,14 @@ use oriole_ori::{
 use oriole_sass::Mod;
 
 /// Expands every exact operation. SSA in, SSA out. True if there was one.
-pub fn run(function: &mut Function) -> bool {
+pub fn run(function: &mut Function, options: &LegalizeOptions) -> bool {
     let mut changed = false;
+    let mut routines = Routines::new(options.routines);
     // Blocks that are made here hold no exact operation any more.
     for id in function.block_ids() {
         let wanted = |i: &Instruction| matches!(i.opcode, Opcode::Pseudo(pseudo) if is_exact(pseudo));
         if function.block(id).instructions.iter().any(wanted) {
-            block(function, id);
+            block(function, &mut routines, id);
             changed = true;
         }
     }
@@ -34,14 +37,17 @@ fn is_exact(pseudo: Pseudo) -> bool {
     )
 }
 
-fn block(function: &mut Function, id: BlockId) {
+fn block(function: &mut Function, routines: &mut Routines, id: BlockId) {
     let instructions = std::mem::take(&mut function.block_mut(id).instructions);
     let successors = std::mem::take(&mut function.block_mut(id).successors);
     let mut builder = Builder::new(function, id, Origin(0));
+    let mut divisions = Vec::new();
     for instruction in instructions {
         match instruction.opcode {
             Opcode::Pseudo(pseudo) if is_exact(pseudo) => {
-                expand(&mut builder, &instruction, |emit, out| exact(emit, pseudo, &instruction, out));
+                expand(&mut builder, &instruction, |emit, out| {
+                    exact(emit, routines, &mut divisions, &instruction, out);
+                });
             }
             _ => builder.push(instruction),
         }
@@ -55,22 +61,30 @@ fn block(function: &mut Function, id: BlockId) {
     }
 }
 
-fn exact(emit: &mut Emit<'_, '_>, pseudo: Pseudo, instruction: &Instruction, out: &[Value]) {
+/// What an expansion is about.
+struct Exact<'a> {
+    instruction: &'a Instruction,
+    rounding: Rounding,
+    ftz: bool,
+}
+
+fn exact(
+    emit: &mut Emit<'_, '_>,
+    routines: &mut Routines,
+    divisions: &mut Vec<Division>,
+    instruction: &Instruction,
+    out: &[Value],
+) {
+    let Opcode::Pseudo(pseudo) = instruction.opcode else { return };
     let mods = &instruction.mods;
-    let source = |index: usize| instruction.sources[index].clone();
-    let rounding = Rounding::of(mods);
-    let ftz = mods.has(Mod::FTZ);
+    let this = Exact { instruction, rounding: Rounding::of(mods), ftz: mods.has(Mod::FTZ) };
     let results: Vec<Value> = match pseudo {
         Pseudo::Divide | Pseudo::Remainder => {
             let rest = pseudo == Pseudo::Remainder;
+            let source = |index: usize| instruction.sources[index].clone();
             if mods.has(Mod::U64) || mods.has(Mod::S64) {
-                let (a, b) = (emit.pair_of(&source(0)), emit.pair_of(&source(1)));
-                let result = if mods.has(Mod::S64) {
-                    emit.divide_signed_64(a, b, rest)
-                } else {
-                    emit.divide_unsigned_64(a, b, rest)
-                };
-                result.to_vec()
+                let division = divide_64(emit, routines, divisions, instruction);
+                if rest { division.rest } else { division.quotient }
             } else {
                 let (a, b) = (emit.register(source(0)), emit.register(source(1)));
                 let result = if mods.has(Mod::S32) {
@@ -81,26 +95,136 @@ fn exact(emit: &mut Emit<'_, '_>, pseudo: Pseudo, instruction: &Instruction, out
                 vec![result]
             }
         }
-        Pseudo::FDivide if mods.has(Mod::F64) => {
-            let a = double(emit, &source(0));
-            let b = double(emit, &source(1));
-            divide_f64(emit, Some(a), b, rounding).to_vec()
-        }
-        Pseudo::FReciprocal if mods.has(Mod::F64) => {
-            let b = double(emit, &source(0));
-            divide_f64(emit, None, b, rounding).to_vec()
-        }
-        Pseudo::FSquareRoot if mods.has(Mod::F64) => {
-            let a = double(emit, &source(0));
-            emit.root_f64(a, rounding).to_vec()
-        }
-        Pseudo::FDivide => vec![emit.divide_f32(Some(source(0)), source(1), rounding, ftz)],
-        Pseudo::FReciprocal => vec![emit.divide_f32(None, source(0), rounding, ftz)],
-        _ => vec![emit.root_f32(source(0), rounding, ftz)],
+        _ if mods.has(Mod::F64) => this.f64(emit, routines, pseudo),
+        _ => this.f32(emit, routines, pseudo),
     };
     for (&out, result) in out.iter().zip(results) {
         emit.deliver(out, result);
     }
+}
+
+/// Quotient and remainder: whoever needs one of them gets it from the division that the other one has made.
+fn divide_64(
+    emit: &mut Emit<'_, '_>,
+    routines: &mut Routines,
+    divisions: &mut Vec<Division>,
+    instruction: &Instruction,
+) -> Division {
+    let signed = instruction.mods.has(Mod::S64);
+    let known = divisions.iter().find(|it| it.signed == signed && it.operands == instruction.sources[..2]);
+    if let Some(known) = known {
+        return known.clone();
+    }
+    let (a, b) = (emit.pair_of(&instruction.sources[0]), emit.pair_of(&instruction.sources[1]));
+    let holds = emit.fits_words(a, b);
+    let (short, slow, join) = (emit.b.new_block(), emit.b.new_block(), emit.b.new_block());
+    emit.b.branch(Guard { value: holds, negated: true }, slow, short);
+    emit.b.set_block(short);
+    let quick = emit.divide_64_short(a, b);
+    emit.b.jump(join);
+    emit.b.set_block(slow);
+    let routine = if signed { Routine::DivideS64 } else { Routine::DivideU64 };
+    let long = routines.results(emit, routine, &[&a, &b]);
+    emit.b.fall_through(join);
+    let words = merge(emit, join, (short, &quick), (slow, &long));
+    let operands = instruction.sources[..2].to_vec();
+    let division = Division { signed, operands, quotient: words[..2].to_vec(), rest: words[2..].to_vec() };
+    divisions.push(division.clone());
+    division
+}
+
+/// A division of double words that the block has made.
+#[derive(Clone)]
+struct Division {
+    signed: bool,
+    operands: Vec<Source>,
+    quotient: Vec<Value>,
+    rest: Vec<Value>,
+}
+
+impl Exact<'_> {
+    fn f64(&self, emit: &mut Emit<'_, '_>, routines: &mut Routines, pseudo: Pseudo) -> Vec<Value> {
+        let first = double(emit, &self.instruction.sources[0]);
+        let rounding = self.rounding;
+        match pseudo {
+            Pseudo::FDivide => {
+                let second = double(emit, &self.instruction.sources[1]);
+                let short = emit.divide_f64_short(first, second, rounding);
+                unless(emit, short, |emit| {
+                    let mode = emit.constant(rounding.number());
+                    routines.results(emit, Routine::DivideF64, &[&first, &second, &[mode]])
+                })
+            }
+            Pseudo::FReciprocal => {
+                let short = emit.reciprocal_f64_short(first, rounding);
+                unless(emit, short, |emit| {
+                    let one = emit.constant64(u64::from(ONE) << 32);
+                    let mode = emit.constant(rounding.number());
+                    routines.results(emit, Routine::DivideF64, &[&one, &first, &[mode]])
+                })
+            }
+            _ => {
+                let short = emit.root_f64_short(first, rounding);
+                unless(emit, short, |emit| {
+                    let mode = emit.constant(rounding.number());
+                    routines.results(emit, Routine::RootF64, &[&first, &[mode]])
+                })
+            }
+        }
+    }
+
+    fn f32(&self, emit: &mut Emit<'_, '_>, routines: &mut Routines, pseudo: Pseudo) -> Vec<Value> {
+        let first = single(emit, &self.instruction.sources[0]);
+        let rounding = self.rounding;
+        match pseudo {
+            Pseudo::FDivide => {
+                let second = single(emit, &self.instruction.sources[1]);
+                if rounding != Rounding::Nearest {
+                    // What the machine checks is right for the nearest quotient only.
+                    return self.long_f32(emit, routines, Routine::DivideF32, &[first, second]);
+                }
+                let short = emit.divide_f32_short(first, second);
+                unless(emit, short, |emit| {
+                    self.long_f32(emit, routines, Routine::DivideF32, &[first, second])
+                })
+            }
+            Pseudo::FReciprocal => {
+                let short = emit.reciprocal_f32_short(first, rounding);
+                unless(emit, short, |emit| {
+                    let one = emit.constant(ONE_F32);
+                    self.long_f32(emit, routines, Routine::DivideF32, &[one, first])
+                })
+            }
+            _ => {
+                let short = emit.root_f32_short(first, rounding);
+                unless(emit, short, |emit| self.long_f32(emit, routines, Routine::RootF32, &[first]))
+            }
+        }
+    }
+
+    /// The long way of singles: the routine gives a double.
+    fn long_f32(
+        &self,
+        emit: &mut Emit<'_, '_>,
+        routines: &mut Routines,
+        routine: Routine,
+        operands: &[Value],
+    ) -> Vec<Value> {
+        let operands: Vec<Value> = operands.iter().map(|&word| emit.flushed(word, self.ftz)).collect();
+        let arguments: Vec<&[Value]> = operands.chunks(1).collect();
+        let words = routines.results(emit, routine, &arguments);
+        let result = emit.narrowed([words[0], words[1]], self.rounding);
+        vec![emit.flushed(result, self.ftz)]
+    }
+}
+
+/// A single operand in a register, its signs applied.
+fn single(emit: &mut Emit<'_, '_>, source: &Source) -> Value {
+    let mut plain = source.clone();
+    (plain.negate, plain.absolute) = (false, false);
+    let word = emit.register(plain);
+    let word = if source.absolute { emit.and(word, 0x7fff_ffffu32) } else { word };
+    if source.negate { emit.logic(word, 0x8000_0000u32, Source::rz(), 0x3c) } else { word }
 }
 
 /// A double operand as a pair of registers, its signs applied.
@@ -120,19 +244,32 @@ fn double(emit: &mut Emit<'_, '_>, source: &Source) -> Pair {
     [pair[0], high]
 }
 
-/// The short way in place, the long way in a block of its own.
-fn divide_f64(emit: &mut Emit<'_, '_>, a: Option<Pair>, b: Pair, rounding: Rounding) -> Pair {
-    let ShortWay { result: short, holds } = emit.divide_f64_short(a, b, rounding);
+/// The short way has been taken in place; the long way stands in a block of its own, for those whom the check refuses.
+fn unless(
+    emit: &mut Emit<'_, '_>,
+    short: ShortWay,
+    long: impl FnOnce(&mut Emit<'_, '_>) -> Vec<Value>,
+) -> Vec<Value> {
     let start = emit.b.block();
     let (slow, join) = (emit.b.new_block(), emit.b.new_block());
-    emit.b.branch(Guard { value: holds, negated: true }, slow, join);
+    emit.b.branch(Guard { value: short.holds, negated: false }, join, slow);
     emit.b.set_block(slow);
-    let long = emit.divide_f64_long(a, b, rounding);
+    let long = long(emit);
     emit.b.fall_through(join);
+    merge(emit, join, (start, &short.result), (slow, &long))
+}
+
+/// Goes on where two ways meet, with the words of whichever was gone.
+fn merge(
+    emit: &mut Emit<'_, '_>,
+    join: BlockId,
+    (one, left): (BlockId, &[Value]),
+    (other, right): (BlockId, &[Value]),
+) -> Vec<Value> {
     emit.b.set_block(join);
-    let merged = emit.b.pair();
-    for (destination, (short, long)) in merged.into_iter().zip(short.into_iter().zip(long)) {
-        let sources = vec![(start, Source::value(short)), (slow, Source::value(long))];
+    let merged: Vec<Value> = left.iter().map(|_| emit.b.r()).collect();
+    for (&destination, (&left, &right)) in merged.iter().zip(left.iter().zip(right)) {
+        let sources = vec![(one, Source::value(left)), (other, Source::value(right))];
         emit.b.function_mut().block_mut(join).phis.push(Phi { destination, sources });
     }
     merged

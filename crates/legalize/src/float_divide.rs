@@ -1,25 +1,33 @@
-//! Division and reciprocal, correctly rounded in every mode.
+//! The short ways of division and reciprocal, correctly rounded in every mode.
 //!
-//! **f32** goes through f64. With q a quotient of doubles good to 2^-46, `r = a - b*q` is exact (a and b have 24 bits),
-//! and `q + r*y` is the double nearest to a/b but for an error far below its half unit; it is exact when a/b is a
-//! double. Because 53 >= 2*24 + 2, a quotient of two 24-bit numbers that is no value of a narrower format (normal or
-//! subnormal, or a midpoint of it) is farther from all of them than that error, so the last conversion, in the mode
-//! asked for, rounds a/b itself.
+//! **The short way** is the same for both widths: a reciprocal y of b, a quotient q = a*y, its exact residual, and
+//! Markstein's last step `q + r*y`; directed modes take the exact residual of the nearest quotient once more. That
+//! quotient is right if y is the number nearest to 1/b. A step `y + y*(1 - b*y)` from a y within a unit of 1/b gives it
+//! but for one significand of b, all ones: there 1/b lies so close to the middle of two numbers that the step comes to an
+//! exact tie. Everything holds whatever the approximation unit gives within its error: of singles a unit of the last
+//! place, of the high words of doubles 2^-15 is more than enough.
 //!
-//! **f64** has a short way for exponents far from the ends: a reciprocal refined until it is correctly rounded, q, the
-//! exact residual, and Markstein's last step; directed modes take the exact residual of the nearest quotient once more.
-//! Otherwise both operands are brought into [1, 2), the quotient is truncated with its exact remainder, which gives
-//! round bit and sticky bit, and the result is put together and rounded in integers: that handles subnormal operands,
-//! subnormal results and overflow in one way.
+//! The quotient of singles takes one step less. With p bits and b in [1, 2), a/b is 1/B units or more away from twice the
+//! middle of two numbers, where B is b as an integer; so `q + r*y` rounds rightly if |1 - b*y| < 1/B. A y of half a unit
+//! and 2^-22 of it is that good unless b is one of the last few below 2, which are left to the long way.
 //!
-//! The approximation unit is trusted to 2^-16: 1 - b*y0 = e, y1 = y0*(1 + e + e*e) leaves e^3 = 2^-48.
+//! It is short because it minds no exponent: where an operand, the result or a residual is too close to the ends of the
+//! format, a check sends the thread the long way, which is a [routine](crate::routine).
+//!
+//! **The long way of f32** goes through f64. With q a quotient of doubles good to 2^-46, `r = a - b*q` is exact (a and b
+//! have 24 bits), and `q + r*y` is the double nearest to a/b but for an error far below its half unit; it is exact when
+//! a/b is a double. Because 53 >= 2*24 + 2, a quotient of two 24-bit numbers that is no value of a narrower format
+//! (normal or subnormal, or a midpoint of it) is farther from all of them than that error, so the last conversion, in
+//! the mode asked for, rounds a/b itself.
 
 use crate::emit::{Emit, Pair};
-use oriole_ori::{Pseudo, Source, Value};
+use oriole_ori::{Source, Value};
 use oriole_sass::{Mod, Op};
 
 /// High word of 1.0 as a double.
 pub(crate) const ONE: u32 = 0x3ff0_0000;
+/// 1.0 as a single.
+pub(crate) const ONE_F32: u32 = 0x3f80_0000;
 
 /// How a result is rounded.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,29 +60,28 @@ impl Rounding {
             Rounding::Up => &[Mod::RP],
         }
     }
+
+    /// The word by which a routine is told.
+    pub fn number(self) -> u32 {
+        self as u32
+    }
 }
 
-/// Both results of the long way meet the short one here: the parts that the control flow in between needs.
+/// A short way: what the control flow between it and the long one needs.
 pub(crate) struct ShortWay {
-    /// The result if `holds`.
-    pub result: Pair,
+    /// The words of the result if `holds`.
+    pub result: Vec<Value>,
     /// Whether the short way was allowed.
     pub holds: Value,
 }
 
 impl Emit<'_, '_> {
     /// A word of f32 with subnormals made zero, if asked.
-    pub fn flushed(&mut self, a: impl Into<Source>, ftz: bool) -> Source {
-        let a = a.into();
+    pub fn flushed(&mut self, a: Value, ftz: bool) -> Value {
         if !ftz {
             return a;
         }
-        self.word(Op::FADD, &[Mod::FTZ], [a, Source::rz().negated()]).into()
-    }
-
-    /// f32 as a double.
-    pub fn widened(&mut self, a: Source) -> Pair {
-        self.pair(Op::F2F, &[Mod::F64, Mod::F32_2], [a])
+        self.word(Op::FADD, &[Mod::FTZ], [a.into(), Source::rz().negated()])
     }
 
     /// A double rounded to f32.
@@ -84,262 +91,117 @@ impl Emit<'_, '_> {
         self.word(Op::F2F, &mods, [a.into()])
     }
 
-    /// True if a double is zero, infinite or no number (or subnormal, which is none of the above but does not occur
-    /// where this is asked).
-    pub fn is_special(&mut self, high: Value) -> Value {
-        let magnitude = self.and(high, 0x7fff_ffffu32);
-        let shifted = self.add(magnitude, 0xfff0_0000u32);
-        self.compare(Mod::GE, true, shifted, 0x7fe0_0000u32)
+    fn ffma(
+        &mut self,
+        rounding: &[Mod],
+        a: impl Into<Source>,
+        b: impl Into<Source>,
+        c: impl Into<Source>,
+    ) -> Value {
+        self.word(Op::FFMA, rounding, [a.into(), b.into(), c.into()])
     }
 
-    /// 1/b to 2^-46 from the approximation of its high word.
-    fn reciprocal_double(&mut self, b: Pair, approximate: Pair) -> Pair {
-        let e = self.dfma(&[], Source::from(b).negated(), approximate, ONE);
-        let e = self.dfma(&[], e, e, e);
-        self.dfma(&[], approximate, e, approximate)
+    /// 1/b for singles of moderate exponent, within half a unit and a little.
+    fn reciprocal_f32(&mut self, b: Value) -> Value {
+        let y = self.word(Op::MUFU, &[Mod::RCP], [b.into()]);
+        self.refine_f32(b, y)
     }
 
     /// One step y + y*(1 - b*y).
-    fn refine_reciprocal(&mut self, b: Pair, y: Pair) -> Pair {
+    fn refine_f32(&mut self, b: Value, y: Value) -> Value {
+        let e = self.ffma(&[], Source::from(b).negated(), y, Source::imm(ONE_F32));
+        self.ffma(&[], y, e, y)
+    }
+
+    /// The short way of an f32 division, to nearest. The machine has an instruction that checks the operands of just
+    /// this one.
+    pub fn divide_f32_short(&mut self, a: Value, b: Value) -> ShortWay {
+        let y = self.reciprocal_f32(b);
+        let slow = self.b.p();
+        self.b.op(Op::FCHK).to(slow).from(a).from(b).emit();
+        let q = self.word(Op::FMUL, &[], [a.into(), y.into()]);
+        let r = self.ffma(&[], Source::from(b).negated(), q, a);
+        let nearest = self.ffma(&[], r, y, q);
+        // The last sixteen significands.
+        let last = self.logic(b, 0xff80_000fu32, Source::rz(), 0xfc);
+        let holds = self.compare_and(Mod::NE, true, last, u32::MAX, Source::from(slow).inverted());
+        ShortWay { result: vec![nearest], holds }
+    }
+
+    /// The short way of an f32 reciprocal.
+    pub fn reciprocal_f32_short(&mut self, b: Value, rounding: Rounding) -> ShortWay {
+        let y = self.reciprocal_f32(b);
+        let nearest = self.refine_f32(b, y);
+        let mut result = nearest;
+        if rounding != Rounding::Nearest {
+            let r = self.ffma(&[], Source::from(b).negated(), nearest, Source::imm(ONE_F32));
+            result = self.ffma(rounding.mods(), r, nearest, nearest);
+        }
+        // Exponents 1 to 252, without the sign: the reciprocal is normal, too.
+        let moved = self.word(Op::IADD3, &[], [b.into(), Source::imm(0xff00_0000), b.into()]);
+        let holds = self.compare(Mod::LT, true, moved, 252u32 << 24);
+        let ones = self.logic(b, 0xff80_0000u32, Source::rz(), 0xfc);
+        let holds = self.compare_and(Mod::NE, true, ones, u32::MAX, holds);
+        ShortWay { result: vec![result], holds }
+    }
+
+    /// The short way of an f64 division.
+    pub fn divide_f64_short(&mut self, a: Pair, b: Pair, rounding: Rounding) -> ShortWay {
+        let y = self.reciprocal_f64(b);
+        let q = self.dmul(a, y);
+        let r = self.dfma(&[], Source::from(b).negated(), q, a);
+        let mut q = self.dfma(&[], r, y, q);
+        if rounding != Rounding::Nearest {
+            // The residual is exact, so its sign says on which side of a/b the nearest quotient lies.
+            let r = self.dfma(&[], Source::from(b).negated(), q, a);
+            q = self.dfma(rounding.mods(), r, y, q);
+        }
+        // Exponents from 2^-510 to 2^511, without the sign: quotient and reciprocal are normal, and residuals are exact.
+        let moderate = |e: &mut Self, high: Value| {
+            e.word(Op::IADD3, &[], [high.into(), Source::imm((513u32 << 21).wrapping_neg()), high.into()])
+        };
+        let (of_a, of_b) = (moderate(self, a[1]), moderate(self, b[1]));
+        let holds = self.compare(Mod::LT, true, of_a, 1022u32 << 21);
+        let holds = self.compare_and(Mod::LT, true, of_b, 1022u32 << 21, holds);
+        let holds = self.not_all_ones(b, holds);
+        ShortWay { result: q.to_vec(), holds }
+    }
+
+    /// The short way of an f64 reciprocal.
+    pub fn reciprocal_f64_short(&mut self, b: Pair, rounding: Rounding) -> ShortWay {
+        let nearest = self.reciprocal_f64(b);
+        let mut result = nearest;
+        if rounding != Rounding::Nearest {
+            let r = self.dfma(&[], Source::from(b).negated(), nearest, ONE);
+            result = self.dfma(rounding.mods(), r, nearest, nearest);
+        }
+        // Exponents 1 to 2040, without the sign: the reciprocal is normal, too.
+        let moved = self.word(Op::IADD3, &[], [b[1].into(), Source::imm(0xffe0_0000), b[1].into()]);
+        let holds = self.compare(Mod::LT, true, moved, 2040u32 << 21);
+        let holds = self.not_all_ones(b, holds);
+        ShortWay { result: result.to_vec(), holds }
+    }
+
+    /// The double nearest to 1/b, for b of moderate exponent.
+    fn reciprocal_f64(&mut self, b: Pair) -> Pair {
+        let y = self.approximate_high(Mod::RCP64H, b[1]);
+        let e = self.dfma(&[], Source::from(b).negated(), y, ONE);
+        // y + y*(e + e*e) is good to 2^-45.
+        let e = self.dfma(&[], e, e, e);
+        let y = self.dfma(&[], y, e, y);
+        let y = self.refine_f64(b, y);
+        self.refine_f64(b, y)
+    }
+
+    /// One step y + y*(1 - b*y).
+    fn refine_f64(&mut self, b: Pair, y: Pair) -> Pair {
         let e = self.dfma(&[], Source::from(b).negated(), y, ONE);
         self.dfma(&[], y, e, y)
     }
 
-    /// f32 quotient; `a` is `None` for 1.0.
-    pub fn divide_f32(&mut self, a: Option<Source>, b: Source, rounding: Rounding, ftz: bool) -> Value {
-        let b = self.flushed(b, ftz);
-        let b = self.widened(b);
-        let a = match a {
-            Some(a) => {
-                let a = self.flushed(a, ftz);
-                self.widened(a)
-            }
-            None => self.constant64(u64::from(ONE) << 32),
-        };
-        let approximate = self.approximate_high(Mod::RCP64H, b[1]);
-        // Zero, infinity and NaN come out of this product right; the rest is refined.
-        let rough = self.dmul(a, approximate);
-        let y = self.reciprocal_double(b, approximate);
-        let q = self.dmul(a, y);
-        let r = self.dfma(&[], Source::from(b).negated(), q, a);
-        let exact = self.dfma(&[], r, y, q);
-        let special = self.is_special(rough[1]);
-        let chosen = self.select64(special, rough, exact);
-        let result = self.narrowed(chosen, rounding);
-        match self.flushed(result, ftz).as_plain_value() {
-            Some(value) => value,
-            None => result,
-        }
-    }
-
-    /// The short way of an f64 division; `a` is `None` for 1.0.
-    pub fn divide_f64_short(&mut self, a: Option<Pair>, b: Pair, rounding: Rounding) -> ShortWay {
-        let y = self.reciprocal_full(b);
-        let last = match a {
-            None => {
-                // y is 1/b to nearest; the residual of it decides the directed modes.
-                match rounding {
-                    Rounding::Nearest => y,
-                    _ => {
-                        let r = self.dfma(&[], Source::from(b).negated(), y, ONE);
-                        self.dfma(rounding.mods(), r, y, y)
-                    }
-                }
-            }
-            Some(a) => self.quotient(a, b, y, rounding),
-        };
-        // Exponents 64..1984 of each operand, and a difference that keeps the quotient and its residuals normal.
-        let exponent = |e: &mut Self, high: Value| {
-            let shifted = e.shift_right(high, 20);
-            e.and(shifted, 0x7ffu32)
-        };
-        let of_b = exponent(self, b[1]);
-        let above = self.add(of_b, (-64i32) as u32);
-        let mut holds = self.compare(Mod::LT, true, above, 1920u32);
-        // A significand of all ones is the one for which 1/b lies so close to a midpoint that the steps come to an
-        // exact tie.
+    /// Whether the significand of a double is not all ones, and a predicate holds.
+    fn not_all_ones(&mut self, b: Pair, with: Value) -> Value {
         let ones = self.logic(b[1], 0xfff0_0000u32, b[0], 0xa8);
-        holds = self.compare_and(Mod::NE, true, ones, u32::MAX, holds);
-        if let Some(a) = a {
-            let of_a = exponent(self, a[1]);
-            let above = self.add(of_a, (-64i32) as u32);
-            holds = self.compare_and(Mod::LT, true, above, 1920u32, holds);
-            let difference =
-                self.word(Op::IADD3, &[], [of_a.into(), Source::from(of_b).negated(), Source::rz()]);
-            let shifted = self.add(difference, 900u32);
-            holds = self.compare_and(Mod::LT, true, shifted, 1800u32, holds);
-        }
-        ShortWay { result: last, holds }
+        self.compare_and(Mod::NE, true, ones, u32::MAX, with)
     }
-
-    /// 1/b for a double of moderate exponent, to nearest.
-    fn reciprocal_full(&mut self, b: Pair) -> Pair {
-        let approximate = self.approximate_high(Mod::RCP64H, b[1]);
-        let y = self.reciprocal_double(b, approximate);
-        let y = self.refine_reciprocal(b, y);
-        self.refine_reciprocal(b, y)
-    }
-
-    /// a/b for doubles of moderate exponent and y = 1/b to nearest.
-    fn quotient(&mut self, a: Pair, b: Pair, y: Pair, rounding: Rounding) -> Pair {
-        let q = self.dmul(a, y);
-        let r = self.dfma(&[], Source::from(b).negated(), q, a);
-        let nearest = self.dfma(&[], r, y, q);
-        if rounding == Rounding::Nearest {
-            return nearest;
-        }
-        // The residual is exact, so its sign says on which side of a/b the nearest quotient lies; zero if it is a/b.
-        let r = self.dfma(&[], Source::from(b).negated(), nearest, a);
-        self.dfma(rounding.mods(), r, y, nearest)
-    }
-
-    /// The long way of an f64 division, right for all operands.
-    pub fn divide_f64_long(&mut self, a: Option<Pair>, b: Pair, rounding: Rounding) -> Pair {
-        let a = a.unwrap_or_else(|| self.constant64(u64::from(ONE) << 32));
-        let a = self.unpack(a);
-        let b = self.unpack(b);
-        // Zero, infinity and NaN: the unit's reciprocal of the (scaled) divisor gives them right. It reads the high word
-        // only, so a NaN whose set bits are all in the low word must be quieted before.
-        let divisor = self.dmul(b.scaled, ONE);
-        let approximate = self.approximate_high(Mod::RCP64H, divisor[1]);
-        let special_result = self.dmul(a.scaled, approximate);
-        let special = self.logic_predicate(a.special, b.special, Source::pt(), 0xfc);
-
-        // The quotient of two numbers in [1, 2), truncated, and its exact remainder.
-        let y = self.reciprocal_full(b.scaled);
-        let q = self.quotient(a.scaled, b.scaled, y, Rounding::Zero);
-        let r = self.dfma(&[], Source::from(b.scaled).negated(), q, a.scaled);
-        // One unit of q times b, as a double: compared with twice the remainder it gives round and sticky bit.
-        let q_exponent = self.shift_right(q[1], 20);
-        let q_exponent = self.and(q_exponent, 0x7ffu32);
-        let unit_high = self.add(q_exponent, (-52i32) as u32);
-        let unit_high =
-            self.word(Op::SHF, &[Mod::L, Mod::U32], [unit_high.into(), Source::imm(20), Source::rz()]);
-        let unit_low = self.register(Source::rz());
-        let span = self.dmul([unit_low, unit_high], b.scaled);
-        let twice = self.pair(Op::DADD, &[], [r.into(), r.into()]);
-        let magnitude = |pair: Pair| Source::from(pair).magnitude();
-        let round = self.compare_double(Mod::GE, magnitude(twice), magnitude(span));
-        let exact_half = self.compare_double(Mod::EQ, magnitude(twice), magnitude(span));
-        let inexact = self.compare_double(Mod::NE, magnitude(twice), Source::rz());
-        // Sticky: something is left, and it is not just the half.
-        let sticky = self.logic_predicate(inexact, exact_half, Source::pt(), 0x30);
-        let bits = self.round_and_sticky(q, round, sticky);
-        let difference = self.word(
-            Op::IADD3,
-            &[],
-            [a.exponent.into(), Source::from(b.exponent).negated(), Source::from(q_exponent)],
-        );
-        let sign = self.logic(a.scaled[1], b.scaled[1], Source::rz(), 0x3c);
-        let sign = self.and(sign, 0x8000_0000u32);
-        let packed = self.pack(bits, difference, sign, rounding);
-        self.select64(special, special_result, packed)
-    }
-
-    /// The 53-bit significand of a double, then round bit and sticky bit: 55 bits.
-    fn round_and_sticky(&mut self, q: Pair, round: Value, sticky: Value) -> Pair {
-        let fraction = self.and(q[1], 0x000f_ffffu32);
-        let high = self.logic(fraction, 0x0010_0000u32, Source::rz(), 0xfc);
-        let shifted = self.wide(Pseudo::Shl64, &[], [[q[0], high].into(), Source::imm(2)]);
-        let two = self.constant(2);
-        let round = self.select(round, two, Source::rz());
-        let one = self.constant(1);
-        let sticky = self.select(sticky, one, Source::rz());
-        let low = self.logic(shifted[0], round, sticky, 0xfe);
-        [low, shifted[1]]
-    }
-
-    /// A double of 55 significant bits, biased exponent (any integer) and sign, rounded and packed.
-    fn pack(&mut self, bits: Pair, exponent: Value, sign: Value, rounding: Rounding) -> Pair {
-        // Subnormal results lose more bits: the exponent is raised to 1 and the significand shifted by as much.
-        let one = self.constant(1);
-        let floor = self.word(Op::VIMNMX, &[], [exponent.into(), one.into(), Source::not_pt()]);
-        let lost = self.word(Op::IADD3, &[], [floor.into(), Source::from(exponent).negated(), Source::rz()]);
-        let sixty = self.constant(58);
-        let lost = self.word(Op::VIMNMX, &[], [lost.into(), sixty.into(), Source::pt()]);
-        let shift = self.add(lost, 2u32);
-        let kept = self.wide(Pseudo::Shr64, &[Mod::U64], [bits.into(), shift.into()]);
-        // What is lost, against the half: with the shift's complement it stands at the top of a double word.
-        let sixty_four = self.constant(64);
-        let up = self.word(Op::IADD3, &[], [sixty_four.into(), Source::from(shift).negated(), Source::rz()]);
-        let rest = self.wide(Pseudo::Shl64, &[], [bits.into(), up.into()]);
-        let increment = match rounding {
-            Rounding::Zero => None,
-            Rounding::Nearest => {
-                // Above the half, or the half and an odd significand: low word zero tells the half from more.
-                let half = self.compare(Mod::LT, false, rest[1], Source::rz());
-                let below = self.and(rest[1], 0x7fff_ffffu32);
-                let more = self.logic(below, rest[0], Source::rz(), 0xfc);
-                let odd = self.and(kept[0], 1u32);
-                let either = self.logic(more, odd, Source::rz(), 0xfc);
-                Some(self.compare_and(Mod::NE, true, either, Source::rz(), half))
-            }
-            Rounding::Down | Rounding::Up => {
-                let any = self.logic(rest[0], rest[1], Source::rz(), 0xfc);
-                let away = if rounding == Rounding::Down { Mod::LT } else { Mod::GE };
-                let away = self.compare(away, false, sign, Source::rz());
-                Some(self.compare_and(Mod::NE, true, any, Source::rz(), away))
-            }
-        };
-        let kept = match increment {
-            None => kept,
-            Some(p) => {
-                let by = self.select(p, one, Source::rz());
-                let zero = self.register(Source::rz());
-                self.wide(Pseudo::Add64, &[], [kept.into(), [by, zero].into()])
-            }
-        };
-        // The hidden bit adds one to the exponent field, unless the result is subnormal; a carry does what it should.
-        let field = self.add(floor, u32::MAX);
-        let field = self.word(Op::VIMNMX, &[], [field.into(), Source::imm(0x7fe), Source::pt()]);
-        let field = self.word(Op::SHF, &[Mod::L, Mod::U32], [field.into(), Source::imm(20), Source::rz()]);
-        let high = self.add(kept[1], field);
-        let too_large = self.compare(Mod::GE, false, floor, 0x7ffu32);
-        let infinite = self.compare(Mod::GE, true, high, 0x7ff0_0000u32);
-        let overflow = self.logic_predicate(too_large, infinite, Source::pt(), 0xfc);
-        let largest = |e: &mut Self| (e.constant(u32::MAX), e.constant(0x7fef_ffff));
-        let infinity = |e: &mut Self| (e.constant(0), e.constant(0x7ff0_0000));
-        let (top_low, top_high) = match rounding {
-            Rounding::Nearest => infinity(self),
-            Rounding::Zero => largest(self),
-            Rounding::Down | Rounding::Up => {
-                let away = if rounding == Rounding::Down { Mod::LT } else { Mod::GE };
-                let away = self.compare(away, false, sign, Source::rz());
-                let (infinity, largest) = (infinity(self), largest(self));
-                (self.select(away, infinity.0, largest.0), self.select(away, infinity.1, largest.1))
-            }
-        };
-        let low = self.select(overflow, top_low, kept[0]);
-        let high = self.select(overflow, top_high, high);
-        [low, self.logic(high, sign, Source::rz(), 0xfc)]
-    }
-
-    /// Brings a finite double other than zero into [1, 2) and says its biased exponent; others stay.
-    fn unpack(&mut self, a: Pair) -> Unpacked {
-        let magnitude = self.and(a[1], 0x7fff_ffffu32);
-        let subnormal = self.compare(Mod::LT, true, magnitude, 0x0010_0000u32);
-        // 2^54 makes every subnormal normal.
-        let raised = self.dmul(a, Source::imm(0x4350_0000));
-        let normal = self.select64(subnormal, raised, a);
-        let magnitude = self.and(normal[1], 0x7fff_ffffu32);
-        let field = self.shift_right(magnitude, 20);
-        let correction = self.constant((-54i32) as u32);
-        let correction = self.select(subnormal, correction, Source::rz());
-        let exponent = self.add(field, correction);
-        let special = self.is_special(normal[1]);
-        let fraction = self.and(normal[1], 0x800f_ffffu32);
-        let scaled = self.logic(fraction, ONE, Source::rz(), 0xfc);
-        let scaled = self.select(special, normal[1], scaled);
-        Unpacked { scaled: [normal[0], scaled], exponent, special }
-    }
-}
-
-/// A double taken apart.
-struct Unpacked {
-    /// In [1, 2) with its sign; zero, infinity or NaN as it was.
-    scaled: Pair,
-    /// Biased exponent; any integer.
-    exponent: Value,
-    /// Zero, infinite or NaN.
-    special: Value,
 }

@@ -9,15 +9,16 @@
 //! The first estimate is lower because b is converted upwards, and because some units of the last place, more than the
 //! reciprocal's error, are taken off before the conversion to an integer. Adding to the exponent field multiplies by
 //! 2^w. For b = 0 the result is all ones, as is the remainder.
+//!
+//! 32 bits stand in place. So do 64 bits where neither operand has a bit in its high word, as most indices have none;
+//! otherwise a [routine](crate::routine) does the work.
 
 use crate::emit::{Emit, Pair};
-use oriole_ori::{Pseudo, Source, Value};
+use oriole_ori::{Source, Value};
 use oriole_sass::{Mod, Op};
 
 /// 2^32 as a step of the exponent field, less two units of the last place.
 const SCALE_32: u32 = (32 << 23) - 2;
-/// 2^64 likewise, less four units.
-const SCALE_64: u32 = (64 << 23) - 4;
 
 impl Emit<'_, '_> {
     /// Quotient or remainder of unsigned words.
@@ -72,65 +73,17 @@ impl Emit<'_, '_> {
         self.select(zero, ones, result)
     }
 
-    /// Quotient or remainder of unsigned double words.
-    pub fn divide_unsigned_64(&mut self, a: Pair, b: Pair, rest: bool) -> Pair {
-        let result = self.divide_magnitudes_64(a, b, rest);
-        self.ones_for_zero_64(result, b)
+    /// The check of the short way of a division of double words: both are words in truth, and the divisor is not zero.
+    pub fn fits_words(&mut self, a: Pair, b: Pair) -> Value {
+        let high = self.logic(a[1], b[1], Source::rz(), 0xfc);
+        let words = self.compare(Mod::EQ, true, high, Source::rz());
+        self.compare_and(Mod::NE, true, b[0], Source::rz(), words)
     }
 
-    fn ones_for_zero_64(&mut self, result: Pair, b: Pair) -> Pair {
-        let either = self.logic(b[0], b[1], Source::rz(), 0xfc);
-        let zero = self.compare(Mod::EQ, true, either, Source::rz());
-        let ones = self.constant(u32::MAX);
-        self.select64(zero, [ones, ones], result)
-    }
-
-    fn divide_magnitudes_64(&mut self, a: Pair, b: Pair, rest: bool) -> Pair {
-        let float = self.word(Op::I2F, &[Mod::U64, Mod::RP], [b.into()]);
-        let reciprocal = self.word(Op::MUFU, &[Mod::RCP], [float.into()]);
-        let scaled = self.add(reciprocal, SCALE_64);
-        let mut x = self.pair(Op::F2I, &[Mod::U64, Mod::TRUNC], [scaled.into()]);
-        let minus_b = self.wide(Pseudo::Add64, &[], [Source::rz(), Source::from(b).negated()]);
-        for _ in 0..2 {
-            let e = self.wide(Pseudo::Mul64, &[], [minus_b.into(), x.into()]);
-            let step = self.wide(Pseudo::MulHi64, &[Mod::U64], [x.into(), e.into()]);
-            x = self.wide(Pseudo::Add64, &[], [x.into(), step.into()]);
-        }
-        let mut quotient = self.wide(Pseudo::MulHi64, &[Mod::U64], [x.into(), a.into()]);
-        let back = self.wide(Pseudo::Mul64, &[], [minus_b.into(), quotient.into()]);
-        let mut remainder = self.wide(Pseudo::Add64, &[], [a.into(), back.into()]);
-        for _ in 0..2 {
-            let low = self.b.p();
-            self.b
-                .op(Pseudo::SetPredicate64)
-                .mods(&[Mod::GE, Mod::U64])
-                .to(low)
-                .from(remainder)
-                .from(b)
-                .emit();
-            if !rest {
-                let more = self.wide(Pseudo::Add64, &[], [quotient.into(), Source::imm(1)]);
-                quotient = self.select64(low, more, quotient);
-            }
-            let less = self.wide(Pseudo::Add64, &[], [remainder.into(), minus_b.into()]);
-            remainder = self.select64(low, less, remainder);
-        }
-        if rest { remainder } else { quotient }
-    }
-
-    /// Quotient or remainder of signed double words.
-    pub fn divide_signed_64(&mut self, a: Pair, b: Pair, rest: bool) -> Pair {
-        // With s the sign spread over all bits, (v xor s) - s is the magnitude, and gives a sign back.
-        let (sign_a, sign_b) = (self.sign(a[1]), self.sign(b[1]));
-        let (x, y) = (self.flip_64(a, sign_a), self.flip_64(b, sign_b));
-        let result = self.divide_magnitudes_64(x, y, rest);
-        let sign = if rest { sign_a } else { self.logic(sign_a, sign_b, Source::rz(), 0x3c) };
-        let result = self.flip_64(result, sign);
-        self.ones_for_zero_64(result, b)
-    }
-
-    fn flip_64(&mut self, value: Pair, sign: Value) -> Pair {
-        let flipped = value.map(|word| self.logic(word, sign, Source::rz(), 0x3c));
-        self.wide(Pseudo::Add64, &[], [flipped.into(), Source::from([sign, sign]).negated()])
+    /// The short way, a division of words: quotient and remainder.
+    pub fn divide_64_short(&mut self, a: Pair, b: Pair) -> [Value; 4] {
+        let (quotient, remainder) = self.divide_magnitudes_32(a[0], b[0]);
+        let zero = self.register(Source::rz());
+        [quotient, zero, remainder, zero]
     }
 }

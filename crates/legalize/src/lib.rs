@@ -5,8 +5,9 @@
 //!
 //! [`expand_exact`] replaces quotients, remainders, reciprocals and roots (phase 45, in SSA, for it needs control flow,
 //! and after the passes that know cheaper ways for constants); [`expand_wide`] splits 64-bit integer operations into
-//! 32-bit ones with explicit carries (phase 78). The algorithms are Newton iterations with exact residuals; each file
-//! says why its results are right whatever the approximation unit gives within its error.
+//! 32-bit ones with explicit carries (phase 78). What is rare in the first goes
+//! to a [`routine`]. The algorithms are Newton iterations with exact residuals; each file says why its results are right
+//! whatever the approximation unit gives within its error.
 
 mod emit;
 pub mod expand_exact;
@@ -14,4 +15,5 @@ pub mod expand_wide;
 mod float_divide;
 mod integer_divide;
 mod root;
+pub mod routine;
 mod wide;

@@ -42,6 +42,8 @@ pub struct OptimizeOptions {
 pub struct LegalizeOptions {
     /// Optimization level 0 to 3.
     pub level: u8,
+    /// Slow ways of divisions and roots are routines that are called.
+    pub routines: bool,
 }
 
 /// How the scheduler before allocation ranks ready instructions.
@@ -115,7 +117,7 @@ impl Options {
 
     /// The part that the expansions read.
     pub fn legalize(&self) -> LegalizeOptions {
-        LegalizeOptions { level: self.level }
+        LegalizeOptions { level: self.level, routines: !self.bool("no-routines") }
     }
 
     /// The part that scheduling reads. At level 0 nothing moves and every instruction waits for everything.

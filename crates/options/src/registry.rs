@@ -108,6 +108,11 @@ pub const KNOBS: &[Knob] = &[
         "Keep every value out of the uniform registers unless the machine demands one.",
     ),
     switch("no-back-copy", Group::Optimize, "Leave out back copy propagation."),
+    switch(
+        "no-routines",
+        Group::Legalize,
+        "Put the slow ways of divisions and roots in place instead of calling them.",
+    ),
     switch("serial-deps", Group::Schedule, "Every instruction waits for everything before it."),
     switch("no-sched", Group::Schedule, "Keep the order of instructions, before allocation and after it."),
     switch("no-late-sched", Group::Schedule, "Keep the order of instructions after allocation."),

@@ -1,4 +1,4 @@
-//! The kernel image: what a kernel needs to run, laid out. Places the kernel and a clone of every function and helper
+//! The kernel image: what a kernel needs to run, laid out. Places the kernel and a clone of every function and routine
 //! it reaches one after the other, lays out shared memory, jump tables and literals, fills in what was symbolic, and
 //! aggregates registers, stack and barriers.
 //!
@@ -32,24 +32,37 @@ pub struct LinkedFunction {
 }
 
 impl LinkedFunction {
-    /// Names of the functions and helpers that it calls directly, one for each call; those that the driver provides
-    /// are not among them.
+    /// Names of the functions that it calls directly, one for each call; those that the driver provides are not among
+    /// them.
     pub fn called(&self) -> impl Iterator<Item = &str> {
-        self.calls().map(|(_, name)| name)
+        self.called_symbols(&[SymbolKind::Function]).map(|(_, name)| name)
     }
 
-    /// As [`LinkedFunction::called`], with the index of the word that calls.
+    /// Names of the routines of the compiler that it calls, one for each call.
+    pub fn called_routines(&self) -> impl Iterator<Item = &str> {
+        self.called_symbols(&[SymbolKind::Helper]).map(|(_, name)| name)
+    }
+
+    /// Functions and routines that it calls, with the index of the word that calls.
     pub fn calls(&self) -> impl Iterator<Item = (u32, &str)> {
-        self.encoded.relocations.iter().filter_map(|relocation| match relocation.fixup {
-            Fixup::Call(symbol) => Some((relocation.at, self.function_name(symbol)?)),
-            _ => None,
+        self.called_symbols(&[SymbolKind::Function, SymbolKind::Helper])
+    }
+
+    fn called_symbols<'a>(&'a self, kinds: &'a [SymbolKind]) -> impl Iterator<Item = (u32, &'a str)> {
+        self.encoded.relocations.iter().filter_map(move |relocation| {
+            let Fixup::Call(symbol) = relocation.fixup else { return None };
+            let symbol = self.symbols.get(symbol.0 as usize)?;
+            kinds.contains(&symbol.kind).then_some((relocation.at, symbol.name.as_str()))
         })
     }
 
     /// Names of the functions whose addresses it takes, one for each use.
     pub fn addressed(&self) -> impl Iterator<Item = &str> {
         self.encoded.relocations.iter().filter_map(|relocation| match relocation.fixup {
-            Fixup::Address { symbol, .. } => self.function_name(symbol),
+            Fixup::Address { symbol, .. } => {
+                let symbol = self.symbols.get(symbol.0 as usize)?;
+                (symbol.kind == SymbolKind::Function).then_some(symbol.name.as_str())
+            }
             _ => None,
         })
     }
@@ -57,11 +70,6 @@ impl LinkedFunction {
     /// Whether it looks up where a pointer to a function leads.
     pub fn calls_through_pointers(&self) -> bool {
         self.tables.contains(&Table::Functions)
-    }
-
-    fn function_name(&self, symbol: SymbolId) -> Option<&str> {
-        let symbol = self.symbols.get(symbol.0 as usize)?;
-        matches!(symbol.kind, SymbolKind::Function | SymbolKind::Helper).then_some(symbol.name.as_str())
     }
 }
 
@@ -158,7 +166,7 @@ impl std::fmt::Display for ImageError {
 
 impl std::error::Error for ImageError {}
 
-/// Lays out a kernel. `find` gives any function or helper by name, `None` if the module does not define it. The facts
+/// Lays out a kernel. `find` gives any function or routine by name, `None` if the module does not define it. The facts
 /// that only the source knows (parameters, bounds, binding) are for the caller to fill in.
 ///
 /// # Errors
@@ -189,8 +197,15 @@ pub fn kernel_image<'a>(
     Ok(image)
 }
 
+/// The first of the registers in which a function has its return address.
+const FUNCTION_RETURN: u8 = oriole_regalloc::abi::RETURN_ADDRESS;
+/// The same of a routine.
+const ROUTINE_RETURN: u8 = oriole_regalloc::abi::ROUTINE_RETURN;
+
 struct Member<'a> {
     name: String,
+    /// A routine of the compiler, which keeps another convention than functions.
+    is_routine: bool,
     function: &'a LinkedFunction,
     /// Bytes from the start of the kernel's text.
     base: u32,
@@ -206,28 +221,29 @@ fn closure<'a>(
 ) -> Result<Vec<Member<'a>>, ImageError> {
     let mut members: Vec<Member<'a>> = Vec::new();
     let mut indices: BTreeMap<String, usize> = BTreeMap::new();
-    let mut names = vec![entry.to_owned()];
+    let mut names = vec![(entry.to_owned(), false)];
     indices.insert(entry.to_owned(), 0);
     let mut base = 0u32;
     let mut next = 0;
     while next < names.len() {
-        let name = names[next].clone();
+        let (name, is_routine) = names[next].clone();
         let function = find(&name).ok_or_else(|| ImageError::MissingFunction(name.clone()))?;
         let mut callees = Vec::new();
         let direct = function.called().map(|name| surroundings.meant(name));
         let pointed: &[String] =
             if function.calls_through_pointers() { &surroundings.functions } else { &[] };
         let mut seen = BTreeSet::new();
-        for callee in direct.chain(pointed.iter().map(String::as_str)) {
+        let functions = direct.chain(pointed.iter().map(String::as_str)).map(|name| (name, false));
+        for (callee, is_routine) in functions.chain(function.called_routines().map(|name| (name, true))) {
             let index = *indices.entry(callee.to_owned()).or_insert_with(|| {
-                names.push(callee.to_owned());
+                names.push((callee.to_owned(), is_routine));
                 names.len() - 1
             });
             if seen.insert(index) {
                 callees.push(index);
             }
         }
-        members.push(Member { name, function, base, callees });
+        members.push(Member { name, is_routine, function, base, callees });
         base += 16 * function.encoded.words.len() as u32;
         next += 1;
     }
@@ -406,7 +422,7 @@ impl Linker<'_> {
                 offset: member.base,
                 size: 16 * encoded.words.len() as u32,
                 frame_size: member.function.frame_bytes,
-                return_register: Some(20),
+                return_register: Some(if member.is_routine { ROUTINE_RETURN } else { FUNCTION_RETURN }),
             });
         }
         Ok(())
@@ -549,10 +565,10 @@ impl Linker<'_> {
 /// Registers, stack and order of what was collected over all members.
 fn finish_facts(members: &[Member], image: &mut KernelImage) {
     const LEAST_FOR_CALLS: u32 = 24;
-    if members.len() > 1 || !image.externs.is_empty() {
+    if members.iter().skip(1).any(|member| !member.is_routine) || !image.externs.is_empty() {
         image.registers = image.registers.max(LEAST_FOR_CALLS);
-        image.has_call = true;
     }
+    image.has_call |= members.len() > 1 || !image.externs.is_empty();
     image.exits.sort_unstable();
     image.coop_groups.sort_unstable();
     image.stack_size = Some(deepest_stack(members));

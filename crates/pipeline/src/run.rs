@@ -143,7 +143,7 @@ fn apply(
         15 if optimize.branch => oriole_optimize::branch_opt::run(function),
         21 if optimize.strength => oriole_optimize::strength_reduce::run(function),
         23 => oriole_optimize::generate_mov_phi::run(function),
-        45 => return Ok(!oriole_legalize::expand_exact::run(function) && settled),
+        45 => return Ok(!oriole_legalize::expand_exact::run(function, &settings.legalize) && settled),
         63 if optimize.predication => return Ok(!oriole_optimize::predication::run(function) && settled),
         // What 71 does follows from where 72 has put barriers.
         72 => oriole_optimize::expand_sync::run(function, optimize.level >= 2),

@@ -1,9 +1,10 @@
 //! The stages at both ends of the passes: from a resolved body to Ori, and from legal Ori to words.
 
 use crate::image::LinkedFunction;
-use crate::run::{Allocated, run, run_raw};
+use crate::run::{Allocated, ORI_GROUPS, run, run_raw};
 use crate::{Context, Failure, Group};
 use oriole_hir::{Body, VariableHome};
+use oriole_legalize::routine::Routine;
 use oriole_ori::{Function, MachineFunction};
 use oriole_ptx::Space;
 
@@ -82,22 +83,50 @@ pub fn encode(
     finished: &MachineFunction,
     context: &Context,
 ) -> Result<LinkedFunction, Failure> {
-    (context.check)();
-    let encoded = oriole_encode::encode_function(context.settings.chip, finished)
-        .map_err(|error| Failure::internal("MercGenerateSassUCode", error))?;
     let shared = body
         .variables
         .iter()
         .filter(|variable| variable.space == Space::Shared && variable.home == VariableHome::Body)
         .map(|variable| (variable.name.clone(), variable.size, u64::from(variable.align)))
         .collect();
+    Ok(LinkedFunction { shared, ..linked(allocated, finished, context)? })
+}
+
+fn linked(
+    allocated: &Allocated,
+    finished: &MachineFunction,
+    context: &Context,
+) -> Result<LinkedFunction, Failure> {
+    (context.check)();
+    let encoded = oriole_encode::encode_function(context.settings.chip, finished)
+        .map_err(|error| Failure::internal("MercGenerateSassUCode", error))?;
     Ok(LinkedFunction {
         encoded,
         symbols: allocated.function.symbols.clone(),
         tables: allocated.function.tables.clone(),
-        shared,
+        shared: Vec::new(),
         barriers: allocated.function.barriers,
         frame_bytes: allocated.assignment.frame_bytes,
         register_limit: allocated.function.register_limit.filter(|&limit| limit < 255),
     })
+}
+
+/// A routine of the compiler, by the same steps as any function: all phases up to 122.
+///
+/// # Errors
+/// The routine does not keep what it states.
+pub fn routine(routine: Routine, context: &Context) -> Result<LinkedFunction, Failure> {
+    // It keeps uniform registers, and the order of its text is the one that few registers suffice for.
+    let mut settings = *context.settings;
+    settings.optimize.uniform = false;
+    settings.schedule.reorder = false;
+    let context = &Context { settings: &settings, ..*context };
+    let mut function = routine.code();
+    run_raw(&function, context)?;
+    for group in ORI_GROUPS {
+        function = run(group, function, context)?;
+    }
+    let allocated = allocate(function, context)?;
+    let finished = finish(select(&allocated, context)?, context)?;
+    linked(&allocated, &finished, context)
 }

@@ -21,7 +21,7 @@ use oriole_options::{AllocateOptions, LegalizeOptions, LowerOptions, OptimizeOpt
 use oriole_ori::{Function, MachineFunction};
 use oriole_pipeline::facts::FunctionFacts;
 use oriole_pipeline::image::{LinkedFunction, ModuleVariable, Surroundings};
-use oriole_pipeline::{Allocated, Group};
+use oriole_pipeline::{Allocated, Group, Routine};
 use oriole_syntax::Parse;
 
 use crate::driver;
@@ -343,6 +343,13 @@ pub fn encoded<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) ->
         }
         stage::encoded(db, config, body, allocated(db, unit, config), finished(db, unit, config))
     })
+}
+
+/// A routine of the compiler, finished. No file, unit or text is read: no edit of a program compiles it again.
+#[salsa::tracked(returns(ref))]
+pub fn routine(db: &dyn Db, which: Routine, config: Config) -> Staged<LinkedFunction> {
+    let _running = db.executes("routine", Place::Routine(which.name(), config));
+    stored::routine(db, which, config, || stage::routine(db, config, which))
 }
 
 /// What is worth telling of a compiled function; for editors and reports, no stage reads it.

@@ -14,6 +14,7 @@ use oriole_diagnostics::Code;
 use oriole_hir::{Body, InitialValue, Linkage};
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
 use oriole_ori::SymbolKind;
+use oriole_pipeline::Routine;
 use oriole_pipeline::image::{
     ImageError, LinkedFunction, ModuleVariable, Surroundings, VariableSpace, function_value,
 };
@@ -259,6 +260,13 @@ fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Resu
         {
             let addressed = graph::addressed_functions(db, file);
             reached.surroundings.functions = addressed.iter().map(|name| name.to_string()).collect();
+        }
+        for name in linked.called_routines() {
+            let Some(routine) = Routine::named(name).filter(|_| functions.insert(name.to_owned())) else {
+                continue;
+            };
+            let linked = graph::routine(db, routine, config).as_ref().map_err(Clone::clone)?;
+            reached.functions.insert(name.to_owned(), linked);
         }
         let pointed = if through_pointers { reached.surroundings.functions.clone() } else { Vec::new() };
         for name in linked.called().map(str::to_owned).chain(pointed) {

@@ -11,7 +11,7 @@ use oriole_options::Options;
 use oriole_ori::{Function, MachineFunction};
 use oriole_pipeline::facts::FunctionFacts;
 use oriole_pipeline::image::LinkedFunction;
-use oriole_pipeline::{Allocated, Context, Group, Observer, Phase, Settings};
+use oriole_pipeline::{Allocated, Context, Group, Observer, Phase, Routine, Settings};
 
 use oriole_syntax::UnitKind;
 
@@ -142,6 +142,16 @@ pub(crate) fn encoded(
     let finished = finished.as_ref().map_err(Clone::clone)?;
     let settings = settings(db, config);
     run(db, "encoded", &settings, |context| oriole_pipeline::encode(body, allocated, finished, context))
+}
+
+/// A routine of the compiler, with no limit of registers: it states what it overwrites.
+pub(crate) fn routine(db: &dyn Db, config: Config, routine: Routine) -> Staged<LinkedFunction> {
+    let settings = Settings {
+        schedule: graph::schedule_options(db, config),
+        allocate: graph::allocate_options(db, config),
+        ..ori_settings(db, config)
+    };
+    run(db, "routine", &settings, |context| oriole_pipeline::routine(routine, context))
 }
 
 /// All stages behind the body at once: the same steps as the queries, each value handed on and none kept.

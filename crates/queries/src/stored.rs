@@ -10,6 +10,7 @@ use std::sync::Arc;
 use oriole_diagnostics::Code;
 use oriole_hir::Body;
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
+use oriole_pipeline::Routine;
 use oriole_pipeline::image::LinkedFunction;
 use oriole_store::{Cache, Key, KeyBuilder, Mode};
 use oriole_syntax::UnitKind;
@@ -20,6 +21,9 @@ use crate::graph;
 
 /// What is kept, and how it is written. To be changed with the meaning of the bytes, where the build does not tell.
 const SCHEMA: &str = "linked function, 1";
+
+/// The same for routines of the compiler; their texts are part of the build.
+const ROUTINE_SCHEMA: &str = "routine, 1";
 
 /// The same for whole files.
 const FILE_SCHEMA: &str = "cubin, 1";
@@ -56,8 +60,26 @@ pub(crate) fn encoded<'db>(
     body: &Body,
     compile: impl FnOnce() -> Staged<LinkedFunction>,
 ) -> Staged<LinkedFunction> {
+    kept(db, || key(db, unit, config, body), compile)
+}
+
+/// The routine of the compiler under its key, or what `compile` gives.
+pub(crate) fn routine(
+    db: &dyn Db,
+    routine: Routine,
+    config: Config,
+    compile: impl FnOnce() -> Staged<LinkedFunction>,
+) -> Staged<LinkedFunction> {
+    kept(db, || start(db, config, ROUTINE_SCHEMA).with(routine.name()).finish(), compile)
+}
+
+fn kept(
+    db: &dyn Db,
+    key: impl FnOnce() -> Key,
+    compile: impl FnOnce() -> Staged<LinkedFunction>,
+) -> Staged<LinkedFunction> {
     let Some(cache) = db.cache().filter(|cache| cache.mode() != Mode::Off) else { return compile() };
-    let key = key(db, unit, config, body);
+    let key = key();
     let known = cache.find(&key, |value| postcard::from_bytes::<LinkedFunction>(value).ok());
     match known {
         Some(known) if cache.mode() != Mode::Verify => Ok(Arc::new(known)),

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::support::{KERNELS, Session, kernel, module};
+use crate::support::{DIVISION, KERNELS, Session, kernel, module};
 use oriole_options::Options;
 
 /// The part of the page between the markers, as rows of cells.
@@ -100,7 +100,7 @@ fn differences(edit: &str, session: &Session, config: &str) -> String {
     for (execution, count) in session.executed() {
         let keyed = CHAIN.contains(&execution.query)
             || execution.query.ends_with("_options")
-            || ["chip_info", "register_limit", "register_budget", "kernel_image", "cubin"]
+            || ["chip_info", "register_limit", "register_budget", "routine", "kernel_image", "cubin"]
                 .contains(&execution.query);
         assert_eq!(execution.config, if keyed { config } else { "" }, "{execution}");
         actual.insert((execution.query.to_owned(), execution.unit), count);
@@ -134,6 +134,12 @@ type Edit = (&'static str, fn(&str) -> String);
 
 const EDITS: &[Edit] = &[
     ("an instruction of k7", |text| in_kernel(text, 7, "add.u32 %r2, %r1, 7;", "add.u32 %r2, %r1, 70;")),
+    ("another division in k5", |text| {
+        in_kernel(text, 5, "\tcvt.u32.u64", "\tdiv.u64 %rd3, %rd3, %rd2;\n\tcvt.u32.u64")
+    }),
+    ("a division in k7, the second of the module", |text| {
+        in_kernel(text, 7, "\tst.global", &format!("{DIVISION}\tst.global"))
+    }),
     ("a comment in k7", |text| in_kernel(text, 7, "\tmov", "\t// why\n\tmov")),
     ("three lines above all", |text| format!("// a\n// b\n\n{text}")),
     ("a register of k7 renamed", |text| {
@@ -166,6 +172,7 @@ type Knob = (&'static str, fn(&mut Options));
 
 const KNOBS: &[Knob] = &[
     ("an optimization knob", |options| options.set("no-licm", "true").unwrap()),
+    ("the switch of the routines", |options| options.set("no-routines", "true").unwrap()),
     ("a scheduling knob", |options| options.set("stall-cap", "14").unwrap()),
     ("an allocation knob", |options| options.set("maxrregcount", "200").unwrap()),
     ("the level", |options| options.level = 1),

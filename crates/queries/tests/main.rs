@@ -5,6 +5,7 @@ mod containers;
 mod edits;
 mod findings;
 mod pointers;
+mod routines;
 mod sequences;
 mod store;
 mod support;

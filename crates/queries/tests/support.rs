@@ -11,7 +11,8 @@ use oriole_queries::{Compiled, compile};
 pub const KERNELS: usize = 50;
 
 /// The module. `k1` calls `twice`, which calls `once`; `k2` reads the variable `table`; `k3` uses the shared variable
-/// `tile`; `k4` calls through the table `handlers`, which names both functions; the others stand alone.
+/// `tile`; `k4` calls through the table `handlers`, which names both functions; `k5` divides double words; the others
+/// stand alone.
 pub fn module() -> String {
     let mut text = "\
 .version 8.0
@@ -52,6 +53,9 @@ pub fn module() -> String {
     text
 }
 
+/// A division of double words, in a kernel of the module.
+pub const DIVISION: &str = "\tdiv.u64 %rd3, %rd1, %rd2;\n\tcvt.u32.u64 %r2, %rd3;\n";
+
 /// The text of one kernel, as it stands in the module.
 pub fn kernel(number: usize) -> String {
     let special = match number {
@@ -62,6 +66,7 @@ pub fn kernel(number: usize) -> String {
         4 => {
             "\tld.global.u64 %rd1, [handlers+8];\n\t{\n\t.param .b32 p;\n\t.param .b32 q;\n\tst.param.b32 [p], %r2;\n\tshape: .callprototype (.param .b32 _) _ (.param .b32 _);\n\tcall (q), %rd1, (p), shape;\n\tld.param.b32 %r2, [q];\n\t}\n"
         }
+        5 => DIVISION,
         3 => "\tst.shared.u32 [tile], %r2;\n\tbar.sync 0;\n\tld.shared.u32 %r2, [tile+4];\n",
         _ => "",
     };

@@ -95,6 +95,12 @@ pub fn compute(
             vec![(0, 0, u32::from(joined.0)), (1, 0, u32::from(joined.1))]
         }
         Op::MUFU => {
+            // Two units of the root are within the 2^-22.9 that is promised.
+            let mufu_error = match () {
+                () if has(Mod::RCP64H) || has(Mod::RSQ64H) => 16 * mufu_error,
+                () if has(Mod::RSQ) => 2 * mufu_error,
+                () => mufu_error,
+            };
             let approximate = |exact: Single| {
                 if exact.is_finite_non_zero() && !exact.is_denormal() {
                     let bits = exact.to_bits() as u32;
@@ -198,7 +204,7 @@ pub fn compute(
             }
             panic!("no such F2F")
         }
-        Op::FCHK => panic!("FCHK has no published meaning"),
+        Op::FCHK => vec![(0, 0, u32::from(is_out_of_range(raw(0, 0), raw(1, 0))))],
         other => panic!("no meaning for {other:?}"),
     }
 }
@@ -250,4 +256,13 @@ fn float_compare(mods: &oriole_sass::Mods, order: Option<std::cmp::Ordering>) ->
     } else {
         panic!("no comparison in {mods:?}")
     }
+}
+
+/// What a division by reciprocal and residual asks of its operands, so that whatever stands between them is normal. The
+/// machine's own check has no published meaning; it guards just these steps.
+fn is_out_of_range(a: u32, b: u32) -> bool {
+    let exponent = |bits: u32| (bits >> 23 & 0xff) as i32 - 127;
+    let (a, b) = (exponent(a), exponent(b));
+    let quotient = a - b;
+    !(-102..128).contains(&a) || !(-126..=125).contains(&b) || !(-123..=125).contains(&quotient)
 }

@@ -18,8 +18,12 @@ use std::collections::BTreeMap;
 pub struct World {
     /// Words of constant bank 0 by byte offset.
     pub constants: BTreeMap<i32, u32>,
-    /// Error of `MUFU` in units of the last place, -1, 0 or 1 for f32; scaled for f64 high words.
+    /// Error of `MUFU` as a part of what is trusted, -1, 0 or 1: units of the last place for f32, 16 for f64 high words.
     pub mufu_error: i32,
+    /// Words that the function is given.
+    pub arguments: Vec<u32>,
+    /// The code of the routines that it calls.
+    pub routine: fn(&str) -> &'static Function,
     /// Chooses which group of lanes runs next.
     pub schedule: u64,
     /// Instructions (over all lanes) before the run is stopped.
@@ -37,6 +41,8 @@ impl Default for World {
         World {
             constants: BTreeMap::new(),
             mufu_error: 0,
+            arguments: Vec::new(),
+            routine: |name| panic!("no routine {name}"),
             schedule: 1,
             fuel: 100_000,
             lanes: 1,
@@ -330,10 +336,25 @@ impl Machine<'_> {
                 return;
             }
             Opcode::Pseudo(Pseudo::Return) => {
-                let words: Vec<u32> = instruction.sources.iter().map(|s| self.read(lane, s, 0)).collect();
-                self.lanes[lane].returned = words;
+                self.lanes[lane].returned = self.words(lane, instruction);
                 self.lanes[lane].state = State::Ended;
                 return;
+            }
+            Opcode::Pseudo(Pseudo::Parameters) => {
+                let words = self.world.arguments.clone();
+                self.write_all(lane, instruction, &words);
+            }
+            Opcode::Pseudo(Pseudo::CallHelper) => {
+                let callee =
+                    instruction.call.as_ref().and_then(|call| call.callee).expect("a routine has a name");
+                let routine = (self.world.routine)(&function.symbols[callee.0 as usize].name);
+                let world = World {
+                    arguments: self.words(lane, instruction),
+                    mufu_error: self.world.mufu_error,
+                    ..World::default()
+                };
+                let words = run(routine, &world).returned.swap_remove(0);
+                self.write_all(lane, instruction, &words);
             }
             Opcode::Sass(Op::STG | Op::STS | Op::ST) => {
                 let SourceKind::Address(address) = &source(0).kind else {
@@ -388,6 +409,24 @@ impl Machine<'_> {
         }
         let _ = function;
         self.lanes[lane].index += 1;
+    }
+
+    /// All words of all sources.
+    fn words(&self, lane: usize, instruction: &Instruction) -> Vec<u32> {
+        let width = |source: &Source| match &source.kind {
+            SourceKind::Values(values) => values.len(),
+            _ => 1,
+        };
+        let parts = instruction.sources.iter().flat_map(|s| (0..width(s)).map(move |part| (s, part)));
+        parts.map(|(source, part)| self.read(lane, source, part)).collect()
+    }
+
+    /// Words for all results.
+    fn write_all(&mut self, lane: usize, instruction: &Instruction, words: &[u32]) {
+        let mut words = words.iter();
+        instruction.for_each_definition(|value| {
+            self.lanes[lane].values[value.0 as usize] = *words.next().expect("a word for each result");
+        });
     }
 
     fn write(&mut self, lane: usize, instruction: &Instruction, destination: usize, part: usize, word: u32) {

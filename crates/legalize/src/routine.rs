@@ -1,0 +1,237 @@
+//! The routines of the compiler: the slow ways of divisions and roots, functions in Ori text, one file each.
+//!
+//! They are here so that a kernel carries a slow way once, whatever the number of operations that may need it. The text
+//! says the whole convention: words in and out lie where those of a function lie, and the first line of the code states
+//! what a call overwrites; everything else survives it. A routine has one block, so that it may be called by any part of
+//! a warp, and so that it may as well be copied to where it is needed.
+
+use crate::emit::Emit;
+use oriole_ori::{
+    CallShape, Destination, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolId,
+    SymbolKind, SymbolRef, Value,
+};
+
+/// A routine.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Routine {
+    /// Quotient of singles.
+    DivideF32,
+    /// Quotient of doubles.
+    DivideF64,
+    /// Quotient and remainder of signed double words.
+    DivideS64,
+    /// Quotient and remainder of unsigned double words.
+    DivideU64,
+    /// Root of a single.
+    RootF32,
+    /// Root of a double.
+    RootF64,
+}
+
+impl Routine {
+    /// All of them.
+    pub const ALL: [Routine; 6] = [
+        Routine::DivideF32,
+        Routine::DivideF64,
+        Routine::DivideS64,
+        Routine::DivideU64,
+        Routine::RootF32,
+        Routine::RootF64,
+    ];
+
+    /// The name by which code calls it. No name of PTX has a point in it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Routine::DivideF32 => "oriole.divide_f32",
+            Routine::DivideF64 => "oriole.divide_f64",
+            Routine::DivideS64 => "oriole.divide_s64",
+            Routine::DivideU64 => "oriole.divide_u64",
+            Routine::RootF32 => "oriole.root_f32",
+            Routine::RootF64 => "oriole.root_f64",
+        }
+    }
+
+    /// The routine of this name.
+    pub fn named(name: &str) -> Option<Routine> {
+        Routine::ALL.into_iter().find(|routine| routine.name() == name)
+    }
+
+    /// Its text.
+    pub fn text(self) -> &'static str {
+        match self {
+            Routine::DivideF32 => include_str!("routines/divide_f32.ori"),
+            Routine::DivideF64 => include_str!("routines/divide_f64.ori"),
+            Routine::DivideS64 => include_str!("routines/divide_s64.ori"),
+            Routine::DivideU64 => include_str!("routines/divide_u64.ori"),
+            Routine::RootF32 => include_str!("routines/root_f32.ori"),
+            Routine::RootF64 => include_str!("routines/root_f64.ori"),
+        }
+    }
+
+    /// Its code, before any phase.
+    ///
+    /// # Panics
+    /// The text is broken, which a test excludes.
+    pub fn code(self) -> Function {
+        oriole_ori::parse(self.text()).unwrap_or_else(|error| panic!("{}: {error}", self.name()))
+    }
+}
+
+/// The routines that a function needs, each read when it is needed first, and how they are used.
+pub(crate) struct Routines {
+    code: [Option<Function>; Routine::ALL.len()],
+    /// Called; otherwise copied to where they are needed.
+    called: bool,
+}
+
+impl Routines {
+    pub fn new(called: bool) -> Routines {
+        Routines { code: [const { None }; Routine::ALL.len()], called }
+    }
+
+    /// The results of a routine for these arguments, all words of all results in order.
+    pub fn results(
+        &mut self,
+        emit: &mut Emit<'_, '_>,
+        routine: Routine,
+        arguments: &[&[Value]],
+    ) -> Vec<Value> {
+        let code = self.code[routine as usize].get_or_insert_with(|| routine.code());
+        if self.called { call(emit, routine, code, arguments) } else { copy(emit, code, arguments) }
+    }
+}
+
+/// The instruction that ends a routine.
+fn end(code: &Function) -> Option<&Instruction> {
+    code.blocks.first()?.instructions.last().filter(|last| last.opcode == Opcode::Pseudo(Pseudo::Return))
+}
+
+fn call(emit: &mut Emit<'_, '_>, routine: Routine, code: &Function, arguments: &[&[Value]]) -> Vec<Value> {
+    let callee = symbol(emit.b.function_mut(), routine);
+    let clobbers = code.routine.unwrap_or(oriole_ori::Clobbers { general: u64::MAX, predicates: 0x7f });
+    let mut results = Vec::new();
+    let mut draft = Instruction::new(Pseudo::CallHelper, emit.b.origin());
+    for result in end(code).into_iter().flat_map(|end| &end.sources) {
+        let mut width = 0;
+        result.for_each_value(|_| width += 1);
+        let words: Vec<Value> = (0..width).map(|_| emit.b.r()).collect();
+        draft.destinations.push(Destination::new(File::R, words.iter().copied()));
+        results.extend(words);
+    }
+    draft.sources.extend(arguments.iter().map(|words| Source::values(words.iter().copied())));
+    draft.call = Some(Box::new(CallShape {
+        callee: Some(callee),
+        stack_bytes: 0,
+        clobbers: [clobbers.general, 0, 0, 0],
+        clobbered_predicates: clobbers.predicates,
+        clobbers_uniform: false,
+    }));
+    emit.b.push(draft);
+    results
+}
+
+/// The name of a routine among those that a function refers to.
+fn symbol(function: &mut Function, routine: Routine) -> SymbolId {
+    let known = function.symbols.iter().position(|symbol| symbol.name == routine.name());
+    let index = known.unwrap_or_else(|| {
+        function.symbols.push(SymbolRef { name: routine.name().to_owned(), kind: SymbolKind::Helper });
+        function.symbols.len() - 1
+    });
+    SymbolId(index as u32)
+}
+
+/// The instructions of a routine, in values of the function at hand.
+fn copy(emit: &mut Emit<'_, '_>, code: &Function, arguments: &[&[Value]]) -> Vec<Value> {
+    let mut values: Vec<Option<Value>> = vec![None; code.values.len()];
+    let mut results = Vec::new();
+    for instruction in code.blocks.iter().flat_map(|block| &block.instructions) {
+        match instruction.opcode {
+            Opcode::Pseudo(Pseudo::Parameters) => {
+                let words = arguments.iter().flat_map(|words| words.iter().copied());
+                let mut parameters = Vec::new();
+                instruction.for_each_definition(|value| parameters.push(value));
+                for (parameter, word) in parameters.into_iter().zip(words) {
+                    values[parameter.0 as usize] = Some(word);
+                }
+            }
+            Opcode::Pseudo(Pseudo::Return) => {
+                for source in &instruction.sources {
+                    if let SourceKind::Values(words) = &source.kind {
+                        results.extend(words.iter().map(|word| values[word.0 as usize].unwrap_or(*word)));
+                    }
+                }
+            }
+            _ => {
+                let mut copied = instruction.clone();
+                copied.origin = emit.b.origin();
+                let mut rename = |value: &mut Value| {
+                    let known = &mut values[value.0 as usize];
+                    *value = *known.get_or_insert_with(|| emit.b.temporary(code.file(*value)));
+                };
+                copied.for_each_use_mut(&mut rename);
+                copied.for_each_definition_mut(&mut rename);
+                emit.b.push(copied);
+            }
+        }
+    }
+    results
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oriole_ori::{Form, verify};
+
+    /// A line of words before the code: what stands behind `in: ` or `out: `, as first register and number of words.
+    fn words(routine: Routine, key: &str) -> Vec<(u8, usize)> {
+        let line = routine.text().lines().find_map(|line| line.strip_prefix(key)).expect("a line of words");
+        let line = line.split(';').next().expect("a line");
+        let registers = line.split(", ").filter(|part| part.starts_with('R'));
+        registers
+            .map(|part| {
+                let place = part.split(' ').next().expect("a register");
+                let (first, last) = place.split_once(':').unwrap_or((place, place));
+                let number = |text: &str| text[1..].parse::<u8>().expect("a register");
+                (number(first), usize::from(number(last) - number(first)) + 1)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn texts_say_what_they_do() {
+        for routine in Routine::ALL {
+            let code = routine.code();
+            assert_eq!(Routine::named(routine.name()), Some(routine));
+            for form in [Form::Plain, Form::Ssa] {
+                assert_eq!(verify(&code, form), Ok(()), "{}", routine.name());
+            }
+            assert_eq!(code.blocks.len(), 1, "{}: any part of a warp may call it", routine.name());
+            let block = &code.blocks[0];
+            let (first, last) = (&block.instructions[0], end(&code).expect("a routine returns"));
+            assert_eq!(first.opcode, Opcode::Pseudo(Pseudo::Parameters));
+            let taken = first.destinations.iter().map(|it| it.values.len());
+            let given = last.sources.iter().map(|it| match &it.kind {
+                SourceKind::Values(values) => values.len(),
+                _ => 0,
+            });
+            // Words lie one behind the other from R4 on, as those of functions do.
+            for (key, counts) in [("// in: ", taken.collect::<Vec<_>>()), ("// out: ", given.collect())] {
+                let mut next = 4;
+                let stated: Vec<usize> = words(routine, key)
+                    .into_iter()
+                    .map(|(at, count)| {
+                        assert_eq!(at, next, "{}: {key}", routine.name());
+                        next += count as u8;
+                        count
+                    })
+                    .collect();
+                assert_eq!(stated, counts, "{}: {key}", routine.name());
+            }
+            for instruction in &block.instructions {
+                assert!(instruction.guard.is_none() && instruction.memory.is_none(), "{}", routine.name());
+                assert!(!oriole_ori::effects::is_convergent(instruction), "{}", routine.name());
+            }
+            assert!(code.values.iter().all(|value| matches!(value.file, File::R | File::P)));
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Routines of the compiler keep what they state: registers, no frame, no call, whatever the options. The allocator
+//! refuses a routine that does not, so that compiling is the test.
+
+use oriole_chip::Chip;
+use oriole_options::{KNOBS, KnobKind, Options, Value};
+use oriole_pipeline::{Context, Routine, Settings, routine};
+
+/// Options that a user may choose: each level, each switch turned, a few numbers.
+fn choices() -> Vec<Options> {
+    let mut choices = Vec::new();
+    for level in 0..=3 {
+        let mut options = Options::default();
+        options.level = level;
+        for knob in KNOBS {
+            let values = match (knob.kind, knob.default) {
+                (KnobKind::Bool, default) => vec![(default != Value::Bool(true)).to_string()],
+                (KnobKind::Number(low, high), _) => vec![low.to_string(), high.to_string()],
+            };
+            for value in values {
+                let mut changed = options.clone();
+                changed.set(knob.name, &value).expect("a value of the knob");
+                choices.push(changed);
+            }
+        }
+        choices.push(options);
+    }
+    choices
+}
+
+#[test]
+fn routines_keep_what_they_state() {
+    for which in Routine::ALL {
+        let clobbers = which.code().routine.expect("it states what it overwrites");
+        for options in choices() {
+            let settings = Settings::new(Chip::SM_90, &options);
+            let linked = routine(which, &Context::new(&settings))
+                .unwrap_or_else(|failure| panic!("{}: {failure:?}\n{options:?}", which.name()));
+            assert_eq!(linked.frame_bytes, 0);
+            assert_eq!(linked.called().count(), 0);
+            assert!(!linked.encoded.needs_call_stack, "{} parts the warp", which.name());
+            let count = 64 - clobbers.general.leading_zeros();
+            assert!(u32::from(linked.encoded.general_registers) <= count, "{}", which.name());
+        }
+    }
+}
