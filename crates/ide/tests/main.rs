@@ -1,8 +1,10 @@
 //! Tests of what an editor asks: each feature on small texts, broken texts, the embedding page. One program, so that it is
 //! linked once and shares its fixtures.
 
+mod code;
 mod embedding;
 mod features;
 mod hostile;
 mod insight;
 mod support;
+mod typing;

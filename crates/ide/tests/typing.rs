@@ -1,0 +1,251 @@
+//! What helps with typing: completion, signatures, fixes.
+
+use crate::support::{HEAD, fixture, kernel};
+use expect_test::{Expect, expect};
+use oriole_ide::{CompletionKind, Edit, Range};
+
+fn check_completion(fixture: crate::support::Fixture, most: usize, expected: Expect) {
+    let found = fixture.analysis().completions(fixture.file, fixture.at).unwrap();
+    let mut out = format!("{}\n", found.len());
+    for item in found.iter().take(most) {
+        let detail = if item.kind == CompletionKind::Opcode { "" } else { &item.detail };
+        out.push_str(&format!("{:?} {} {detail}\n", item.kind, item.label));
+    }
+    expected.assert_eq(&out);
+}
+
+#[test]
+fn completion() {
+    check_completion(
+        kernel("    fm$0"),
+        3,
+        expect![[r#"
+        1
+        Opcode fma 
+    "#]],
+    );
+    check_completion(
+        kernel("    fma.$0"),
+        9,
+        expect![[r#"
+            4
+            Modifier rm fma.{rn,rz,rm,rp}[.ftz][.sat].f32 d, a, b, c
+            Modifier rn fma.{rn,rz,rm,rp}[.ftz][.sat].f32 d, a, b, c
+            Modifier rp fma.{rn,rz,rm,rp}[.ftz][.sat].f32 d, a, b, c
+            Modifier rz fma.{rn,rz,rm,rp}[.ftz][.sat].f32 d, a, b, c
+        "#]],
+    );
+    check_completion(
+        kernel("    fma.rn.$0"),
+        9,
+        expect![[r#"
+            11
+            Modifier f64 fma.{rn,rz,rm,rp}.f64 d, a, b, c
+            Modifier ftz fma.{rn,rz,rm,rp}[.ftz][.sat].f32 d, a, b, c
+            Modifier bf16 fma.rn[.relu].{bf16,bf16x2} d, a, b, c
+            Modifier bf16x2 fma.rn[.relu].{bf16,bf16x2} d, a, b, c
+            Modifier relu fma.rn[.ftz].relu.{f16,f16x2} d, a, b, c
+            Modifier sat fma.{rn,rz,rm,rp}[.ftz][.sat].f32 d, a, b, c
+            Modifier f16 fma.rn[.ftz][.sat].{f16,f16x2} d, a, b, c
+            Modifier f16x2 fma.rn[.ftz][.sat].{f16,f16x2} d, a, b, c
+            Modifier f32 fma.{rn,rz,rm,rp}[.ftz][.sat].f32 d, a, b, c
+        "#]],
+    );
+    check_completion(
+        kernel("    ld.global.$0"),
+        6,
+        expect![[r#"
+            36
+            Modifier L1::evict_first ld[.weak][.global][.{L1::evict_normal,L1::evict_unchanged,L1::evict_first,L1::evict_last,L1::no_allocate}][.L2::cache_hint][.{L2::64B,L2::128B,L2::256B}][.{v2,v4,v8}].{b8,b16,b32,b64,b128,u8,u16,u32,u64,s8,s16,s32,s64,f32,f64} d, [a], [cache_policy]
+            Modifier L1::evict_last ld[.weak][.global][.{L1::evict_normal,L1::evict_unchanged,L1::evict_first,L1::evict_last,L1::no_allocate}][.L2::cache_hint][.{L2::64B,L2::128B,L2::256B}][.{v2,v4,v8}].{b8,b16,b32,b64,b128,u8,u16,u32,u64,s8,s16,s32,s64,f32,f64} d, [a], [cache_policy]
+            Modifier L1::evict_normal ld[.weak][.global][.{L1::evict_normal,L1::evict_unchanged,L1::evict_first,L1::evict_last,L1::no_allocate}][.L2::cache_hint][.{L2::64B,L2::128B,L2::256B}][.{v2,v4,v8}].{b8,b16,b32,b64,b128,u8,u16,u32,u64,s8,s16,s32,s64,f32,f64} d, [a], [cache_policy]
+            Modifier L1::evict_unchanged ld[.weak][.global][.{L1::evict_normal,L1::evict_unchanged,L1::evict_first,L1::evict_last,L1::no_allocate}][.L2::cache_hint][.{L2::64B,L2::128B,L2::256B}][.{v2,v4,v8}].{b8,b16,b32,b64,b128,u8,u16,u32,u64,s8,s16,s32,s64,f32,f64} d, [a], [cache_policy]
+            Modifier L1::no_allocate ld[.weak][.global][.{L1::evict_normal,L1::evict_unchanged,L1::evict_first,L1::evict_last,L1::no_allocate}][.L2::cache_hint][.{L2::64B,L2::128B,L2::256B}][.{v2,v4,v8}].{b8,b16,b32,b64,b128,u8,u16,u32,u64,s8,s16,s32,s64,f32,f64} d, [a], [cache_policy]
+            Modifier ca ld[.weak][.{const,global,local,shared,shared::cluster,param,param}][.{ca,cg,cs,lu,cv}][.{v2,v4,v8}].{b8,b16,b32,b64,b128,u8,u16,u32,u64,s8,s16,s32,s64,f32,f64} d, [a]
+        "#]],
+    );
+    check_completion(
+        kernel("    add.f32 %f1, $0"),
+        9,
+        expect![[r#"
+        3
+        Register %f1 .reg .f32
+        Register %f0 .reg .f32, not used yet
+        Register %r0 .reg .b32, not used yet
+    "#]],
+    );
+    check_completion(
+        kernel("    mov.u32 %r1, %$0"),
+        4,
+        expect![[r#"
+        26
+        Register %r1 .reg .b32
+        Register %r0 .reg .b32, not used yet
+        Constant %clock .u32
+        Constant %clock64 .u64
+    "#]],
+    );
+    check_completion(
+        kernel("    ld.param.u32 %r1, [$0"),
+        9,
+        expect![[r#"
+        5
+        Register %d0 .reg .b64, not used yet
+        Register %r1 .reg .b32
+        Variable n .param .u32
+        Variable p .param .u64
+        Register %r0 .reg .b32, not used yet
+    "#]],
+    );
+    check_completion(
+        kernel("    @$0"),
+        9,
+        expect![[r#"
+            1
+            Register %p0 .reg .pred, not used yet
+        "#]],
+    );
+    check_completion(
+        kernel("one: two: bra $0"),
+        9,
+        expect![[r#"
+        2
+        Label one label
+        Label two label
+    "#]],
+    );
+    check_completion(
+        fixture(".version 8.0\n.target sm_9$0"),
+        3,
+        expect![[r#"
+        3
+        Constant sm_90 Oriole makes code for it
+        Constant sm_90a Oriole makes code for it
+        Constant sm_89 
+    "#]],
+    );
+    check_completion(
+        kernel("    .reg .b$0"),
+        9,
+        expect![[r#"
+        5
+        Modifier .b128 128 bits
+        Modifier .b16 16 bits
+        Modifier .b32 32 bits
+        Modifier .b64 64 bits
+        Modifier .b8 8 bits
+    "#]],
+    );
+    check_completion(
+        fixture(&format!("{HEAD}.en$0")),
+        2,
+        expect![[r#"
+        4
+        Directive .entry .entry name(parameters) { }
+        Directive .extern .extern
+    "#]],
+    );
+}
+
+#[test]
+fn signature_help() {
+    let fixture = kernel("    fma.rn.f32 %f1, %f2, $0");
+    let help = fixture.analysis().signature_help(fixture.file, fixture.at).unwrap().unwrap();
+    let first = &help.signatures[0];
+    let active = first.parameters[help.active as usize];
+    let operand = &first.label[active.0 as usize..active.1 as usize];
+    expect!["fma.{rn,rz,rm,rp}[.ftz][.sat].f32 d, a, b, c `b` Multiplies and adds with one rounding. PTX 2.0, `sm_20` or later"].assert_eq(&format!("{} `{operand}` {}", first.label, first.documentation));
+}
+
+fn check_fixes(fixture: crate::support::Fixture, expected: Expect) {
+    let at = Range::point(fixture.at);
+    let mut out = String::new();
+    for fix in fixture.analysis().fixes(fixture.file, at).unwrap() {
+        let text = Edit::apply(&fixture.text, &fix.edits);
+        let old: Vec<&str> = fixture.text.lines().collect();
+        let changed = text.lines().find(|line| !old.contains(line)).unwrap_or("");
+        out.push_str(&format!("{}: {changed}\n", fix.title));
+    }
+    expected.assert_eq(&out);
+}
+
+#[test]
+fn fixes() {
+    check_fixes(
+        kernel("    mov.u32 %r1, %r12$0;\n    ret;"),
+        expect![[r#"
+        Make it `%r<13>`:     .reg .b32 %r<13>;
+        Declare `.reg .u32 %r12;`:     .reg .u32 %r12;
+    "#]],
+    );
+    check_fixes(
+        kernel("    setp.eq.u32 $0q, %r1, %r2;\n    ret;"),
+        expect![[r#"
+            Declare `.reg .pred q;`:     .reg .pred q;
+        "#]],
+    );
+    check_fixes(
+        kernel("    ad$0.u32 %r1, %r1, %r2;\n    ret;"),
+        expect![[r#"
+        Change to `add`:     add.u32 %r1, %r1, %r2;
+        Change to `and`:     and.u32 %r1, %r1, %r2;
+        Change to `ld`:     ld.u32 %r1, %r1, %r2;
+    "#]],
+    );
+    check_fixes(
+        kernel("    mul.u$032 %r1, %r1, %r2;\n    ret;"),
+        expect![[r#"
+            Change to `.f32`:     mul.f32 %r1, %r1, %r2;
+            Add `.lo`:     mul.lo.u32 %r1, %r1, %r2;
+            Add `.hi`:     mul.hi.u32 %r1, %r1, %r2;
+            Add `.wide`:     mul.wide.u32 %r1, %r1, %r2;
+        "#]],
+    );
+    check_fixes(
+        kernel("    add.f$0tz.u32 %r1, %r1, %r2;\n    ret;"),
+        expect![[r#"
+        Remove `.ftz`:     add.u32 %r1, %r1, %r2;
+    "#]],
+    );
+    check_fixes(
+        kernel("    add.u32 %r1, %r1, %r2\n    $0ret;"),
+        expect![[r#"
+        Insert `;`:     add.u32 %r1, %r1, %r2;
+    "#]],
+    );
+    check_fixes(
+        fixture("$0.entry k() { ret; }\n"),
+        expect![[r#"
+        Add a header for sm_90: .version 8.0
+    "#]],
+    );
+    let old = ".version 7.0
+.target sm_80
+.entry k() {
+    barrier.cluster.arri$0ve;
+    ret;
+}
+";
+    check_fixes(
+        fixture(old),
+        expect![[r#"
+        Change `.target` to sm_90: .target sm_90
+    "#]],
+    );
+    check_fixes(
+        fixture(&old.replace("sm_80", "sm_90")),
+        expect![[r#"
+        Raise `.version` to 7.8: .version 7.8
+    "#]],
+    );
+    check_fixes(
+        kernel(
+            "    bra don$0;
+done:
+    ret;",
+        ),
+        expect![[r#"
+            Change to `done`:     bra done;
+        "#]],
+    );
+}
