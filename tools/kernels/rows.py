@@ -284,6 +284,7 @@ LOADS = [  # modifiers before the type, whether a policy stands, type, elements
     ('global.nc.L1::evict_last', False, 's32', 2), ('global.nc.L1::evict_first.L2::64B', False, 'u64', 2), ('global.nc.L1::evict_unchanged', False, 's64', 1),
     ('relaxed.gpu.global.L1::evict_first', False, 'u32', 2), ('acquire.cta.global.L1::evict_last.L2::cache_hint', True, 'b64', 1),
     ('acquire.sys.L2::cache_hint.L2::128B', True, 's8', 4), ('relaxed.cluster.global.L1::no_allocate.L2::cache_hint', True, 'f32', 4),
+    ('volatile.global.L2::128B', False, 'u32', 2), ('volatile.L2::64B', False, 'b64', 1),
 ]
 STORES = [('global.L2::cache_hint', True), ('weak.global.wt.L2::cache_hint', True), ('global.cs.L2::cache_hint', True), ('cg.L2::cache_hint', True),
           ('global.L1::evict_first', False), ('global.L1::no_allocate.L2::cache_hint', True), ('weak.L1::evict_last', False),
@@ -307,6 +308,13 @@ for index, (load, hinted, kind, count) in enumerate(LOADS):
         expected += data[16 * t:16 * t + size] + [0] * (16 - size)
 kernel('rows_memory', 'rows_cache_hints', [('u64', 'given'), ('u64', 'out'), ('u64', 'policy_word')], body)
 case('rows_cache_hints', 'rows_memory', [1], [threads], [Given('u8', data), Result('u8', expected, [0] * len(expected)), Scalar('u64', POLICIES[0])])
+
+# Constants of 128 bits have zeros above their 64; a comparison may keep no result.
+body = ['.reg .b64 o;', '.reg .b32 t;', '.reg .b128 q;', 'ld.param.u64 o, [out];', 'mov.u32 t, %tid.x;', 'mad.wide.u32 o, t, 32, o;',
+        'setp.lt.u32 _, t, 7;', 'mov.b128 q, -2;', 'st.global.b128 [o], q;', 'st.global.b128 [o+16], 0x8000000000000001;']
+wide = [(1 << 64) - 2, 0, 1 << 63 | 1, 0] * 32
+kernel('rows_memory', 'rows_wide_constants', [('u64', 'out')], body)
+case('rows_wide_constants', 'rows_memory', [1], [32], [Result('u64', wide, [0] * len(wide))])
 
 # A value goes from warp to warp with each kind of fence.
 FENCES = ['fence.acq_rel.cta', 'fence.sc.gpu', 'fence.acq_rel.sys', 'fence.acquire.cta', 'fence.sc.cluster', 'fence.acq_rel.cluster', 'fence.cta']

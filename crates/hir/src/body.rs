@@ -196,6 +196,9 @@ pub struct Instruction {
     pub second_space: Option<Space>,
     /// `.v2` = 2, `.v4` = 4, `.v8` = 8; 1 otherwise.
     pub vector: u8,
+    /// Whether the instruction table says that the back end makes code for the form. What it does not say so of is refused,
+    /// whatever a stage behind could make of the words.
+    pub compiled: bool,
     /// Operands in the order written.
     pub operands: Vec<Operand>,
 }

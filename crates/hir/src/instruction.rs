@@ -97,6 +97,8 @@ impl Resolver<'_> {
             space: form.space,
             second_space: form.second_space,
             vector: form.vector,
+            compiled: form.row.supported
+                && !resolved.iter().any(|operand| matches!(operand, Operand::Selection { .. })),
             operands: resolved,
         };
         if self.check_spaces(&mut instruction, span) && self.check_vector(&instruction, span) {

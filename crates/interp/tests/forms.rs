@@ -130,6 +130,7 @@ fn kernel(row: &Row, choice: &Choice, optional: bool) -> Program {
         space: choice.spaces.first().copied(),
         second_space: choice.spaces.get(1).copied(),
         vector: choice.vector.max(1),
+        compiled: row.supported,
         operands,
     };
     body.statements.push(Statement::Instruction(instruction));

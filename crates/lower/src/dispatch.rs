@@ -198,7 +198,7 @@ fn known(i: &Instruction) -> bool {
 /// Lowers one instruction.
 pub(crate) fn instruction(l: &mut Lower, i: &Instruction) -> Lowered {
     use Opcode::*;
-    if !known(i) {
+    if !i.compiled || !known(i) {
         return Err(l.unsupported_form(i));
     }
     let first = i.types.first().copied().unwrap_or(Type::B32);

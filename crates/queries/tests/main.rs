@@ -4,6 +4,7 @@
 mod containers;
 mod edits;
 mod findings;
+mod forms;
 mod pointers;
 mod routines;
 mod sequences;

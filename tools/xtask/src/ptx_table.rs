@@ -715,7 +715,8 @@ fn index(families: &[Family]) -> String {
         "\nIn the forms, `{a,b}` is a choice, and what stands in brackets behind the opcode may be left out. Words behind the\n\
          opcode may stand in any order, except for those before the first space, which belong to the instruction's name;\n\
          types keep their order among themselves, and so do state spaces. `check` accepts every form for the versions and\n\
-         chips that have it; `compile` refuses those that the back end makes no code for yet, with a code of its own.\n",
+         chips that have it; `compile` refuses those that the back end makes no code for yet, with a code of its own.\n\
+         Where this differs from ptxas, and why: [differences to ptxas](../ptxas-differences.md).\n",
     );
     out
 }

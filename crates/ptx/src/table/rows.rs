@@ -1517,7 +1517,7 @@ static EXIT: [Row; 1] = [
 ];
 static FENCE: [Row; 11] = [
     Row { opcode: Opcode::Fence, slots: S277, operands: &[], ptx: (6, 0), chips: From(70), needs: N38, doc: "Orders memory accesses within a scope.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Fence, slots: S278, operands: &[], ptx: (6, 0), chips: From(70), needs: N38, doc: "Orders memory accesses within a scope, in one direction.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S278, operands: &[], ptx: (6, 0), chips: From(70), needs: N38, doc: "Orders memory accesses within a scope, in one direction.", family: "barrier", supported: true },
     Row { opcode: Opcode::Fence, slots: S279, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses to shared memory only.", family: "barrier", supported: false },
     Row { opcode: Opcode::Fence, slots: S280, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses to shared memory only.", family: "barrier", supported: false },
     Row { opcode: Opcode::Fence, slots: S281, operands: &[], ptx: (8, 0), chips: From(90), needs: &[], doc: "Makes initialized barrier objects visible.", family: "barrier", supported: false },
@@ -2376,7 +2376,7 @@ static VAVRG2: [Row; 2] = [
     Row { opcode: Opcode::Vavrg2, slots: S1051, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
 ];
 static VAVRG4: [Row; 2] = [
-    Row { opcode: Opcode::Vavrg4, slots: S1045, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vavrg4, slots: S1045, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
     Row { opcode: Opcode::Vavrg4, slots: S1051, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
 ];
 static VMAD: [Row; 1] = [

@@ -1,0 +1,330 @@
+//! Every form of the instruction table, compiled: one that the table marks as compiled gives a container, and one that it
+//! does not is refused with the code for that, never with another one, an internal error, or code.
+//!
+//! The instructions are made from the rows themselves, each way of each slot once.
+
+use oriole_chip::Chip;
+use oriole_hir::{resolve_module, unsupported};
+use oriole_inputs::{Config, Database, SourceFile};
+use oriole_options::Options;
+use oriole_ptx::table::{Chips, Kind, Opaque, OperandRow, OperandType, Presence, Row, Slot, rows};
+use oriole_ptx::{Opcode, Space, Type};
+use oriole_queries::compile;
+use std::collections::BTreeSet;
+
+/// Targets to try for a form, plainest first.
+const TARGETS: [&str; 9] =
+    ["sm_90", "sm_90a", "sm_60", "sm_10", "sm_100a", "sm_103a", "sm_110a", "sm_120a", "sm_121a"];
+
+/// One instruction: its words and types, and what it declares.
+#[derive(Clone, Default)]
+struct Writer {
+    words: Vec<String>,
+    types: Vec<Type>,
+    vector: u8,
+    parameters: bool,
+    registers: BTreeSet<&'static str>,
+    next: usize,
+}
+
+impl Writer {
+    /// A register of a type, or of the bits that hold it.
+    fn register(&mut self, ty: Type) -> String {
+        let name = match ty {
+            ty if ty.is_fundamental() => ty.name(),
+            Type::F16x2 => "f16x2",
+            ty => match ty.bits() {
+                ..=8 => "b8",
+                16 => "b16",
+                32 => "b32",
+                _ => "b64",
+            },
+        };
+        self.registers.insert(name);
+        self.next += 1;
+        format!("%{name}_{}", self.next)
+    }
+
+    fn vector_of(&mut self, count: usize, ty: Type) -> String {
+        let elements: Vec<String> = (0..count).map(|_| self.register(ty)).collect();
+        format!("{{{}}}", elements.join(", "))
+    }
+
+    fn ty(&self, ty: OperandType) -> Type {
+        let at = |index: u8| self.types.get(usize::from(index)).copied().unwrap_or(Type::B32);
+        let bits = |ty: Type| match ty.bits() {
+            ..=8 => Type::B8,
+            16 => Type::B16,
+            32 => Type::B32,
+            _ => ty,
+        };
+        match ty {
+            OperandType::Of(index) | OperandType::Widening(index) | OperandType::Loose(index) => at(index),
+            OperandType::Bits(index) => bits(at(index)),
+            OperandType::Double(index) if at(index).bits() == 16 => Type::B32,
+            OperandType::Double(_) => Type::B64,
+            OperandType::Fixed(ty) | OperandType::Exact(ty) => ty,
+            OperandType::LooseFloat => Type::F32,
+            OperandType::Word | OperandType::WideWord => Type::B32,
+            OperandType::AnyInteger
+            | OperandType::AddressIn(_)
+            | OperandType::AddressInShared
+            | OperandType::None => Type::B64,
+        }
+    }
+
+    fn count(&self, counts: &[(&str, u8)]) -> usize {
+        let found = counts.iter().find(|row| self.words.iter().any(|word| word == row.0));
+        found.map_or(1, |row| usize::from(row.1))
+    }
+
+    fn operand(&mut self, row: &OperandRow) -> String {
+        let ty = self.ty(row.ty);
+        match row.kind {
+            Kind::Sink => "_".into(),
+            Kind::BothDestinations | Kind::Elected => {
+                format!("{}|{}", self.register(ty), self.register(Type::Pred))
+            }
+            Kind::VectorDestination | Kind::VectorSource | Kind::VectorDestinationOrSink | Kind::Texels
+                if self.vector > 1 =>
+            {
+                self.vector_of(usize::from(self.vector), ty)
+            }
+            Kind::Destinations(count) | Kind::Sources(count) => self.vector_of(usize::from(count), ty),
+            Kind::DestinationsBy(counts)
+            | Kind::SourcesBy(counts)
+            | Kind::Coordinates(counts)
+            | Kind::Offsets(counts) => self.vector_of(self.count(counts), ty),
+            Kind::LayerCoordinates(counts) => {
+                let rest = self.vector_of(self.count(counts) - 1, ty);
+                format!("{{{}, {}", self.register(Type::B32), &rest[1..])
+            }
+            Kind::Constant(i64::MIN, _) => "1".into(),
+            Kind::Constant(low, _) => low.to_string(),
+            Kind::ConstantOf(list) => list[0].to_string(),
+            Kind::Predicate | Kind::PredicateRegister => self.register(Type::Pred),
+            Kind::Address if self.parameters => "[parameter]".into(),
+            Kind::Address => format!("[{}]", self.register(Type::B64)),
+            Kind::TensorAddress => format!("[{}]", self.register(Type::B32)),
+            Kind::Parts(parts) => {
+                let parts: Vec<String> = parts.iter().map(|part| self.operand(part)).collect();
+                format!("[{}]", parts.join(", "))
+            }
+            Kind::Opaque(Opaque::Texture) => "texture".into(),
+            Kind::Opaque(Opaque::Sampler | Opaque::TextureOrSampler) => "sampler".into(),
+            Kind::Opaque(Opaque::Surface) => "surface".into(),
+            Kind::Label => "label".into(),
+            Kind::BranchTargets => "targets".into(),
+            Kind::Call => "callee".into(),
+            _ => self.register(ty),
+        }
+    }
+}
+
+/// Ways to fill a slot: words as written. A space that may be left out is `.global` first, since generic addresses came
+/// later.
+fn ways(row: &Row, slot: &Slot) -> Vec<Vec<String>> {
+    let cta = row.needs.iter().any(|need| need.token == "shared" && need.chips == Chips::AnyOf(&[]));
+    let space = |space: &Space| match space {
+        Space::Shared if cta => vec!["shared::cta".to_owned()],
+        space => vec![space.name().to_owned()],
+    };
+    let own = |word: &&str| vec![(*word).to_owned()];
+    let none = || std::iter::once(Vec::new());
+    match slot {
+        Slot::Head(words) | Slot::Must(words) => words.iter().map(own).collect(),
+        Slot::May(words) => none().chain(words.iter().map(own)).collect(),
+        Slot::Sequence(words) => vec![words.iter().map(|word| (*word).to_owned()).collect()],
+        Slot::Type(types) => types.iter().map(|ty| vec![ty.name().to_owned()]).collect(),
+        Slot::MayType(types) => none().chain(types.iter().map(|ty| vec![ty.name().to_owned()])).collect(),
+        Slot::Space(spaces) => spaces.iter().map(space).collect(),
+        Slot::MaySpace(spaces) => {
+            let mut found: Vec<_> = spaces.iter().map(space).collect();
+            found.sort_by_key(|word| word[0] != "global");
+            found.push(Vec::new());
+            found
+        }
+        Slot::Vector(widths) => widths.iter().map(|width| vec![format!("v{width}")]).collect(),
+        Slot::MayVector(widths) => {
+            none().chain(widths.iter().map(|width| vec![format!("v{width}")])).collect()
+        }
+    }
+}
+
+/// The instructions of a row, the plainest first: registers that they declare, and their text.
+fn instructions(row: &Row) -> Vec<(Writer, String)> {
+    let slots: Vec<_> = row.slots.iter().map(|slot| ways(row, slot)).collect();
+    let mut picks = vec![(0, 0)];
+    picks.extend(slots.iter().enumerate().flat_map(|(at, slot)| (1..slot.len()).map(move |pick| (at, pick))));
+    let mut found: Vec<(Writer, String)> = Vec::new();
+    for (varied, pick) in picks {
+        for optional in [false, true] {
+            let chosen =
+                slots.iter().enumerate().map(|(at, slot)| &slot[if at == varied { pick } else { 0 }]);
+            let words: Vec<String> =
+                chosen.flatten().flat_map(|word| word.split('.')).map(str::to_owned).collect();
+            let mut writer = Writer { vector: 1, ..Writer::default() };
+            for word in &words {
+                writer.types.extend(Type::from_name(word));
+                writer.parameters |= word.starts_with("param");
+                if let ("v2" | "v4" | "v8", Some(width)) = (word.as_str(), word[1..].parse().ok()) {
+                    writer.vector = width;
+                }
+            }
+            writer.words = words;
+            let mut operands = Vec::new();
+            for operand in row.operands {
+                let there = match operand.presence {
+                    Presence::Always => true,
+                    Presence::Optional => optional,
+                    Presence::With(word) => writer.words.iter().any(|own| own == word),
+                };
+                if there {
+                    operands.push(writer.operand(operand));
+                }
+            }
+            let name = std::iter::once(row.opcode.name())
+                .chain(writer.words.iter().map(String::as_str))
+                .collect::<Vec<_>>();
+            let text = format!("{} {};", name.join("."), operands.join(", "));
+            if found.iter().all(|(_, known)| *known != text) {
+                found.push((writer, text));
+            }
+        }
+    }
+    found
+}
+
+/// A module whose kernel is one instruction.
+fn module(row: &Row, target: &str, writer: &Writer, instruction: &str) -> String {
+    let independent = row.operands.iter().any(|operand| match operand.kind {
+        Kind::Parts(parts) => parts
+            .iter()
+            .any(|part| matches!(part.kind, Kind::Opaque(Opaque::Sampler | Opaque::TextureOrSampler))),
+        _ => false,
+    });
+    let mode = if independent { ", texmode_independent" } else { "" };
+    let mut text = format!(".version 9.0\n.target {target}{mode}\n.address_size 64\n");
+    for (name, ty) in [("texture", "texref"), ("sampler", "samplerref"), ("surface", "surfref")] {
+        if instruction.contains(&format!("[{name}")) || instruction.contains(&format!(", {name}")) {
+            text += &format!(".global .{ty} {name};\n");
+        }
+    }
+    text += ".func callee() { ret; }\n.visible .entry k(.param .b64 input)\n{\n";
+    for name in &writer.registers {
+        text += &format!(".reg .{name} %{name}_<{}>;\n", writer.next + 1);
+    }
+    if writer.parameters {
+        text += if row.opcode == Opcode::Ld { "" } else { ".param .align 16 .b8 parameter[64];\n" };
+    }
+    let instruction = match row.opcode {
+        Opcode::Ld => instruction.replace("[parameter]", "[input]"),
+        _ => instruction.to_owned(),
+    };
+    if instruction.contains("targets") {
+        text += "targets: .branchtargets label;\n";
+    }
+    text + &format!("{instruction}\nlabel:\nret;\n}}\n")
+}
+
+/// What compiling gives: codes of errors, each once, or nothing where there is a container.
+fn codes(text: &str, chip: Chip) -> Vec<&'static str> {
+    let db = Database::default();
+    let file = SourceFile::open(&db, text);
+    let compiled = compile(&db, file, Config::create(&db, chip, &Options::default()), 1);
+    let errors = compiled.findings.iter().filter(|found| found.is_error());
+    let codes: BTreeSet<&str> = errors.map(|found| found.code.as_str()).collect();
+    assert_eq!(codes.is_empty(), compiled.cubin.is_some(), "{text}");
+    codes.into_iter().collect()
+}
+
+/// How many rows there are, compiled and not, and how many ways to write them were tried.
+#[derive(Default)]
+struct Counts {
+    compiled: usize,
+    refused: usize,
+    elsewhere: usize,
+    ways: usize,
+}
+
+fn check_row(row: &'static Row, counts: &mut Counts, wrong: &mut Vec<String>) {
+    let mut known = false;
+    for (writer, instruction) in instructions(row) {
+        // The first target that has the form; a way that none has, or that another row takes, says nothing.
+        let having = TARGETS.iter().filter(|target| target.parse().is_ok_and(|target| row.chips.has(target)));
+        let legal = having.into_iter().find_map(|target| {
+            let text = module(row, target, &writer, &instruction);
+            let module = resolve_module(&text);
+            (!module.has_errors()).then_some((*target, text, module))
+        });
+        let Some((target, text, module)) = legal else { continue };
+        let shapes = writer.words.iter().map(String::as_str).collect::<Vec<_>>();
+        let resolved = module.function("k").expect("the kernel");
+        let form =
+            oriole_ptx::table::match_form(row.opcode, &shapes, operand_count(&resolved.body, row.opcode));
+        if form.is_ok_and(|form| form.row != row && form.row.supported != row.supported) {
+            continue;
+        }
+        counts.ways += 1;
+        let lacking = unsupported(&resolved.body, &resolved.source_map);
+        if lacking.is_empty() != row.supported {
+            wrong.push(format!(
+                "{target} {instruction} table {} support {}",
+                row.supported,
+                lacking.is_empty()
+            ));
+        }
+        // One way to write a form that is compiled is enough: vectors and kernels have the others. On chips that no code
+        // is made for, the chip is what is refused.
+        let chip: Chip = target.parse().unwrap_or(Chip::SM_90);
+        let supported_chip = chip.is_supported() || Chip::SM_90.accepts(target.parse().expect("a target"));
+        if known && (row.supported || !supported_chip) {
+            continue;
+        }
+        let found = codes(&text, if chip.is_supported() || !supported_chip { chip } else { Chip::SM_90 });
+        let right = match (row.supported, supported_chip) {
+            (_, false) => matches!(found[..], ["oriole::not-supported" | "oriole::not-supported-target"]),
+            (true, true) => found.is_empty(),
+            (false, true) => found == ["oriole::not-supported"],
+        };
+        if !right {
+            wrong.push(format!("{target} {instruction} gives {found:?}, compiled: {}", row.supported));
+        }
+        if !known {
+            known = true;
+            match (supported_chip, row.supported) {
+                (false, _) => counts.elsewhere += 1,
+                (true, true) => counts.compiled += 1,
+                (true, false) => counts.refused += 1,
+            }
+        }
+    }
+    if !known {
+        wrong.push(format!("no way to write {}", row.spelling()));
+    }
+}
+
+fn operand_count(body: &oriole_hir::Body, opcode: Opcode) -> usize {
+    let operands = body.statements.iter().find_map(|statement| match statement {
+        oriole_hir::Statement::Instruction(instruction) if instruction.opcode == opcode => {
+            Some(instruction.operands.len())
+        }
+        _ => None,
+    });
+    operands.unwrap_or(0)
+}
+
+#[test]
+fn every_form_is_compiled_or_refused_as_the_table_says() {
+    let (mut counts, mut wrong) = (Counts::default(), Vec::new());
+    for opcode in Opcode::all() {
+        for row in rows(opcode) {
+            check_row(row, &mut counts, &mut wrong);
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} ways:\n{}", wrong.len(), counts.ways, wrong.join("\n"));
+    let Counts { compiled, refused, elsewhere, ways } = counts;
+    let total = Opcode::all().map(|opcode| rows(opcode).count()).sum::<usize>();
+    println!("{compiled} compiled, {refused} refused, {elsewhere} for other chips; {ways} ways");
+    assert_eq!(compiled + refused + elsewhere, total);
+}
