@@ -3,7 +3,6 @@
 //! Only here are inputs written. A change cancels what snapshots compute and waits until they are dropped, so no caller
 //! may keep one in the thread that writes.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use oriole_chip::Chip;
@@ -141,7 +140,6 @@ pub struct AnalysisHost {
     settings: Arc<Vec<SettingsData>>,
     good: Arc<LastGood>,
     compiles: bool,
-    counts: BTreeMap<&'static str, u64>,
     closed: Vec<FileId>,
 }
 
@@ -159,7 +157,7 @@ impl AnalysisHost {
 
     /// A host that counts the queries it executes.
     pub fn counting() -> AnalysisHost {
-        AnalysisHost::with_database(Database::with_log())
+        AnalysisHost::with_database(Database::with_counts())
     }
 
     /// A host that compiles nothing: of code it shows what the other one has compiled. Both are to have the same files and
@@ -177,7 +175,6 @@ impl AnalysisHost {
             settings: Arc::default(),
             good: Arc::default(),
             compiles: true,
-            counts: BTreeMap::new(),
             closed: Vec::new(),
         };
         host.add_settings(Settings::default());
@@ -360,12 +357,9 @@ impl AnalysisHost {
     }
 
     /// How often each query was executed since the start, for a host that counts.
-    pub fn query_counts(&mut self) -> Vec<crate::QueryCount> {
-        for execution in self.db.log().map(oriole_inputs::ExecutionLog::take).unwrap_or_default() {
-            *self.counts.entry(execution.query).or_default() += 1;
-        }
-        let row = |(&name, &count): (&&'static str, &u64)| crate::QueryCount { name: name.to_owned(), count };
-        self.counts.iter().map(row).collect()
+    pub fn query_counts(&self) -> Vec<crate::QueryCount> {
+        let counts = self.db.log().map(oriole_inputs::ExecutionLog::counts).unwrap_or_default();
+        counts.into_iter().map(|(name, count)| crate::QueryCount { name: name.to_owned(), count }).collect()
     }
 
     /// What the database holds, largest first. Cancels snapshots.

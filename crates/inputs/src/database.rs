@@ -59,14 +59,19 @@ impl Database {
 
     /// A database that logs executed queries.
     pub fn with_log() -> Database {
-        Database { log: Some(Arc::default()), ..Database::default() }
+        Database { log: Some(Arc::new(ExecutionLog::of_each())), ..Database::default() }
+    }
+
+    /// A database that counts executed queries.
+    pub fn with_counts() -> Database {
+        Database { log: Some(Arc::new(ExecutionLog::of_counts())), ..Database::default() }
     }
 
     /// A database that logs executed queries and passes salsa's own events to `observer`.
     pub fn with_observer(observer: Box<dyn Fn(salsa::Event) + Send + Sync>) -> Database {
         Database {
             storage: salsa::Storage::new(Some(observer)),
-            log: Some(Arc::default()),
+            log: Some(Arc::new(ExecutionLog::of_each())),
             ..Database::default()
         }
     }

@@ -3,6 +3,7 @@
 //! An execution is named in words that survive edits (a unit's kind, name and occurrence), never by salsa's ids,
 //! so that two logs can be compared. Tests of incrementality and `oriole watch --explain` read it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Mutex;
 
@@ -52,14 +53,32 @@ impl fmt::Display for Execution {
     }
 }
 
-/// The executed queries since the log was last taken, in order of execution.
-#[derive(Default)]
+/// The executed queries: each since the log was last taken, or for a session without end how often each ran.
 pub struct ExecutionLog {
-    executions: Mutex<Vec<Execution>>,
+    kept: Mutex<Kept>,
+}
+
+enum Kept {
+    Each(Vec<Execution>),
+    Counts(BTreeMap<&'static str, u64>),
 }
 
 impl ExecutionLog {
+    /// A log that keeps each execution until it is taken.
+    pub(crate) fn of_each() -> ExecutionLog {
+        ExecutionLog { kept: Mutex::new(Kept::Each(Vec::new())) }
+    }
+
+    /// A log that counts, and takes no more room however long it does.
+    pub(crate) fn of_counts() -> ExecutionLog {
+        ExecutionLog { kept: Mutex::new(Kept::Counts(BTreeMap::new())) }
+    }
+
     pub(crate) fn note(&self, db: &dyn Db, query: &'static str, place: Place<'_>) {
+        if let Kept::Counts(counts) = &mut *self.lock() {
+            *counts.entry(query).or_default() += 1;
+            return;
+        }
         let (unit, config) = match place {
             Place::Session | Place::File(_) => (String::new(), None),
             Place::Name(_, name) => (name.to_owned(), None),
@@ -69,16 +88,29 @@ impl ExecutionLog {
             Place::Routine(name, config) => (format!("routine {name}"), Some(config)),
         };
         let config = config.map_or_else(String::new, |config| config.label(db));
-        self.lock().push(Execution { query, unit, config });
+        if let Kept::Each(executions) = &mut *self.lock() {
+            executions.push(Execution { query, unit, config });
+        }
     }
 
-    /// Takes what was logged since the last call.
+    /// Takes what was logged since the last call, in order of execution; nothing of a log that only counts.
     pub fn take(&self) -> Vec<Execution> {
-        std::mem::take(&mut self.lock())
+        match &mut *self.lock() {
+            Kept::Each(executions) => std::mem::take(executions),
+            Kept::Counts(_) => Vec::new(),
+        }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Execution>> {
-        // A panic elsewhere leaves a list of finished pushes behind, which is still good.
-        self.executions.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    /// How often each query ran, of a log that counts.
+    pub fn counts(&self) -> BTreeMap<&'static str, u64> {
+        match &*self.lock() {
+            Kept::Each(_) => BTreeMap::new(),
+            Kept::Counts(counts) => counts.clone(),
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+        // A panic elsewhere leaves finished notes behind, which are still good.
+        self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
