@@ -46,23 +46,61 @@ type Key = (FileId, UnitKind, Arc<str>, Chip);
 struct Entry {
     compiled: Option<Arc<Compiled>>,
     image: Option<Image>,
+    /// When it was noted last.
+    noted: u64,
 }
+
+/// So many units that a file does not have any more are remembered: those whose names are just being typed.
+const GONE: usize = 32;
 
 /// The last good results.
 #[derive(Default)]
 pub(crate) struct LastGood {
-    entries: Mutex<BTreeMap<Key, Entry>>,
+    entries: Mutex<Entries>,
+}
+
+#[derive(Default)]
+struct Entries {
+    of: BTreeMap<Key, Entry>,
+    clock: u64,
 }
 
 impl LastGood {
-    fn with<T>(&self, act: impl FnOnce(&mut BTreeMap<Key, Entry>) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut Entries) -> T) -> T {
         // Nothing that can panic runs under the lock.
         act(&mut self.entries.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    fn find<T>(&self, key: &Key, take: impl FnOnce(&Entry) -> Option<T>) -> Option<T> {
+        self.with(|entries| entries.of.get(key).and_then(take))
+    }
+
+    /// Notes what is known of a unit of a file with so many units. A new name makes room by what was noted longest ago, once
+    /// there are more names than the file can have.
+    fn note(&self, key: Key, units: usize, act: impl FnOnce(&mut Entry)) {
+        self.with(|entries| {
+            entries.clock += 1;
+            if !entries.of.contains_key(&key) {
+                let same = |other: &Key| other.0 == key.0 && other.3 == key.3;
+                let mut noted: Vec<(u64, Key)> = Vec::new();
+                let known = entries.of.iter().filter(|(other, _)| same(other));
+                if known.clone().count() >= units + GONE {
+                    noted.extend(known.map(|(other, entry)| (entry.noted, other.clone())));
+                    noted.sort_unstable();
+                }
+                for (_, old) in noted.iter().take(GONE / 2) {
+                    entries.of.remove(old);
+                }
+            }
+            let entry = entries.of.entry(key).or_default();
+            entry.noted = entries.clock;
+            act(entry);
+        });
+    }
+
     /// Forgets a file.
     pub fn forget(&self, file: FileId) {
-        self.with(|entries| entries.retain(|key, _| key.0 != file));
+        self.with(|entries| entries.of.retain(|key, _| key.0 != file));
     }
 }
 
@@ -176,7 +214,7 @@ impl Analysis {
         let db = &self.db;
         let config = self.config(file, chip)?;
         let key: Key = (file, unit.kind(db), unit.name(db).clone(), chip);
-        let last = || self.good.with(|entries| entries.get(&key).and_then(|entry| entry.compiled.clone()));
+        let last = || self.good.find(&key, |entry| entry.compiled.clone());
         let options = self.options(file)?;
         if self.lacks.is_some() {
             return self.known(unit, last(), options);
@@ -194,11 +232,15 @@ impl Analysis {
         };
         match fresh {
             Some(compiled) => {
-                self.good.with(|entries| entries.entry(key).or_default().compiled = Some(compiled.clone()));
+                self.good.note(key, self.units(file), |entry| entry.compiled = Some(compiled.clone()));
                 Some(Shown::new(db, unit, compiled, false))
             }
             None => last().map(|compiled| Shown::new(db, unit, compiled, true)),
         }
+    }
+
+    fn units(&self, file: FileId) -> usize {
+        self.ptx(file).map_or(0, |source| graph::split_file(&self.db, source).len())
     }
 
     /// What another host has compiled of a unit: fresh if that meant the same.
@@ -244,11 +286,11 @@ impl Analysis {
                 });
                 let members = std::iter::once((image.name.clone(), 0)).chain(inner).collect();
                 let image = Image { image: image.clone(), members };
-                self.good.with(|entries| entries.entry(key).or_default().image = Some(image.clone()));
+                self.good.note(key, self.units(file), |entry| entry.image = Some(image.clone()));
                 Some((image, false))
             }
             Err(_) => {
-                let last = self.good.with(|entries| entries.get(&key).and_then(|entry| entry.image.clone()));
+                let last = self.good.find(&key, |entry| entry.image.clone());
                 last.map(|image| (image, true))
             }
         }
@@ -264,6 +306,21 @@ impl Analysis {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_come_and_go_are_forgotten() {
+        let good = LastGood::default();
+        let key = |name: String| (FileId(0), UnitKind::Entry, Arc::from(name), Chip::SM_90);
+        for number in 0..1000 {
+            good.note(key("stays".to_owned()), 2, |_| ());
+            good.note(key(format!("k{number}")), 2, |_| ());
+        }
+        let kept = good.with(|entries| entries.of.len());
+        assert!((GONE / 2..=GONE + 2).contains(&kept), "{kept}");
+        for name in ["stays", "k999", "k990"] {
+            assert!(good.find(&key(name.to_owned()), |entry| Some(entry.noted)).is_some(), "{name}");
+        }
+    }
 
     #[test]
     fn ranges_move_with_the_text() {

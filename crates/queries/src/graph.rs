@@ -30,19 +30,20 @@ use crate::link::{self, CallGraph};
 use crate::module::{self, Index, Resolution, VariableUnit};
 use crate::stage;
 use crate::stored;
+use crate::weight;
 
 // ---- a file and its units
 
 /// The units of a file, in file order. The only query that reads a file's text, which comes cut: the writer cuts it again
 /// where it changes.
-#[salsa::tracked(returns(ref))]
+#[salsa::tracked(returns(ref), heap_size = weight::units)]
 pub fn split_file(db: &dyn Db, file: SourceFile) -> Vec<FunctionUnit<'_>> {
     let _running = db.executes("split_file", Place::File(file));
     module::split(db, file)
 }
 
 /// The tree of a unit. The only query that reads a unit's text.
-#[salsa::tracked(returns(ref))]
+#[salsa::tracked(returns(ref), heap_size = weight::tree)]
 pub fn function_tree<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Parse {
     let _running = db.executes("function_tree", Place::Unit(unit));
     oriole_syntax::parse_unit(unit.kind(db), unit.text(db))
@@ -65,7 +66,7 @@ pub fn definition(db: &dyn Db, file: SourceFile, name: Arc<str>) -> Option<Funct
 // ---- what the rest of a module may know of a unit
 
 /// What the unit declares, with places. Only projections and the module's checks read it.
-#[salsa::tracked(returns(ref))]
+#[salsa::tracked(returns(ref), heap_size = weight::declared)]
 pub fn declared<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Declared> {
     let _running = db.executes("declared", Place::Unit(unit));
     module::declared(db, unit)
@@ -146,7 +147,7 @@ pub fn initial_functions<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<A
 // ---- a unit, resolved
 
 /// Everything that resolving gives at once. Only the five projections below read it.
-#[salsa::tracked(returns(ref))]
+#[salsa::tracked(returns(ref), heap_size = weight::resolution)]
 pub fn resolved<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Resolution {
     let _running = db.executes("resolved", Place::Unit(unit));
     module::resolve(db, unit)
@@ -255,42 +256,42 @@ pub fn allocate_options(db: &dyn Db, config: Config) -> AllocateOptions {
 // ---- a function for a configuration: the groups of phases
 
 /// Phases 0 to 13: lowered, in opcodes of the machine.
-#[salsa::tracked(returns(ref))]
+#[salsa::tracked(returns(ref), heap_size = weight::function)]
 pub fn bridged<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Function> {
     let _running = db.executes("bridged", Place::UnitConfig(unit, config));
     stage::bridged(db, config, body(db, unit).as_deref().ok_or(Failed::Diagnosed)?)
 }
 
 /// Phases 14 to 22.
-#[salsa::tracked(returns(ref), lru = 512)]
+#[salsa::tracked(returns(ref), lru = 512, heap_size = weight::function)]
 pub fn early<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Function> {
     let _running = db.executes("early", Place::UnitConfig(unit, config));
     stage::ori(db, config, Group::Early, bridged(db, unit, config))
 }
 
 /// Phases 23 to 32: into SSA.
-#[salsa::tracked(returns(ref), lru = 512)]
+#[salsa::tracked(returns(ref), lru = 512, heap_size = weight::function)]
 pub fn ssa_early<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Function> {
     let _running = db.executes("ssa_early", Place::UnitConfig(unit, config));
     stage::ori(db, config, Group::SsaEarly, early(db, unit, config))
 }
 
 /// Phases 33 to 52.
-#[salsa::tracked(returns(ref), lru = 512)]
+#[salsa::tracked(returns(ref), lru = 512, heap_size = weight::function)]
 pub fn ssa_mid<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Function> {
     let _running = db.executes("ssa_mid", Place::UnitConfig(unit, config));
     stage::ori(db, config, Group::SsaMid, ssa_early(db, unit, config))
 }
 
 /// Phases 53 to 73: out of SSA.
-#[salsa::tracked(returns(ref), lru = 512)]
+#[salsa::tracked(returns(ref), lru = 512, heap_size = weight::function)]
 pub fn ssa_late<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Function> {
     let _running = db.executes("ssa_late", Place::UnitConfig(unit, config));
     stage::ori(db, config, Group::SsaLate, ssa_mid(db, unit, config))
 }
 
 /// Phases 74 to 96: every instruction has a form on the chip.
-#[salsa::tracked(returns(ref), lru = 512)]
+#[salsa::tracked(returns(ref), lru = 512, heap_size = weight::function)]
 pub fn legal<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Function> {
     let _running = db.executes("legal", Place::UnitConfig(unit, config));
     stage::ori(db, config, Group::Legal, ssa_late(db, unit, config))
@@ -312,28 +313,28 @@ pub fn register_budget<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Co
 }
 
 /// Phases 97 to 105: ordered, with registers.
-#[salsa::tracked(returns(ref), lru = 512)]
+#[salsa::tracked(returns(ref), lru = 512, heap_size = weight::allocated)]
 pub fn allocated<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Allocated> {
     let _running = db.executes("allocated", Place::UnitConfig(unit, config));
     stage::allocated(db, unit, config, legal(db, unit, config))
 }
 
 /// Forms chosen; after this nothing adds or removes an instruction.
-#[salsa::tracked(returns(ref), lru = 512)]
+#[salsa::tracked(returns(ref), lru = 512, heap_size = weight::machine)]
 pub fn selected<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<MachineFunction> {
     let _running = db.executes("selected", Place::UnitConfig(unit, config));
     stage::selected(db, config, allocated(db, unit, config))
 }
 
 /// Phases 106 to 116 and 119 to 121: laid out, with control words.
-#[salsa::tracked(returns(ref), lru = 512)]
+#[salsa::tracked(returns(ref), lru = 512, heap_size = weight::machine)]
 pub fn finished<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<MachineFunction> {
     let _running = db.executes("finished", Place::UnitConfig(unit, config));
     stage::finished(db, config, selected(db, unit, config))
 }
 
 /// Phase 122: words, what is symbolic in them, and what layout must know of the function.
-#[salsa::tracked(returns(ref))]
+#[salsa::tracked(returns(ref), heap_size = weight::linked)]
 pub fn encoded<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<LinkedFunction> {
     let _running = db.executes("encoded", Place::UnitConfig(unit, config));
     let body = body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
@@ -353,7 +354,7 @@ pub fn routine(db: &dyn Db, which: Routine, config: Config) -> Staged<LinkedFunc
 }
 
 /// What is worth telling of a compiled function; for editors and reports, no stage reads it.
-#[salsa::tracked(returns(ref))]
+#[salsa::tracked(returns(ref), heap_size = weight::facts)]
 pub fn facts<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<FunctionFacts> {
     let _running = db.executes("facts", Place::UnitConfig(unit, config));
     stage::facts(db, config, allocated(db, unit, config), finished(db, unit, config))
@@ -405,14 +406,14 @@ pub fn module_data(db: &dyn Db, file: SourceFile) -> Vec<oriole_hir::ModuleVaria
 }
 
 /// A kernel with all that it reaches, laid out.
-#[salsa::tracked(returns(ref))]
+#[salsa::tracked(returns(ref), heap_size = weight::image)]
 pub fn kernel_image<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<KernelImage> {
     let _running = db.executes("kernel_image", Place::UnitConfig(unit, config));
     link::kernel_image(db, unit, config)
 }
 
 /// The file's container for a chip.
-#[salsa::tracked(returns(ref))]
+#[salsa::tracked(returns(ref), heap_size = weight::bytes)]
 pub fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec<u8>> {
     let _running = db.executes("cubin", Place::FileConfig(file, config));
     link::cubin(db, file, config)

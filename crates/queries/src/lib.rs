@@ -10,6 +10,7 @@ pub mod link;
 pub mod module;
 mod stage;
 mod stored;
+mod weight;
 
 pub use driver::{Compiled, compile, findings, place_of, target_findings, warm};
 pub use failure::{Failed, Staged};
