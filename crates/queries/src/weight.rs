@@ -24,6 +24,7 @@ fn of<T>(staged: &Staged<T>, weight: impl FnOnce(&T) -> usize) -> usize {
     staged.as_ref().map_or(0, |value| size_of::<T>() + weight(value))
 }
 
+#[expect(clippy::ptr_arg, reason = "it is called with the value of a query as it is")]
 pub(crate) fn units(units: &Vec<FunctionUnit<'_>>) -> usize {
     list(units)
 }
@@ -45,6 +46,7 @@ pub(crate) fn tree(parse: &Parse) -> usize {
     bytes + list(&parse.errors)
 }
 
+#[expect(clippy::ptr_arg, reason = "it is called with the value of a query as it is")]
 pub(crate) fn declared(declared: &Vec<Declared>) -> usize {
     list(declared)
 }
