@@ -24,7 +24,6 @@ fn of<T>(staged: &Staged<T>, weight: impl FnOnce(&T) -> usize) -> usize {
     staged.as_ref().map_or(0, |value| size_of::<T>() + weight(value))
 }
 
-#[expect(clippy::ptr_arg, reason = "it is called with the value of a query as it is")]
 pub(crate) fn units(units: &Vec<FunctionUnit<'_>>) -> usize {
     list(units)
 }

@@ -28,6 +28,7 @@ pub fn measure(module: &Module) {
     for busy in [false, true] {
         let mut client = Client::start();
         println!("open to findings: {:.0} ms", client.open(URI, &text).as_secs_f64() * 1e3);
+        client.answer("ptx/kernelStats", json!({ "textDocument": { "uri": URI } }));
         let mut random = Random::new(1);
         let mut kinds: Vec<Times> = KINDS.iter().map(|_| Times::default()).collect();
         let (mut completion, mut hover) = (Times::default(), Times::default());
@@ -36,7 +37,12 @@ pub fn measure(module: &Module) {
             let line = lines[random.below(lines.len())];
             let kind = random.kind();
             if busy {
-                // Everybody's code is asked for, and the edit comes some time into that.
+                // Everybody's code is asked for, and the edit comes some time into that. The level changes before all of it
+                // is there, so that there is always work.
+                if number % 20 == 0 {
+                    let level = 1 + number / 20 % 3;
+                    client.tell("workspace/didChangeConfiguration", json!({ "settings": { "level": level } }));
+                }
                 client.compile_all(URI);
                 std::thread::sleep(Duration::from_millis(1 + random.below(30) as u64));
             }
