@@ -74,7 +74,10 @@ pub fn serve(connection: Connection, environment: Arc<dyn Environment>) -> Resul
     let core = Arc::new(core);
     let workshop = {
         let core = core.clone();
-        std::thread::Builder::new().spawn(move || core.follow(&orders)).map_err(|error| error.to_string())?
+        std::thread::Builder::new()
+            .name("lsp-workshop".to_owned())
+            .spawn(move || core.follow(&orders))
+            .map_err(|error| error.to_string())?
     };
     let threads = std::thread::available_parallelism().map_or(2, |count| count.get()).clamp(2, 8);
     let mut server = Server {

@@ -14,6 +14,9 @@ use crate::times::Times;
 /// The threads that a keystroke's findings come from: the one that reads messages and those that answer at once.
 const PATH: [&str; 2] = ["lsp-main", "lsp-urgent"];
 
+/// The threads that fresh code comes from; all other kernels are compiled by one of another name.
+const BUILDING: [&str; 3] = ["lsp-main", "lsp-workshop", "lsp-building"];
+
 /// A server in this process and the client's end of it.
 pub struct Client {
     connection: Connection,
@@ -160,6 +163,17 @@ impl Client {
             processor::time_of(&PATH).zip(before).map(|(after, before)| after.saturating_sub(before));
         times.add(wall, processor);
         value
+    }
+
+    /// Sends an edit, asks for code, notes how long that took.
+    pub fn code(&mut self, uri: &str, edit: &Edit, asked: &Value, times: &mut Times) -> Value {
+        let (since, before) = (Instant::now(), processor::time_of(&BUILDING));
+        self.send(uri, edit);
+        let listing = self.answer("ptx/viewSass", asked.clone());
+        let wall = since.elapsed();
+        let after = processor::time_of(&BUILDING);
+        times.add(wall, after.zip(before).map(|(after, before)| after.saturating_sub(before)));
+        listing
     }
 
     /// Has all kernels of a document compiled, and does not wait for it.

@@ -41,7 +41,8 @@ pub fn measure(module: &Module) {
                 // is there, so that there is always work.
                 if number % 20 == 0 {
                     let level = 1 + number / 20 % 3;
-                    client.tell("workspace/didChangeConfiguration", json!({ "settings": { "level": level } }));
+                    client
+                        .tell("workspace/didChangeConfiguration", json!({ "settings": { "level": level } }));
                 }
                 client.compile_all(URI);
                 std::thread::sleep(Duration::from_millis(1 + random.below(30) as u64));

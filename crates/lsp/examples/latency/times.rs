@@ -20,13 +20,9 @@ impl Times {
         self.processor.extend(&other.processor);
     }
 
-    /// A line: how many, then p50, p99 and the most of either time, in milliseconds.
+    /// A line: how many, then both times.
     pub fn print(&self, what: &str) {
-        println!("{what:<44} {:>6}  {}  {}", self.wall.len(), row(&self.processor), row(&self.wall));
-    }
-
-    pub fn wall(&self, percent: usize) -> Option<f64> {
-        at(&self.wall, percent)
+        println!("{what:<44} {:>6}  {self}", self.wall.len());
     }
 
     pub fn head(what: &str) {
@@ -34,6 +30,13 @@ impl Times {
             "\n{what:<44} {:>6}  {:>24}  {:>24}",
             "times", "processor p50 p99 most ms", "wall p50 p99 most ms"
         );
+    }
+}
+
+/// p50, p99 and the most of either time, in milliseconds.
+impl std::fmt::Display for Times {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}  {}", row(&self.processor), row(&self.wall))
     }
 }
 
