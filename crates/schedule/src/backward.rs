@@ -14,7 +14,7 @@ const ROOM: Counts = [2, 1, 2];
 fn depths(piece: &Piece) -> Vec<u32> {
     let mut depth = vec![0u32; piece.len()];
     for node in 0..piece.len() {
-        for &(to, cycles) in &piece.graph.successors[node] {
+        for &(to, cycles) in piece.graph.after(node as u32) {
             depth[to as usize] = depth[to as usize].max(depth[node] + cycles);
         }
     }
@@ -43,7 +43,7 @@ pub fn order(piece: &Piece, budget: Counts) -> Vec<u32> {
     let (mut count, mut live) = piece.end();
     // When each value came to life, counted in places from the end.
     let mut birth = vec![0u32; piece.file.len()];
-    let mut waiting: Vec<u32> = piece.graph.successors.iter().map(|list| list.len() as u32).collect();
+    let mut waiting = piece.graph.after_counts();
     let mut ready_at: Vec<u32> = piece.leaving.iter().map(|&cycles| cycles - 1).collect();
     // The last to become ready stand last.
     let mut ready: Vec<u32> = (0..piece.len() as u32).filter(|&n| waiting[n as usize] == 0).collect();
@@ -76,7 +76,7 @@ pub fn order(piece: &Piece, budget: Counts) -> Vec<u32> {
             let born = &mut birth[v as usize];
             *born = if *born == 0 { places.len() as u32 } else { *born };
         }
-        for &(from, cycles) in &piece.before[node as usize] {
+        for &(from, cycles) in piece.graph.before(node) {
             let at = from as usize;
             ready_at[at] = ready_at[at].max(issue + cycles);
             waiting[at] -= 1;

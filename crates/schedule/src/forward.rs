@@ -69,7 +69,7 @@ fn heights(piece: &Piece) -> Vec<u32> {
     let mut height = vec![0u32; piece.len()];
     for node in (0..piece.len()).rev() {
         let below =
-            piece.graph.successors[node].iter().map(|&(to, cycles)| height[to as usize] + cycles).max();
+            piece.graph.after(node as u32).iter().map(|&(to, cycles)| height[to as usize] + cycles).max();
         height[node] = below.unwrap_or(1).max(piece.leaving[node]);
     }
     height
@@ -79,7 +79,7 @@ fn heights(piece: &Piece) -> Vec<u32> {
 pub fn order(piece: &Piece, budget: Counts) -> Vec<u32> {
     let height = heights(piece);
     let mut state = State::new(piece);
-    let mut waiting = piece.graph.predecessors.clone();
+    let mut waiting = piece.graph.before_counts();
     let mut ready_at = vec![0u32; piece.len()];
     // The earliest in program order stand first, so that the window follows the program.
     let mut ready: Vec<u32> = (0..piece.len() as u32).filter(|&n| waiting[n as usize] == 0).collect();
@@ -102,7 +102,7 @@ pub fn order(piece: &Piece, budget: Counts) -> Vec<u32> {
         cycle = issue + 1;
         state.issue(node);
         places.push(node);
-        for &(to, cycles) in &piece.graph.successors[node as usize] {
+        for &(to, cycles) in piece.graph.after(node) {
             let at = to as usize;
             ready_at[at] = ready_at[at].max(issue + cycles);
             waiting[at] -= 1;

@@ -4,6 +4,7 @@ use oriole_latency::{Class, class};
 use oriole_ori::effects::{is_convergent, is_pure, is_removable};
 use oriole_ori::{Instruction, MemoryInfo, Opcode, Pseudo, Space, Value};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 /// Why one instruction must follow another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,11 +16,79 @@ pub enum Node {
 }
 
 /// Edges with cycles, by instruction of the block.
+#[derive(Default)]
 pub struct Graph {
-    /// Those that must come later, with the least distance.
-    pub successors: Vec<Vec<(u32, u32)>>,
-    /// How many must come before.
-    pub predecessors: Vec<u32>,
+    /// By their ends, and for each instruction where its edges begin.
+    before: Vec<(u32, u32)>,
+    before_at: Vec<u32>,
+    /// By their starts.
+    after: Vec<(u32, u32)>,
+    after_at: Vec<u32>,
+}
+
+/// The edges of a graph, gathered instruction by instruction.
+#[derive(Default)]
+pub struct Edges {
+    list: Vec<(u32, u32)>,
+    at: Vec<u32>,
+}
+
+impl Edges {
+    /// What is added from now on leads to the next instruction.
+    pub fn next_node(&mut self) {
+        self.at.push(self.list.len() as u32);
+    }
+
+    /// An edge from an earlier instruction to the one at hand, with the least distance; there must be none yet between
+    /// the two.
+    pub fn add(&mut self, from: u32, distance: u32) {
+        self.list.push((from, distance));
+    }
+
+    /// The graph of these edges.
+    pub fn into_graph(mut self) -> Graph {
+        let count = self.at.len();
+        self.next_node();
+        let mut after_at = vec![0u32; count + 1];
+        self.list.iter().for_each(|&(from, _)| after_at[from as usize + 1] += 1);
+        for node in 0..count {
+            after_at[node + 1] += after_at[node];
+        }
+        let mut after = vec![(0, 0); self.list.len()];
+        let mut filled = after_at.clone();
+        for to in 0..count {
+            for &(from, distance) in &self.list[self.at[to] as usize..self.at[to + 1] as usize] {
+                let place = &mut filled[from as usize];
+                after[*place as usize] = (to as u32, distance);
+                *place += 1;
+            }
+        }
+        Graph { before: self.list, before_at: self.at, after, after_at }
+    }
+}
+
+impl Graph {
+    /// Instructions that must come before this one, with the least distance; in order of place.
+    pub fn before(&self, node: u32) -> &[(u32, u32)] {
+        let at = node as usize;
+        &self.before[self.before_at[at] as usize..self.before_at[at + 1] as usize]
+    }
+
+    /// Instructions that must come after this one, with the least distance; in order of place.
+    pub fn after(&self, node: u32) -> &[(u32, u32)] {
+        let at = node as usize;
+        &self.after[self.after_at[at] as usize..self.after_at[at + 1] as usize]
+    }
+
+    /// For each instruction how many must come before.
+    pub fn before_counts(&self) -> Vec<u32> {
+        self.before_at.windows(2).map(|at| at[1] - at[0]).collect()
+    }
+
+    /// For each instruction how many must come after.
+    pub fn after_counts(&self) -> Vec<u32> {
+        self.after_at.windows(2).map(|at| at[1] - at[0]).collect()
+    }
 }
 
 /// What an instruction is to the order of others.
@@ -108,33 +177,23 @@ impl Accesses {
 }
 
 impl Graph {
-    /// A graph without edges.
-    pub fn empty(count: usize) -> Graph {
-        Graph { successors: vec![Vec::new(); count], predecessors: vec![0; count] }
-    }
-
-    /// Adds an edge; there must be none yet between the two.
-    pub fn connect(&mut self, from: u32, to: u32, distance: u32) {
-        self.successors[from as usize].push((to, distance));
-        self.predecessors[to as usize] += 1;
-    }
-
     /// Builds the graph; `cycles` says how far apart two instructions must be.
     pub fn new(
         instructions: &[Instruction],
         cycles: impl Fn(&Instruction, &Instruction, Node) -> u32,
     ) -> Graph {
-        let count = instructions.len();
-        let mut graph = Graph::empty(count);
+        let mut graph = Edges::default();
         let mut writer: FxHashMap<Value, u32> = FxHashMap::default();
-        let mut readers: FxHashMap<Value, Vec<u32>> = FxHashMap::default();
+        let mut readers: FxHashMap<Value, SmallVec<[u32; 4]>> = FxHashMap::default();
         let mut memory = Accesses::default();
         let mut together: Option<u32> = None;
         let mut wall: Option<u32> = None;
         let mut since_wall: Vec<u32> = Vec::new();
+        let mut edges: Vec<(u32, Node)> = Vec::new();
         for (index, instruction) in instructions.iter().enumerate() {
             let node = index as u32;
-            let mut edges: Vec<(u32, Node)> = Vec::new();
+            graph.next_node();
+            edges.clear();
             instruction.for_each_use(|v| {
                 if let Some(&from) = writer.get(&v) {
                     edges.push((from, Node::Read));
@@ -173,10 +232,9 @@ impl Graph {
             }
             edges.sort_unstable_by_key(|&(from, why)| (from, why == Node::Order));
             edges.dedup_by_key(|(from, _)| *from);
-            for (from, why) in edges {
+            for &(from, why) in &edges {
                 if from != node {
-                    let distance = cycles(&instructions[from as usize], instruction, why);
-                    graph.connect(from, node, distance);
+                    graph.add(from, cycles(&instructions[from as usize], instruction, why));
                 }
             }
             instruction.for_each_use(|v| readers.entry(v).or_default().push(node));
@@ -189,6 +247,6 @@ impl Graph {
                 instruction.for_each_definition(|v| readers.entry(v).or_default().push(node));
             }
         }
-        graph
+        graph.into_graph()
     }
 }

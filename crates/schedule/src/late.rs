@@ -5,12 +5,13 @@
 //! too late for the order that was made before allocation. Nothing moves between blocks and no register changes. The
 //! order decides only how long the code waits, never whether it is right: stalls and scoreboards are computed after it.
 
-use crate::effects::{Effects, REGISTERS};
-use crate::graph::{Accesses, Graph, Kind};
+use crate::effects::{Effects, REGISTERS, Registers};
+use crate::graph::{Accesses, Edges, Graph, Kind};
 use oriole_latency::{Class, Model, ResultPart, estimate, is_variable, minimum_stall};
 use oriole_ori::effects::{is_convergent_operation, is_fixed_register, is_lane_wise, is_uniform_datapath};
 use oriole_ori::{BlockId, MachineBlock, MachineFunction, MachineInstruction};
 use oriole_sass::{Instruction, Op, OperandKind};
+use smallvec::SmallVec;
 
 /// Cycles after which a source that is read late may be overwritten; an estimate, a scoreboard tells.
 const LATE_READ: u32 = 12;
@@ -20,14 +21,16 @@ pub fn order(function: &mut MachineFunction, model: &Model, blocks: &[BlockId]) 
     // Cycles until the results on their way at the end of a block arrive, by register. Blocks that come later in the
     // order, over back edges, are not known and count as nothing on its way.
     let mut left: Vec<Vec<(u16, u32)>> = vec![Vec::new(); function.blocks.len()];
+    let mut arrival = vec![0u32; REGISTERS];
+    let mut uses: Vec<Uses> = vec![Uses::default(); REGISTERS];
     for &id in blocks {
         let at = id.0 as usize;
-        let mut arrival = vec![0u32; REGISTERS];
+        arrival.fill(0);
         for &(register, cycles) in &left[at] {
             let known = &mut arrival[usize::from(register)];
             *known = (*known).max(cycles);
         }
-        order_block(&mut function.blocks[at], model, &mut arrival);
+        order_block(&mut function.blocks[at], model, &mut arrival, &mut uses);
         let under_way: Vec<(u16, u32)> = (0u16..)
             .zip(&arrival)
             .filter(|&(_, &cycles)| cycles > 0)
@@ -75,7 +78,7 @@ fn kind(machine: &MachineInstruction) -> Kind {
 #[derive(Clone, Default)]
 struct Uses {
     writer: Option<(u32, ResultPart)>,
-    readers: Vec<(u32, oriole_latency::Slot)>,
+    readers: SmallVec<[(u32, oriole_latency::Slot); 4]>,
 }
 
 /// Time from the issue of an instruction until its result is there.
@@ -87,11 +90,9 @@ fn result_time(model: &Model, from: &MachineInstruction, class: Class, part: Res
     }
 }
 
-/// The dependency graph of a block.
-fn graph(block: &MachineBlock, effects: &[Effects], model: &Model) -> Graph {
-    let count = effects.len();
-    let mut graph = Graph::empty(count);
-    let mut registers: Vec<Uses> = vec![Uses::default(); REGISTERS];
+/// The dependency graph of a block. `registers` is empty before and after.
+fn graph(block: &MachineBlock, effects: &[Effects], model: &Model, registers: &mut [Uses]) -> Graph {
+    let mut graph = Edges::default();
     let mut memory = Accesses::default();
     let mut together: Option<u32> = None;
     let mut wall: Option<u32> = None;
@@ -101,6 +102,7 @@ fn graph(block: &MachineBlock, effects: &[Effects], model: &Model) -> Graph {
     let mut edges: Vec<(u32, u32)> = Vec::new();
     for (index, (machine, e)) in block.instructions.iter().zip(effects).enumerate() {
         let node = index as u32;
+        graph.next_node();
         edges.clear();
         for &(register, slot) in &e.reads {
             if let Some((from, part)) = registers[usize::from(register)].writer {
@@ -173,7 +175,7 @@ fn graph(block: &MachineBlock, effects: &[Effects], model: &Model) -> Graph {
         edges.dedup_by_key(|(from, _)| *from);
         for &(from, distance) in &edges {
             if from != node {
-                graph.connect(from, node, distance);
+                graph.add(from, distance);
             }
         }
         for &(register, slot) in &e.reads {
@@ -185,7 +187,11 @@ fn graph(block: &MachineBlock, effects: &[Effects], model: &Model) -> Graph {
             uses.readers.clear();
         }
     }
-    graph
+    for e in effects {
+        let touched = e.reads.iter().map(|&(r, _)| r).chain(e.writes.iter().map(|&(r, _)| r));
+        touched.for_each(|register| registers[usize::from(register)] = Uses::default());
+    }
+    graph.into_graph()
 }
 
 /// The time at which each instruction issues in an order, and the time after the last one. `arrival` says when the
@@ -199,13 +205,13 @@ struct Clock<'a> {
 
 impl<'a> Clock<'a> {
     fn new(block: &'a MachineBlock, effects: &[Effects], graph: &'a Graph, arrival: &[u32]) -> Clock<'a> {
-        let mut written = vec![false; REGISTERS];
+        let mut written = Registers::default();
         let mut ready_at = Vec::with_capacity(effects.len());
         for e in effects {
             let outside = e.reads.iter().map(|&(r, _)| r).chain(e.writes.iter().map(|&(r, _)| r));
-            let outside = outside.map(usize::from).filter(|&r| !written[r]);
-            ready_at.push(outside.map(|r| arrival[r]).max().unwrap_or(0));
-            e.writes.iter().for_each(|&(r, _)| written[usize::from(r)] = true);
+            let outside = outside.filter(|&r| !written.contains(r));
+            ready_at.push(outside.map(|r| arrival[usize::from(r)]).max().unwrap_or(0));
+            e.writes.iter().for_each(|&(r, _)| written.insert(r));
         }
         Clock { block, graph, ready_at, cycle: 0 }
     }
@@ -214,7 +220,7 @@ impl<'a> Clock<'a> {
     fn issue(&mut self, node: u32) -> u32 {
         let at = node as usize;
         let time = self.cycle.max(self.ready_at[at]);
-        for &(to, distance) in &self.graph.successors[at] {
+        for &(to, distance) in self.graph.after(node) {
             let ready = &mut self.ready_at[to as usize];
             *ready = (*ready).max(time + distance);
         }
@@ -225,9 +231,9 @@ impl<'a> Clock<'a> {
 
 /// Puts the instructions of a block in a new order, unless the old one is as quick. `arrival` holds the cycles until
 /// the results arrive that are under way at the start, and after the call those at the end.
-fn order_block(block: &mut MachineBlock, model: &Model, arrival: &mut [u32]) {
+fn order_block(block: &mut MachineBlock, model: &Model, arrival: &mut [u32], uses: &mut [Uses]) {
     let effects: Vec<Effects> = block.instructions.iter().map(|m| Effects::new(&m.instruction)).collect();
-    let graph = graph(block, &effects, model);
+    let graph = graph(block, &effects, model, uses);
     let mut clock = Clock::new(block, &effects, &graph, arrival);
     let old: Vec<u32> = (0..effects.len() as u32).collect();
     let old_times: Vec<u32> = old.iter().map(|&node| clock.issue(node)).collect();
@@ -255,19 +261,19 @@ fn order_block(block: &mut MachineBlock, model: &Model, arrival: &mut [u32]) {
 /// the block counts with the time that it takes to arrive.
 fn heights(block: &MachineBlock, effects: &[Effects], graph: &Graph, model: &Model) -> Vec<u32> {
     let mut height = vec![0u32; effects.len()];
-    let mut overwritten = vec![false; REGISTERS];
+    let mut overwritten = Registers::default();
     for node in (0..effects.len()).rev() {
         let e = &effects[node];
         let machine = &block.instructions[node];
         let leaving = e
             .writes
             .iter()
-            .filter(|&&(r, _)| !overwritten[usize::from(r)])
+            .filter(|&&(r, _)| !overwritten.contains(r))
             .map(|&(_, part)| result_time(model, machine, e.class, part))
             .max();
-        let below = graph.successors[node].iter().map(|&(to, cycles)| height[to as usize] + cycles).max();
+        let below = graph.after(node as u32).iter().map(|&(to, cycles)| height[to as usize] + cycles).max();
         height[node] = below.unwrap_or(1).max(leaving.unwrap_or(1));
-        e.writes.iter().for_each(|&(r, _)| overwritten[usize::from(r)] = true);
+        e.writes.iter().for_each(|&(r, _)| overwritten.insert(r));
     }
     height
 }
@@ -279,7 +285,7 @@ const WINDOW: usize = 64;
 /// Gives the order, the times, and the time after the last one.
 fn list(mut clock: Clock<'_>, height: &[u32]) -> (Vec<u32>, Vec<u32>, u32) {
     let count = height.len();
-    let mut waiting = clock.graph.predecessors.clone();
+    let mut waiting = clock.graph.before_counts();
     let mut ready: Vec<u32> = (0..count as u32).filter(|&n| waiting[n as usize] == 0).collect();
     let mut places = Vec::with_capacity(count);
     let mut times = Vec::with_capacity(count);
@@ -293,7 +299,7 @@ fn list(mut clock: Clock<'_>, height: &[u32]) -> (Vec<u32>, Vec<u32>, u32) {
         let node = ready.remove(slot);
         times.push(clock.issue(node));
         places.push(node);
-        for &(to, _) in &clock.graph.successors[node as usize] {
+        for &(to, _) in clock.graph.after(node) {
             waiting[to as usize] -= 1;
             if waiting[to as usize] == 0 {
                 let place = ready.partition_point(|&n| n < to);

@@ -28,8 +28,6 @@ pub struct Touches {
 pub struct Piece {
     /// Order and distances.
     pub graph: Graph,
-    /// The edges of the graph by their ends: those that must come earlier.
-    pub before: Vec<Vec<(u32, u32)>>,
     /// For each instruction the values.
     pub touches: Vec<Touches>,
     /// For each value the index into [`FILES`].
@@ -79,12 +77,6 @@ impl Piece {
                 (None, None) => {}
             }
         }
-        let mut before = vec![Vec::new(); instructions.len()];
-        for (from, successors) in graph.successors.iter().enumerate() {
-            for &(to, cycles) in successors {
-                before[to as usize].push((from as u32, cycles));
-            }
-        }
         let leaving = instructions.iter().zip(&touches).map(|(instruction, touched)| {
             let leaves = touched.definitions.iter().any(|&v| out[v as usize]);
             match instruction.opcode {
@@ -95,7 +87,7 @@ impl Piece {
             }
         });
         let leaving = leaving.collect();
-        Piece { graph, before, touches, file, live_out: out, through, leaving }
+        Piece { graph, touches, file, live_out: out, through, leaving }
     }
 
     /// How many instructions there are.
@@ -152,7 +144,7 @@ impl Piece {
         for &node in order {
             let at = node as usize;
             let issue = ready[at].max(cycle);
-            for &(to, distance) in &self.graph.successors[at] {
+            for &(to, distance) in self.graph.after(node) {
                 ready[to as usize] = ready[to as usize].max(issue + distance);
             }
             end = end.max(issue + self.leaving[at]);

@@ -13,15 +13,15 @@ use oriole_sass::Op;
 /// For each register the scoreboards that stand for a result on its way into it and for reads not yet done.
 #[derive(Clone, PartialEq, Eq)]
 struct Pending {
-    results: Vec<u8>,
-    reads: Vec<u8>,
+    results: [u8; REGISTERS],
+    reads: [u8; REGISTERS],
     /// Fences under way: whatever comes next waits.
     fence: u8,
 }
 
 impl Pending {
     fn nothing() -> Pending {
-        Pending { results: vec![0; REGISTERS], reads: vec![0; REGISTERS], fence: 0 }
+        Pending { results: [0; REGISTERS], reads: [0; REGISTERS], fence: 0 }
     }
 
     /// Everything that may be pending.
@@ -111,7 +111,7 @@ pub fn assign(function: &mut MachineFunction, effects: &[Vec<Effects>], order: &
         let at = block.0 as usize;
         let mut state = entry[at].clone().unwrap_or_else(Pending::nothing);
         choose(function, at, &effects[at], &mut state, usable, &touched[at], &written[at]);
-        for successor in function.blocks[at].successors.clone() {
+        for successor in &function.blocks[at].successors {
             match &mut entry[successor.0 as usize] {
                 Some(known) => {
                     known.join(&state);
@@ -135,7 +135,7 @@ pub fn assign(function: &mut MachineFunction, effects: &[Vec<Effects>], order: &
             state.clear(control.wait_mask);
             state.issue(effects, control.write_barrier, control.read_barrier);
         }
-        for successor in function.blocks[at].successors.clone() {
+        for successor in &function.blocks[at].successors {
             let changed = match &mut entry[successor.0 as usize] {
                 Some(known) => known.join(&state),
                 slot => {
@@ -199,6 +199,18 @@ fn choose(
 ) {
     const BEHIND: u32 = u32::MAX - 1;
     const NEVER: u32 = u32::MAX;
+    let asks = |e: &Effects| e.reports.write || e.reports.read || e.reports.fence;
+    let own = |op: Op| matches!(op, Op::LDGDEPBAR | Op::UTMACMDFLUSH);
+    let instructions = &mut function.blocks[block].instructions;
+    if !effects.iter().any(asks) && !instructions.iter().any(|machine| own(machine.instruction.op)) {
+        // Nothing here takes a scoreboard.
+        for (machine, e) in instructions.iter_mut().zip(effects) {
+            machine.instruction.control.write_barrier = None;
+            machine.instruction.control.read_barrier = None;
+            state.clear(state.wanted(e));
+        }
+        return;
+    }
     // Backwards: who touches results next, who overwrites sources next.
     let at_end = |set: &Registers| -> Vec<u32> {
         (0..REGISTERS as u16).map(|r| if set.contains(r) { BEHIND } else { NEVER }).collect()

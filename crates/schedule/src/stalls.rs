@@ -7,63 +7,66 @@ use crate::words::{LONGEST_STALL, accepts_wait, nop, yields};
 use oriole_latency::{Class, Model, ResultPart, Slot, is_variable, minimum_stall};
 use oriole_ori::{BlockId, MachineFunction};
 use oriole_sass::{Control, Op};
-use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 /// Something that happened to a register, not long ago.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Event {
     Written(Class, ResultPart),
     Read(Class, Slot),
 }
 
-/// Events of each register with the cycles since, as a sorted list; what nobody needs to wait for is dropped.
-#[derive(Clone, PartialEq, Eq, Default)]
+/// Something that happened to a register.
+#[derive(Clone, Copy)]
+struct Past {
+    register: u16,
+    event: Event,
+    /// Cycles since.
+    age: u8,
+    /// Cycles after which nobody needs to wait for it.
+    span: u8,
+}
+
+/// What happened to the registers lately, each event once; what nobody needs to wait for is dropped. It is a short list,
+/// since every instruction takes a cycle.
+#[derive(Clone, Default)]
 struct Recent {
-    events: FxHashMap<u16, SmallVec<[(Event, u8); 4]>>,
+    past: Vec<Past>,
 }
 
 /// The longest that a read must be remembered, cycles.
 const LONGEST_READ: u8 = 16;
 
 impl Recent {
-    fn pass(&mut self, cycles: u8, model: &Model) {
-        self.events.retain(|_, list| {
-            list.retain(|(event, age)| {
-                *age = age.saturating_add(cycles);
-                *age < span(*event, model)
-            });
-            !list.is_empty()
+    fn pass(&mut self, cycles: u8) {
+        self.past.retain_mut(|past| {
+            past.age = past.age.saturating_add(cycles);
+            past.age < past.span
         });
     }
 
-    fn note(&mut self, register: u16, event: Event) {
-        let list = self.events.entry(register).or_default();
-        match list.iter_mut().find(|(e, _)| *e == event) {
-            Some((_, age)) => *age = 0,
-            None => {
-                list.push((event, 0));
-                list.sort_unstable();
-            }
+    fn find(&mut self, register: u16, event: Event) -> Option<&mut Past> {
+        self.past.iter_mut().find(|past| past.register == register && past.event == event)
+    }
+
+    fn note(&mut self, register: u16, event: Event, model: &Model) {
+        match self.find(register, event) {
+            Some(known) => known.age = 0,
+            None => self.past.push(Past { register, event, age: 0, span: span(event, model) }),
         }
     }
 
     /// Keeps of both the younger; true if something is younger now.
     fn join(&mut self, other: &Recent) -> bool {
         let mut changed = false;
-        for (register, theirs) in &other.events {
-            let mine = self.events.entry(*register).or_default();
-            for &(event, age) in theirs {
-                match mine.iter_mut().find(|(e, _)| *e == event) {
-                    Some((_, known)) => {
-                        changed |= age < *known;
-                        *known = (*known).min(age);
-                    }
-                    None => {
-                        mine.push((event, age));
-                        mine.sort_unstable();
-                        changed = true;
-                    }
+        for past in &other.past {
+            match self.find(past.register, past.event) {
+                Some(known) => {
+                    changed |= past.age < known.age;
+                    known.age = known.age.min(past.age);
+                }
+                None => {
+                    self.past.push(*past);
+                    changed = true;
                 }
             }
         }
@@ -73,36 +76,28 @@ impl Recent {
     /// Cycles that are missing before an instruction may issue.
     fn missing(&self, effects: &Effects, model: &Model) -> u8 {
         let mut missing = 0;
-        let mut need = |distance: u8, age: u8| missing = missing.max(distance.saturating_sub(age));
-        let variable = effects.reports.write;
-        for &(register, slot) in &effects.reads {
-            for &(event, age) in self.events.get(&register).into_iter().flatten() {
-                if let Event::Written(class, part) = event
-                    && let Some(distance) = model.raw(class, part, effects.class, slot)
-                {
-                    need(distance.cycles, age);
+        for past in &self.past {
+            let mut need = |distance: u8| missing = missing.max(distance.saturating_sub(past.age));
+            if let Event::Written(class, part) = past.event {
+                for &(_, slot) in effects.reads.iter().filter(|(register, _)| *register == past.register) {
+                    if let Some(distance) = model.raw(class, part, effects.class, slot) {
+                        need(distance.cycles);
+                    }
                 }
             }
-        }
-        for &(register, part) in &effects.writes {
-            for &(event, age) in self.events.get(&register).into_iter().flatten() {
-                match event {
+            for &(_, part) in effects.writes.iter().filter(|(register, _)| *register == past.register) {
+                match past.event {
                     Event::Written(class, first) => {
                         if let Some(distance) = model.waw(class, first, effects.class, part) {
-                            need(distance.cycles, age);
+                            need(distance.cycles);
                         }
                     }
-                    Event::Read(class, slot) => need(model.war(class, slot, effects.class, part), age),
+                    Event::Read(class, slot) => need(model.war(class, slot, effects.class, part)),
                 }
             }
-        }
-        let _ = variable;
-        if effects.drains {
-            // The transfer itself takes five cycles.
-            for &(event, age) in self.events.values().flatten() {
-                if let Event::Written(..) = event {
-                    need(span(event, model).saturating_sub(5), age);
-                }
+            if effects.drains && matches!(past.event, Event::Written(..)) {
+                // The transfer itself takes five cycles.
+                need(past.span.saturating_sub(5));
             }
         }
         missing
@@ -157,16 +152,19 @@ fn walk(
         } else {
             lead = missing;
         }
-        state.pass(missing, model);
+        if missing > 0 {
+            state.pass(missing);
+        }
+        let late = is_variable(op, &machine.instruction.mods);
         for &(register, slot) in &e.reads {
-            if !is_variable(op, &machine.instruction.mods) || slot == Slot::Guard {
-                state.note(register, Event::Read(e.class, slot));
+            if !late || slot == Slot::Guard {
+                state.note(register, Event::Read(e.class, slot), model);
             }
         }
         if !e.reports.write {
             for &(register, part) in &e.writes {
                 if model.longest(e.class, part).is_some() {
-                    state.note(register, Event::Written(e.class, part));
+                    state.note(register, Event::Written(e.class, part), model);
                 }
             }
         }
@@ -179,7 +177,7 @@ fn walk(
         if index + 1 == instructions.len() && sets(&machine.instruction.control) != 0 {
             stall = stall.max(2);
         }
-        state.pass(stall as u8, model);
+        state.pass(stall as u8);
         stalls.push(stall);
     }
     Walk { stalls, end: state, lead }
@@ -206,8 +204,8 @@ pub fn assign(
         let mut result = walk(function, at, &effects[at], &entry[at], model);
         lead[at] = lead[at].max(result.lead);
         let extra = extra(function, at, effects, &result.end, model);
-        result.end.pass(extra, model);
-        for successor in function.blocks[at].successors.clone() {
+        result.end.pass(extra);
+        for successor in &function.blocks[at].successors {
             if entry[successor.0 as usize].join(&result.end) && position[successor.0 as usize] != u32::MAX {
                 work.insert(position[successor.0 as usize]);
             }

@@ -569,7 +569,8 @@ proptest::proptest! {
         let function = oriole_ori::parse::parse(&text).expect("Ori");
         let instructions = &function.blocks[0].instructions;
         let graph = crate::graph::Graph::new(instructions, |_, _, _| 4);
-        let edges = graph.successors.clone();
+        let edges: Vec<Vec<(u32, u32)>> =
+            (0..instructions.len() as u32).map(|node| graph.after(node).to_vec()).collect();
         let piece = crate::piece::Piece::new(&function, instructions, &[], graph);
         let budget = [budget, 6, 6];
         for order in [crate::forward::order(&piece, budget), crate::backward::order(&piece, budget)] {
@@ -627,7 +628,11 @@ fn a_report_in_figures() {
             origin: Origin(0),
         });
         let instructions = parsed.collect();
-        function.blocks.push(MachineBlock { instructions, successors: Vec::new(), loop_depth: depth });
+        function.blocks.push(MachineBlock {
+            instructions,
+            successors: Default::default(),
+            loop_depth: depth,
+        });
     }
     expect![[r#"
           schedule: 12 instructions, 40 cycles to issue, 220 with loops counted tenfold
