@@ -9,7 +9,8 @@ use oriole_ori::{Destination, File, Function, Instruction, Value, effects};
 /// No entry in a list of definitions.
 const NONE: u32 = u32::MAX;
 
-/// One place where a value is defined, and the entry of the next such place.
+/// One place where a value is defined that nobody was known to read when the sweep came by, and the entry of the next
+/// such place.
 struct Definition {
     block: u32,
     /// Index of the instruction, or of the phi with the highest bit set.
@@ -20,67 +21,102 @@ struct Definition {
 /// Marks phis among the places.
 const PHI: u32 = 1 << 31;
 
+/// What is found of an instruction: it stays.
+const KEPT: u8 = 1;
+/// What is found of an instruction: it may write a predicate.
+const PREDICATE: u8 = 2;
+
 /// Removes dead code. Returns true if something went.
 pub fn run(function: &mut Function) -> bool {
     let mut needed = vec![false; function.values.len()];
-    let mut work: Vec<Value> = Vec::new();
     let mut last = vec![NONE; function.values.len()];
-    let mut definitions: Vec<Definition> = Vec::with_capacity(function.values.len());
-    let mut define = |value: Value, block: u32, place: u32| {
-        let next = std::mem::replace(&mut last[value.0 as usize], definitions.len() as u32);
-        definitions.push(Definition { block, place, next });
-    };
-    // For all instructions in the order of storage, and where those of each block begin.
-    let mut kept: Vec<bool> = Vec::new();
+    let mut work: Vec<Value> = Vec::new();
+    // Places that the sweep left behind unneeded. Blocks stand nearly in the order in which control takes them, so that
+    // they are few: a sweep from the end meets most readers before what they read.
+    let mut passed: Vec<Definition> = Vec::new();
     let mut starts: Vec<usize> = Vec::with_capacity(function.blocks.len());
-    for (id, block) in (0..).zip(&function.blocks) {
-        for (index, phi) in (0..).zip(&block.phis) {
-            define(phi.destination, id, PHI | index);
-        }
-        starts.push(kept.len());
-        for (index, instruction) in (0..).zip(&block.instructions) {
-            instruction.for_each_definition(|value| define(value, id, index));
-            let keep = !effects::is_removable(instruction);
-            kept.push(keep);
+    let mut count = 0;
+    for block in &function.blocks {
+        starts.push(count);
+        count += block.instructions.len();
+    }
+    // For all instructions in the order of storage.
+    let mut found = vec![0u8; count];
+    let pass = |value: Value, block: u32, place: u32, last: &mut [u32], passed: &mut Vec<Definition>| {
+        let next = std::mem::replace(&mut last[value.0 as usize], passed.len() as u32);
+        passed.push(Definition { block, place, next });
+    };
+    for (id, block) in function.blocks.iter().enumerate().rev() {
+        for (index, instruction) in block.instructions.iter().enumerate().rev() {
+            let mut keep = !effects::is_removable(instruction);
+            let mut predicate = false;
+            for destination in &instruction.destinations {
+                predicate |= matches!(destination.file, File::P | File::UP);
+                keep |= destination.values.iter().any(|value| needed[value.0 as usize]);
+            }
+            found[starts[id] + index] = if keep { KEPT } else { 0 } | if predicate { PREDICATE } else { 0 };
             if keep {
-                instruction.for_each_use(|value| need(&mut needed, &mut work, value));
+                instruction.for_each_use(|value| need(&mut needed, &last, &mut work, value));
+            } else {
+                let place = index as u32;
+                instruction
+                    .for_each_definition(|value| pass(value, id as u32, place, &mut last, &mut passed));
+            }
+        }
+        for (index, phi) in (0..).zip(&block.phis) {
+            if needed[phi.destination.0 as usize] {
+                for (_, source) in &phi.sources {
+                    source.for_each_value(|value| need(&mut needed, &last, &mut work, value));
+                }
+            } else {
+                pass(phi.destination, id as u32, PHI | index, &mut last, &mut passed);
             }
         }
     }
     while let Some(value) = work.pop() {
         let mut at = last[value.0 as usize];
-        while let Some(&Definition { block, place, next }) = definitions.get(at as usize) {
+        while let Some(&Definition { block, place, next }) = passed.get(at as usize) {
             at = next;
             let here = &function.blocks[block as usize];
             if place & PHI != 0 {
                 for (_, source) in &here.phis[(place & !PHI) as usize].sources {
-                    source.for_each_value(|value| need(&mut needed, &mut work, value));
+                    source.for_each_value(|value| need(&mut needed, &last, &mut work, value));
                 }
-            } else if !std::mem::replace(&mut kept[starts[block as usize] + place as usize], true) {
-                here.instructions[place as usize].for_each_use(|value| need(&mut needed, &mut work, value));
+                continue;
+            }
+            let known = &mut found[starts[block as usize] + place as usize];
+            if *known & KEPT == 0 {
+                *known |= KEPT;
+                let instruction = &here.instructions[place as usize];
+                instruction.for_each_use(|value| need(&mut needed, &last, &mut work, value));
             }
         }
     }
     let mut changed = false;
     for (block, &start) in function.blocks.iter_mut().zip(&starts) {
-        let phis = block.phis.len();
-        block.phis.retain(|phi| needed[phi.destination.0 as usize]);
-        changed |= block.phis.len() != phis;
-        let kept = &kept[start..start + block.instructions.len()];
-        if kept.iter().any(|keep| !keep) {
-            changed = true;
-            let mut keep = kept.iter();
-            block.instructions.retain(|_| keep.next().copied().unwrap_or(true));
+        if !passed.is_empty() {
+            let phis = block.phis.len();
+            block.phis.retain(|phi| needed[phi.destination.0 as usize]);
+            changed |= block.phis.len() != phis;
         }
-        for instruction in &mut block.instructions {
-            changed |= drop_predicates(instruction, &needed);
+        let found = &found[start..start + block.instructions.len()];
+        for (instruction, known) in block.instructions.iter_mut().zip(found) {
+            if *known == KEPT | PREDICATE {
+                changed |= drop_predicates(instruction, &needed);
+            }
+        }
+        if found.iter().any(|known| known & KEPT == 0) {
+            changed = true;
+            let mut found = found.iter();
+            block.instructions.retain(|_| found.next().is_none_or(|known| known & KEPT != 0));
         }
     }
     changed
 }
 
-fn need(needed: &mut [bool], work: &mut Vec<Value>, value: Value) {
-    if !std::mem::replace(&mut needed[value.0 as usize], true) {
+/// Somebody reads the value. What the sweep has still to come by needs no more than the mark.
+fn need(needed: &mut [bool], last: &[u32], work: &mut Vec<Value>, value: Value) {
+    if !std::mem::replace(&mut needed[value.0 as usize], true) && last[value.0 as usize] != NONE {
         work.push(value);
     }
 }
