@@ -154,19 +154,16 @@ impl Emitter<'_> {
     }
 
     /// All moves at once. No two have the same destination.
-    pub fn parallel(&mut self, moves: Vec<Move>, scratch: RegisterSet) {
-        if let [only] = moves.as_slice() {
-            if only.from != From::Place(only.to) {
-                self.single(only, scratch.first().as_slice());
-            }
-            return;
+    pub fn parallel(&mut self, mut moves: Vec<Move>, scratch: RegisterSet) {
+        moves.retain(|m| m.from != From::Place(m.to));
+        match moves.as_slice() {
+            [] => return,
+            [only] => return self.single(only, scratch.first().as_slice()),
+            _ => {}
         }
         let mut readers: FxHashMap<Place, u32> = FxHashMap::default();
         let mut pending: Vec<Option<Move>> = Vec::with_capacity(moves.len());
         for m in moves {
-            if m.from == From::Place(m.to) {
-                continue;
-            }
             if let From::Place(place) = m.from {
                 *readers.entry(place).or_default() += 1;
             }

@@ -22,54 +22,112 @@ pub struct NextUse {
     exit: Vec<Vec<(Value, u32)>>,
 }
 
-/// What an instruction does to the values of one file, for walks over a block.
+/// What each instruction does to the values of one file, found once for all walks over the blocks.
+#[derive(Default)]
 pub struct Touches {
-    /// Distinct values read.
-    pub uses: Vec<Value>,
-    /// Distinct values written.
-    pub definitions: Vec<Value>,
+    /// For each block its first instruction in `places`.
+    blocks: Vec<u32>,
+    places: Vec<Place>,
+    /// Where each instruction has its values: those that it reads, then those that it writes.
+    values: Vec<Value>,
+}
+
+/// Where one instruction has its values.
+#[derive(Clone, Copy)]
+struct Place {
+    start: u32,
+    split: u32,
+    partial: bool,
+}
+
+/// What one instruction does to the values of one file.
+#[derive(Clone, Copy)]
+pub struct Touch<'a> {
+    /// Distinct values read, sorted.
+    pub uses: &'a [Value],
+    /// Values written.
+    pub definitions: &'a [Value],
     /// The old value of a definition stays alive.
     pub partial: bool,
 }
 
-/// Collects [`Touches`] into a reused buffer.
-pub fn touches(
-    function: &Function,
-    at: (BlockId, usize),
-    file: File,
-    stack_pointer: Value,
-    out: &mut Touches,
-) {
-    let (block, index) = at;
-    let instruction = &function.block(block).instructions[index];
-    out.uses.clear();
-    out.definitions.clear();
-    out.partial = is_partial(instruction);
-    instruction.for_each_use(|value| {
-        if function.file(value) == file && value != stack_pointer {
-            out.uses.push(value);
-        }
-    });
-    if out.uses.len() > 1 {
-        out.uses.sort_unstable();
-        out.uses.dedup();
+impl Touch<'_> {
+    /// Values whose content from before may still be wanted: those read, and those that are written only in part.
+    pub fn kept(&self) -> impl Iterator<Item = Value> {
+        self.uses.iter().chain(self.definitions.iter().filter(|_| self.partial)).copied()
     }
-    for destination in &instruction.destinations {
-        if destination.file == file {
-            out.definitions.extend_from_slice(&destination.values);
+}
+
+impl Touches {
+    /// Looks at every instruction; the stack pointer counts as no value.
+    pub fn new(function: &Function, file: File, stack_pointer: Value) -> Touches {
+        let mut all = Touches::default();
+        for block in &function.blocks {
+            all.blocks.push(all.places.len() as u32);
+            for instruction in &block.instructions {
+                let start = all.values.len();
+                instruction.for_each_use(|value| {
+                    if function.file(value) == file && value != stack_pointer {
+                        all.values.push(value);
+                    }
+                });
+                all.settle(start);
+                let split = all.values.len() as u32;
+                for destination in &instruction.destinations {
+                    if destination.file == file {
+                        all.values.extend_from_slice(&destination.values);
+                    }
+                }
+                all.places.push(Place { start: start as u32, split, partial: is_partial(instruction) });
+            }
         }
+        // One more, for the end of the last.
+        all.blocks.push(all.places.len() as u32);
+        let end = all.values.len() as u32;
+        all.places.push(Place { start: end, split: end, partial: false });
+        all
+    }
+
+    /// Sorts the values from here on and drops doubles.
+    fn settle(&mut self, start: usize) {
+        let tail = &mut self.values[start..];
+        if tail.len() < 2 {
+            return;
+        }
+        tail.sort_unstable();
+        let mut kept = 1;
+        for at in 1..tail.len() {
+            if tail[at] != tail[kept - 1] {
+                tail[kept] = tail[at];
+                kept += 1;
+            }
+        }
+        self.values.truncate(start + kept);
+    }
+
+    /// What the instructions of a block do, in order.
+    pub fn of(&self, block: BlockId) -> impl DoubleEndedIterator<Item = Touch<'_>> + ExactSizeIterator {
+        let at = block.0 as usize;
+        let places = &self.places[self.blocks[at] as usize..=self.blocks[at + 1] as usize];
+        places.windows(2).map(|pair| {
+            let [here, next] = [pair[0], pair[1]];
+            Touch {
+                uses: &self.values[here.start as usize..here.split as usize],
+                definitions: &self.values[here.split as usize..next.start as usize],
+                partial: here.partial,
+            }
+        })
     }
 }
 
 impl NextUse {
-    /// Computes the distances for one file; the live sets hold the values of that file but the stack pointer.
+    /// Computes the distances for one file; the live sets and touches hold the values of that file but the stack pointer.
     pub fn new(
         function: &Function,
         cfg: &Cfg,
         liveness: &Liveness,
         loops: &Loops,
-        file: File,
-        stack_pointer: Value,
+        touches: &Touches,
     ) -> NextUse {
         let count = function.blocks.len();
         let of_file =
@@ -82,16 +140,13 @@ impl NextUse {
         let mut first: Vec<Vec<u32>> = vec![Vec::new(); count];
         let mut seen = vec![NEVER; function.values.len()];
         let mut touched: Vec<Value> = Vec::new();
-        let mut buffer = Touches { uses: Vec::new(), definitions: Vec::new(), partial: false };
         for &block in cfg.order() {
-            let length = function.block(block).instructions.len();
-            for index in (0..length).rev() {
-                touches(function, (block, index), file, stack_pointer, &mut buffer);
-                for &v in &buffer.definitions {
-                    seen[v.0 as usize] = if buffer.partial { index as u32 } else { NEVER };
+            for (index, touch) in touches.of(block).enumerate().rev() {
+                for &v in touch.definitions {
+                    seen[v.0 as usize] = if touch.partial { index as u32 } else { NEVER };
                 }
-                buffer.uses.iter().for_each(|v| seen[v.0 as usize] = index as u32);
-                touched.extend(buffer.uses.iter().chain(&buffer.definitions));
+                touch.uses.iter().for_each(|v| seen[v.0 as usize] = index as u32);
+                touched.extend(touch.uses.iter().chain(touch.definitions));
             }
             first[block.0 as usize] =
                 next.entry[block.0 as usize].iter().map(|(v, _)| seen[v.0 as usize]).collect();

@@ -100,8 +100,10 @@ pub fn allocate(
         spread: false,
         patience: None,
     };
-    let facts = Facts::new(&work, File::P);
-    file(&mut work, &facts, &predicates)?;
+    {
+        let facts = Facts::new(&work, File::P);
+        file(&mut work, &facts, &predicates)?;
+    }
 
     let mut limit = limit;
     let facts = Facts::new(&work, File::R);

@@ -14,7 +14,7 @@ mod parallel;
 pub use facts::Facts;
 
 use crate::moves::{Emitter, From, Move, Place};
-use crate::next_use::{NEVER, Touches, touches};
+use crate::next_use::NEVER;
 use crate::operands::{Group, Slot, destinations, is_parallel_copy, is_partial, replace, sources};
 use crate::set::RegisterSet;
 use crate::work::Work;
@@ -118,6 +118,9 @@ pub struct Scan<'a> {
     depth: u32,
     out: Vec<Instruction>,
     marks: Vec<bool>,
+    // Reused from block to block: next uses behind each touch, and where those of each instruction end.
+    records: Vec<(Value, u32)>,
+    ends: Vec<(u32, u32)>,
     entry: Vec<Option<Vec<(Value, Location)>>>,
     exit: Vec<Vec<(Value, Location)>>,
 }
@@ -151,6 +154,8 @@ pub fn scan(work: &mut Work, registers: &Registers, facts: &Facts) -> Result<Bor
         depth: 0,
         out: Vec::new(),
         marks: Vec::new(),
+        records: Vec::new(),
+        ends: Vec::new(),
         entry: vec![None; blocks],
         exit: vec![Vec::new(); blocks],
         work,
@@ -183,30 +188,20 @@ impl Scan<'_> {
         for &(v, distance) in self.facts.next_use.at_exit(self.block) {
             self.next[v.0 as usize] = distance.saturating_add(length as u32);
         }
-        let mut records: Vec<(Value, u32)> = Vec::new();
-        let mut ends: Vec<(u32, u32)> = vec![(0, 0); length];
-        let mut buffer = Touches { uses: Vec::new(), definitions: Vec::new(), partial: false };
-        for index in (0..length).rev() {
-            touches(
-                &self.work.function,
-                (self.block, index),
-                self.registers.file,
-                self.work.stack_pointer,
-                &mut buffer,
-            );
-            for &v in &buffer.definitions {
+        let mut records = std::mem::take(&mut self.records);
+        let mut ends = std::mem::take(&mut self.ends);
+        ends.resize(length, (0, 0));
+        let facts = self.facts;
+        for (index, touch) in facts.touches.of(self.block).enumerate().rev() {
+            for &v in touch.definitions {
                 records.push((v, self.next[v.0 as usize]));
-                if !buffer.partial {
+                if !touch.partial {
                     self.next[v.0 as usize] = NEVER;
                 }
             }
             let split = records.len() as u32;
-            for &v in &buffer.uses {
-                records.push((v, self.next[v.0 as usize]));
-            }
-            for &v in buffer.uses.iter().chain(buffer.definitions.iter().filter(|_| buffer.partial)) {
-                self.next[v.0 as usize] = index as u32;
-            }
+            records.extend(touch.uses.iter().map(|&v| (v, self.next[v.0 as usize])));
+            touch.kept().for_each(|v| self.next[v.0 as usize] = index as u32);
             ends[index] = (split, records.len() as u32);
         }
         let instructions = std::mem::take(&mut self.work.function.blocks[at].instructions);
@@ -221,7 +216,7 @@ impl Scan<'_> {
             if begin == end
                 && instruction.call.is_none()
                 && instruction.opcode != Opcode::Pseudo(Pseudo::Undefined)
-                && !is_parallel_copy(&instruction)
+                && !(mark && is_parallel_copy(&instruction))
             {
                 // Nothing of this file is read or written.
                 self.out.push(instruction);
@@ -232,6 +227,9 @@ impl Scan<'_> {
                 self.instruction(instruction, mark, after_definitions, after_uses)?;
             }
         }
+        records.clear();
+        ends.clear();
+        (self.records, self.ends) = (records, ends);
         Ok(())
     }
 

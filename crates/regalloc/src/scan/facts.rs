@@ -3,7 +3,7 @@
 //!
 //! It is here because a function is scanned several times with different limits, and nothing of this depends on them.
 
-use crate::next_use::{NextUse, Touches, touches};
+use crate::next_use::{NextUse, Touches};
 use crate::operands::{Group, destinations, is_parallel_copy, is_partial, sources};
 use crate::work::Work;
 use oriole_ori::{Cfg, Dominators, File, Instruction, Liveness, Loops, Opcode, Pseudo, SourceKind, Value};
@@ -16,6 +16,8 @@ pub struct Facts {
     pub cfg: Cfg,
     /// Its loops.
     pub loops: Loops,
+    /// What each instruction reads and writes.
+    pub touches: Touches,
     /// How far away the next uses are.
     pub next_use: NextUse,
     /// How to make a value anew.
@@ -55,10 +57,12 @@ impl Facts {
         let loops = Loops::new(function, &cfg, &dominators);
         let wanted = |value: Value| function.file(value) == file && value != stack_pointer;
         let liveness = Liveness::of(function, &cfg, wanted);
-        let next_use = NextUse::new(function, &cfg, &liveness, &loops, file, stack_pointer);
+        let touches = Touches::new(function, file, stack_pointer);
+        let next_use = NextUse::new(function, &cfg, &liveness, &loops, &touches);
         let mut facts = Facts {
             cfg,
             loops,
+            touches,
             next_use,
             recipes: vec![None; values],
             single: vec![false; values],
@@ -68,7 +72,7 @@ impl Facts {
             pressure: vec![0; function.blocks.len()],
         };
         facts.look_at_operands(work, file);
-        facts.count_pressure(work, file);
+        facts.count_pressure();
         facts
     }
 
@@ -115,24 +119,21 @@ impl Facts {
     }
 
     /// Counts what is alive, from the end of each block backwards.
-    fn count_pressure(&mut self, work: &Work, file: File) {
-        let function = &work.function;
+    fn count_pressure(&mut self) {
         // For each value the block in which it was last seen alive.
         let mut seen = vec![u32::MAX; self.single.len()];
-        let mut buffer = Touches { uses: Vec::new(), definitions: Vec::new(), partial: false };
         for &block in self.cfg.order() {
             let mut count = self.next_use.at_exit(block).len() as u32;
             self.next_use.at_exit(block).iter().for_each(|(v, _)| seen[v.0 as usize] = block.0);
             let mut highest = count;
-            for index in (0..function.block(block).instructions.len()).rev() {
-                touches(function, (block, index), file, work.stack_pointer, &mut buffer);
-                if !buffer.partial {
-                    for v in &buffer.definitions {
+            for touch in self.touches.of(block).rev() {
+                if !touch.partial {
+                    for v in touch.definitions {
                         let was = std::mem::replace(&mut seen[v.0 as usize], u32::MAX);
                         count -= u32::from(was == block.0);
                     }
                 }
-                for &v in buffer.uses.iter().chain(buffer.definitions.iter().filter(|_| buffer.partial)) {
+                for v in touch.kept() {
                     let was = std::mem::replace(&mut seen[v.0 as usize], block.0);
                     count += u32::from(was != block.0);
                 }

@@ -21,19 +21,20 @@ impl Scan<'_> {
     ) -> Result<(), AllocateError> {
         let file = self.registers.file;
         self.begin();
-        let mut pairs: Vec<(Value, oriole_ori::Source)> = Vec::new();
+        let mut pairs: Vec<(Value, oriole_ori::Source)> = Vec::with_capacity(instruction.sources.len());
         let mut rest = (SmallVec::new(), SmallVec::new());
-        for (d, s) in instruction.destinations.iter().zip(&instruction.sources) {
+        let destinations = std::mem::take(&mut instruction.destinations);
+        for (d, s) in destinations.into_iter().zip(std::mem::take(&mut instruction.sources)) {
             match d.values.first() {
-                Some(&v) if d.file == file => pairs.push((v, s.clone())),
+                Some(&v) if d.file == file => pairs.push((v, s)),
                 _ => {
                     if let SourceKind::Values(s) = &s.kind
                         && self.work.function.file(s[0]) == file
                     {
                         return Err(AllocateError::Input("a parallel copy between files".into()));
                     }
-                    rest.0.push(d.clone());
-                    rest.1.push(s.clone());
+                    rest.0.push(d);
+                    rest.1.push(s);
                 }
             }
         }
@@ -56,7 +57,7 @@ impl Scan<'_> {
             _ => None,
         };
         let mut taken = RegisterSet::default();
-        let mut plan: Vec<(Value, Place, usize)> = Vec::new();
+        let mut plan: Vec<(Value, Place, usize)> = Vec::with_capacity(pairs.len());
         let mut late: Vec<usize> = Vec::new();
         let mut order: Vec<usize> = (0..pairs.len()).collect();
         // Two rounds: wishes first, so that nobody takes what another one wants.
@@ -138,7 +139,7 @@ impl Scan<'_> {
             }
             plan.push((d, place, k));
         }
-        let mut moves = Vec::new();
+        let mut moves = Vec::with_capacity(plan.len());
         let mut made = Vec::new();
         for &(d, to, k) in &plan {
             let source = &pairs[k].1;
