@@ -24,7 +24,7 @@ fn function(blocks: &[&[(&str, Option<Fixup>)]]) -> MachineFunction {
             .iter()
             .map(|lines| MachineBlock {
                 instructions: lines.iter().map(instruction).collect(),
-                successors: Vec::new(),
+                successors: Default::default(),
                 loop_depth: 0,
             })
             .collect(),

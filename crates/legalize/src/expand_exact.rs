@@ -270,7 +270,7 @@ fn merge(
     let merged: Vec<Value> = left.iter().map(|_| emit.b.r()).collect();
     for (&destination, (&left, &right)) in merged.iter().zip(left.iter().zip(right)) {
         let sources = vec![(one, Source::value(left)), (other, Source::value(right))];
-        emit.b.function_mut().block_mut(join).phis.push(Phi { destination, sources });
+        emit.b.function_mut().block_mut(join).phis.push(Phi { destination, sources: sources.into() });
     }
     merged
 }

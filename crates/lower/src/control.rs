@@ -47,7 +47,7 @@ impl Lower<'_> {
         self.b.sar(target[1], target[0], 31u32);
         // The table holds offsets from the start of the kernel's code.
         self.b.op(Op::BRX).from(target).from(SourceKind::KernelStart).emit();
-        let mut successors: Vec<BlockId> = Vec::new();
+        let mut successors = oriole_ori::Successors::new();
         for block in targets {
             if !successors.contains(&block) {
                 successors.push(block);

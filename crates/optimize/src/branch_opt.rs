@@ -69,7 +69,7 @@ pub fn fold_equal_targets(function: &mut Function) -> bool {
         {
             let block = function.block_mut(id);
             block.instructions.remove(index);
-            block.successors = vec![other];
+            block.successors = smallvec::smallvec![other];
             changed = true;
         }
     }
@@ -99,7 +99,7 @@ fn exit_in_place(function: &mut Function) -> bool {
                     // What was the target is now where control goes on.
                     block.instructions.truncate(index + 1);
                 }
-                block.successors = vec![stays];
+                block.successors = smallvec::smallvec![stays];
                 edges::forget_predecessor(function, gone, id);
                 changed = true;
             }

@@ -28,6 +28,8 @@ pub fn run(function: &mut Function) {
                 function.block(predecessor).instructions.last().map_or(Origin(0), |last| last.origin);
             let mut code = Vec::new();
             let mut copy = Instruction::new(Pseudo::ParallelCopy, origin);
+            copy.destinations.reserve(phis.len());
+            copy.sources.reserve(phis.len());
             for phi in &phis {
                 let Some((_, source)) = phi.sources.iter().find(|(from, _)| *from == predecessor) else {
                     continue;

@@ -18,7 +18,7 @@ use oriole_ori::divergence::is_bare_exit;
 use oriole_ori::edges;
 use oriole_ori::{
     Block, BlockId, Cfg, Destination, Divergence, Dominators, File, Function, Instruction, Loops, Opcode,
-    Origin, Phi, Pseudo, Source, SourceKind, Value, canonical,
+    Origin, Phi, PhiSources, Pseudo, Source, SourceKind, Value, canonical,
 };
 use oriole_sass::{Mod, Op};
 use std::collections::BTreeMap;
@@ -259,13 +259,13 @@ fn leave(function: &mut Function, barrier: &Barrier, from: BlockId, to: BlockId,
 /// Puts a new block before `target` on the edges from these predecessors; phis are divided between the two.
 fn insert_block(function: &mut Function, target: BlockId, from: &[BlockId]) -> BlockId {
     let new = BlockId(function.blocks.len() as u32);
-    function.blocks.push(Block { successors: vec![target], ..Block::default() });
+    function.blocks.push(Block { successors: smallvec::smallvec![target], ..Block::default() });
     for &predecessor in from {
         edges::redirect(function, predecessor, target, new);
     }
     let phis = std::mem::take(&mut function.block_mut(target).phis);
     for mut phi in phis {
-        let (moved, kept): (Vec<_>, Vec<_>) =
+        let (mut moved, kept): (PhiSources, PhiSources) =
             phi.sources.into_iter().partition(|(block, _)| from.contains(block));
         if kept.is_empty() {
             phi.sources = moved;
@@ -273,10 +273,10 @@ fn insert_block(function: &mut Function, target: BlockId, from: &[BlockId]) -> B
             continue;
         }
         phi.sources = kept;
-        match <[_; 1]>::try_from(moved) {
-            Ok([(_, only)]) => phi.sources.push((new, only)),
-            Err(moved) if moved.is_empty() => {}
-            Err(moved) => {
+        match moved.len() {
+            0 => {}
+            1 => phi.sources.extend(moved.pop().map(|(_, only)| (new, only))),
+            _ => {
                 let data = function.values[phi.destination.0 as usize];
                 let merged = function.new_value(data.file, data.source);
                 function.block_mut(new).phis.push(Phi { destination: merged, sources: moved });

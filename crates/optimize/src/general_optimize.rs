@@ -201,7 +201,7 @@ fn fold_branches(function: &mut Function, definitions: &Definitions) -> bool {
         } else {
             block.instructions.remove(at);
         }
-        block.successors = vec![stays];
+        block.successors = smallvec::smallvec![stays];
         if gone != stays {
             edges::forget_predecessor(function, gone, id);
         }

@@ -10,7 +10,7 @@ use crate::branch_opt;
 use oriole_ori::edges;
 use oriole_ori::{
     BlockId, Builder, Cfg, Destination, Dominators, Function, Instruction, Liveness, Opcode, Origin, Phi,
-    Pseudo, Source, Value, canonical,
+    PhiSources, Pseudo, Source, Value, canonical,
 };
 
 /// Brings a function into SSA.
@@ -151,7 +151,10 @@ fn construct(function: &mut Function) {
     for &id in cfg.order() {
         let phis = phi_for[id.0 as usize]
             .iter()
-            .map(|&destination| Phi { destination, sources: Vec::new() })
+            .map(|&destination| Phi {
+                destination,
+                sources: PhiSources::with_capacity(cfg.predecessors(id).len()),
+            })
             .collect();
         function.block_mut(id).phis = phis;
     }

@@ -6,10 +6,13 @@
 //! block, as long as nothing there may write memory or wait for others.
 
 use oriole_ori::{
-    BlockId, Cfg, Dominators, File, Function, Instruction, Opcode, Source, SourceKind, Space, Value, effects,
+    BlockId, Cfg, Dominators, File, Function, Instruction, Opcode, PhiSources, Source, SourceKind, Space,
+    Value, effects,
 };
 use oriole_sass::Op;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use smallvec::SmallVec;
+use std::hash::BuildHasher;
 
 /// Numbers the values of a function in SSA and removes what is computed twice. Returns true if something went.
 pub fn run(function: &mut Function) -> bool {
@@ -19,8 +22,8 @@ pub fn run(function: &mut Function) -> bool {
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(function, &cfg);
     let mut numbering = Numbering {
-        table: FxHashMap::default(),
-        log: Vec::new(),
+        newest: FxHashMap::default(),
+        entries: Vec::new(),
         leader: (0..function.values.len() as u32).map(Value).collect(),
         changed: false,
     };
@@ -29,7 +32,7 @@ pub fn run(function: &mut Function) -> bool {
         match step {
             Step::Leave(length) => numbering.rewind(length),
             Step::Visit(id) => {
-                steps.push(Step::Leave(numbering.log.len()));
+                steps.push(Step::Leave(numbering.entries.len()));
                 numbering.block(function, id);
                 steps.extend(dominators.children(id).iter().rev().map(|&child| Step::Visit(child)));
             }
@@ -52,13 +55,26 @@ enum Step {
 }
 
 /// What an instruction computes: everything but results and origin. Operands whose order does not matter are sorted.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq, Hash)]
 struct Key(Instruction);
 
+/// Results of an instruction.
+type Results = SmallVec<[Value; 2]>;
+
+/// Something that was computed, in the order in which the walk came by.
+struct Entry {
+    key: Key,
+    results: Results,
+    hash: u64,
+    /// The entry of this hash before it.
+    next: Option<u32>,
+}
+
 struct Numbering {
-    table: FxHashMap<Key, Vec<Value>>,
-    /// Keys in the order in which they came, with what stood there before.
-    log: Vec<(Key, Option<Vec<Value>>)>,
+    /// The last entry of each hash.
+    newest: FxHashMap<u64, u32>,
+    /// What is known where the walk stands: whatever dominates this place.
+    entries: Vec<Entry>,
     /// The value that stands for each value.
     leader: Vec<Value>,
     changed: bool,
@@ -66,23 +82,35 @@ struct Numbering {
 
 impl Numbering {
     fn rewind(&mut self, length: usize) {
-        while self.log.len() > length {
-            let (key, old) = self.log.pop().expect("the log is longer than the mark");
-            match old {
-                Some(old) => {
-                    self.table.insert(key, old);
-                }
-                None => {
-                    self.table.remove(&key);
-                }
-            }
+        for entry in self.entries.drain(length..).rev() {
+            match entry.next {
+                Some(next) => self.newest.insert(entry.hash, next),
+                None => self.newest.remove(&entry.hash),
+            };
         }
+    }
+
+    /// The results of the last entry with this key.
+    fn known(&self, hash: u64, key: &Key) -> Option<&Results> {
+        let mut at = self.newest.get(&hash).copied();
+        while let Some(entry) = at.map(|at| &self.entries[at as usize]) {
+            if entry.key == *key {
+                return Some(&entry.results);
+            }
+            at = entry.next;
+        }
+        None
+    }
+
+    fn enter(&mut self, hash: u64, key: Key, results: Results) {
+        let next = self.newest.insert(hash, self.entries.len() as u32);
+        self.entries.push(Entry { key, results, hash, next });
     }
 
     fn block(&mut self, function: &mut Function, id: BlockId) {
         // Loads of this block that still hold, in the order of their keys in `loads`.
-        let mut loads: FxHashMap<Key, Vec<Value>> = FxHashMap::default();
-        let mut phis: FxHashMap<Vec<(BlockId, Source)>, Value> = FxHashMap::default();
+        let mut loads: FxHashMap<Key, Results> = FxHashMap::default();
+        let mut phis: FxHashMap<PhiSources, Value> = FxHashMap::default();
         let mut block = std::mem::take(function.block_mut(id));
         block.phis.retain_mut(|phi| {
             for (_, source) in &mut phi.sources {
@@ -112,13 +140,15 @@ impl Numbering {
                 return true;
             }
             let key = key(instruction);
-            let mut results: Vec<Value> = Vec::new();
+            let mut results = Results::new();
             instruction.for_each_definition(|value| results.push(value));
-            let known = if is_load { loads.get(&key) } else { self.table.get(&key) };
+            let hash = if is_load { 0 } else { FxBuildHasher.hash_one(&key) };
+            let known = if is_load { loads.get(&key) } else { self.known(hash, &key) };
             if let Some(known) = known
                 && known.len() == results.len()
             {
-                for (&result, &leader) in results.iter().zip(known) {
+                let known = known.clone();
+                for (&result, &leader) in results.iter().zip(&known) {
                     self.leader[result.0 as usize] = leader;
                 }
                 self.changed = true;
@@ -127,8 +157,7 @@ impl Numbering {
             if is_load {
                 loads.insert(key, results);
             } else {
-                let old = self.table.insert(key.clone(), results);
-                self.log.push((key, old));
+                self.enter(hash, key, results);
             }
             true
         });

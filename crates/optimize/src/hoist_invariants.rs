@@ -9,7 +9,7 @@ use crate::definitions::Definitions;
 use oriole_options::OptimizeOptions;
 use oriole_ori::{
     Block, BlockId, Cfg, Divergence, Dominators, File, Form, Function, Instruction, Liveness, Loops, Opcode,
-    Phi, Pseudo, Source, SourceKind, canonical, edges, effects,
+    Phi, PhiSources, Pseudo, Source, SourceKind, canonical, edges, effects,
 };
 use oriole_sass::Op;
 
@@ -19,19 +19,20 @@ const REGISTERS: usize = 128;
 /// Registers that are kept free for what allocation needs between.
 const MARGIN: usize = 16;
 
-/// Moves invariant operations out of loops. In SSA, loops without a place before them get one.
-pub fn run(function: &mut Function, options: &OptimizeOptions, form: Form) {
+/// Moves invariant operations out of loops. In SSA, loops without a place before them get one. True if something changed.
+pub fn run(function: &mut Function, options: &OptimizeOptions, form: Form) -> bool {
     if !options.licm || function.blocks.is_empty() {
-        return;
+        return false;
     }
-    if form == Form::Ssa && make_preheaders(function) {
+    let mut changed = form == Form::Ssa && make_preheaders(function);
+    if changed {
         canonical::order_blocks(function);
     }
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(function, &cfg);
     let loops = Loops::new(function, &cfg, &dominators);
     if loops.loops.is_empty() || loops.irreducible {
-        return;
+        return changed;
     }
     let definitions = match form {
         Form::Ssa => Definitions::in_ssa(function),
@@ -60,7 +61,7 @@ pub fn run(function: &mut Function, options: &OptimizeOptions, form: Form) {
         })
     };
     if !cfg.order().iter().any(first) {
-        return;
+        return changed;
     }
     let liveness = Liveness::of(function, &cfg, |value| function.file(value) == File::R);
     // The blocks of each loop, those of inner ones included, in RPO.
@@ -105,8 +106,10 @@ pub fn run(function: &mut Function, options: &OptimizeOptions, form: Form) {
         }
         let block = function.block_mut(preheader);
         let end = place_before_copies(block);
+        changed |= !moved.is_empty();
         block.instructions.splice(end..end, moved);
     }
+    changed
 }
 
 /// The end of a block before its transfer and the parallel copy that belongs to it.
@@ -130,7 +133,7 @@ fn preheader(function: &Function, cfg: &Cfg, loops: &Loops, index: usize) -> Opt
             return None;
         }
     }
-    found.filter(|&id| function.block(id).successors == [header])
+    found.filter(|&id| function.block(id).successors[..] == [header])
 }
 
 /// Gives every loop that is entered from several blocks, or by one way of a branch, a block before its header.
@@ -154,17 +157,18 @@ fn make_preheaders(function: &mut Function) -> bool {
             .filter(|&predecessor| !loops.contains(index, predecessor))
             .collect();
         let new = BlockId(function.blocks.len() as u32);
-        function.blocks.push(Block { successors: vec![header], ..Block::default() });
+        function.blocks.push(Block { successors: smallvec::smallvec![header], ..Block::default() });
         for &predecessor in &entering {
             edges::redirect(function, predecessor, header, new);
         }
         let mut phis = std::mem::take(&mut function.block_mut(header).phis);
         for phi in &mut phis {
-            let (outer, mut kept): (Vec<_>, Vec<_>) =
+            let (mut outer, mut kept): (PhiSources, PhiSources) =
                 phi.sources.drain(..).partition(|(block, _)| entering.contains(block));
-            let source = match <[_; 1]>::try_from(outer) {
-                Ok([(_, only)]) => only,
-                Err(outer) => {
+            let only = if outer.len() == 1 { outer.pop() } else { None };
+            let source = match only {
+                Some((_, only)) => only,
+                None => {
                     let data = function.values[phi.destination.0 as usize];
                     let merged = function.new_value(data.file, data.source);
                     function.block_mut(new).phis.push(Phi { destination: merged, sources: outer });

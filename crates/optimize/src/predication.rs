@@ -240,7 +240,7 @@ fn convert(function: &mut Function, hammock: &Hammock, uses: &mut Vec<u32>) {
     let block = function.block_mut(head);
     block.instructions.extend(code);
     block.instructions.extend(selections);
-    block.successors = vec![join];
+    block.successors = smallvec::smallvec![join];
 }
 
 /// If one way gives the result of a guarded instruction that nobody else reads, the value of the other way becomes

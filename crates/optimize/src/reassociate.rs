@@ -14,17 +14,18 @@ use oriole_ori::{
 use oriole_sass::{Mod, Mods, Op};
 use smallvec::SmallVec;
 
-/// Trades terms between additions of a function in SSA.
-pub fn run(function: &mut Function, chip: Chip, options: &OptimizeOptions) {
+/// Trades terms between additions of a function in SSA. True if some were.
+pub fn run(function: &mut Function, chip: Chip, options: &OptimizeOptions) -> bool {
     if !options.reassociate || function.blocks.is_empty() {
-        return;
+        return false;
     }
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(function, &cfg);
     let loops = Loops::new(function, &cfg, &dominators);
     if loops.loops.is_empty() || loops.irreducible {
-        return;
+        return false;
     }
+    let mut changed = false;
     // Places and numbers of readers stay what they are: two additions only trade terms.
     let definitions = Definitions::new(function);
     for &id in cfg.order() {
@@ -37,8 +38,10 @@ pub fn run(function: &mut Function, chip: Chip, options: &OptimizeOptions) {
             let (block, at) = trade.inner_place;
             function.block_mut(block).instructions[at as usize] = trade.inner;
             function.block_mut(id).instructions[index] = trade.outer;
+            changed = true;
         }
     }
+    changed
 }
 
 struct Trader<'a> {

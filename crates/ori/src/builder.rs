@@ -401,18 +401,18 @@ impl<'f> Builder<'f> {
         let guard = self.guard.take();
         self.op(Op::BRA).from(Source::plain(SourceKind::Block(target))).emit();
         self.guard = guard;
-        self.function.block_mut(self.block).successors = vec![target];
+        self.function.block_mut(self.block).successors = smallvec::smallvec![target];
     }
 
     /// Control goes on in `next` without a branch instruction; ends the block.
     pub fn fall_through(&mut self, next: BlockId) {
-        self.function.block_mut(self.block).successors = vec![next];
+        self.function.block_mut(self.block).successors = smallvec::smallvec![next];
     }
 
     /// Jump to `taken` if the guard holds, else go on in `otherwise`; ends the block.
     pub fn branch(&mut self, guard: Guard, taken: BlockId, otherwise: BlockId) {
         self.op(Op::BRA).guarded(guard).from(Source::plain(SourceKind::Block(taken))).emit();
-        self.function.block_mut(self.block).successors = vec![taken, otherwise];
+        self.function.block_mut(self.block).successors = [taken, otherwise].into_iter().collect();
     }
 
     /// The thread ends; ends the block.
@@ -420,7 +420,7 @@ impl<'f> Builder<'f> {
         let guard = self.guard.take();
         self.op(Op::EXIT).emit();
         self.guard = guard;
-        self.function.block_mut(self.block).successors = Vec::new();
+        self.function.block_mut(self.block).successors.clear();
     }
 }
 

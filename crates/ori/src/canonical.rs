@@ -16,6 +16,13 @@ pub fn canonicalize(function: &mut Function) {
 /// Drops unreachable blocks and brings the others into RPO. Phi sources of dropped predecessors go too.
 pub fn order_blocks(function: &mut Function) {
     let cfg = Cfg::new(function);
+    if cfg.order().len() == function.blocks.len() && cfg.order().is_sorted() {
+        // The blocks keep their numbers.
+        for phi in function.blocks.iter_mut().flat_map(|block| &mut block.phis) {
+            phi.sources.sort_by_key(|(predecessor, _)| *predecessor);
+        }
+        return;
+    }
     let mut new_id = vec![None; function.blocks.len()];
     for (place, &block) in cfg.order().iter().enumerate() {
         new_id[block.0 as usize] = Some(BlockId(place as u32));
@@ -72,6 +79,9 @@ pub fn number_values(function: &mut Function) {
 }
 
 fn drop_unused_names(function: &mut Function) {
+    if function.symbols.is_empty() && function.tables.is_empty() {
+        return;
+    }
     let mut symbol_used = vec![false; function.symbols.len()];
     let mut table_used = vec![false; function.tables.len()];
     for_each_name(function, &mut |name| match name {

@@ -230,7 +230,7 @@ impl<'a> Reconvergence<'a> {
         self.stamp += 1;
         let mut region = Vec::new();
         let mut work: Vec<BlockId> = match site.anchor {
-            Anchor::End(block) => self.function.block(block).successors.clone(),
+            Anchor::End(block) => self.function.block(block).successors.to_vec(),
             Anchor::Entry(header) => vec![header],
         };
         while let Some(block) = work.pop() {
@@ -338,7 +338,7 @@ impl<'a> Reconvergence<'a> {
         self.stamp += 1;
         let stamp = self.stamp;
         let mut region: Vec<BlockId> = Vec::new();
-        let mut work: Vec<BlockId> = self.function.block(branch).successors.clone();
+        let mut work: Vec<BlockId> = self.function.block(branch).successors.to_vec();
         while let Some(block) = work.pop() {
             if Some(block) == join
                 || is_bare_exit(self.function, block)
@@ -526,7 +526,7 @@ mod tests {
                 _ => BlockId((at + 1 + roll(3)).min(count - 1) as u32),
             };
             if at + 1 < count {
-                block.successors = vec![next()];
+                block.successors = smallvec::smallvec![next()];
                 let other = next();
                 if roll(3) > 0 && other != block.successors[0] {
                     block.successors.push(other);

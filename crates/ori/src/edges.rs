@@ -87,7 +87,7 @@ pub fn split_critical_if(function: &mut Function, wanted: impl Fn(&Block) -> boo
                 continue;
             }
             let middle = BlockId(function.blocks.len() as u32);
-            function.blocks.push(Block { successors: vec![to], ..Block::default() });
+            function.blocks.push(Block { successors: smallvec::smallvec![to], ..Block::default() });
             redirect(function, from, to, middle);
             rename_predecessor(function, to, from, middle);
             changed = true;
@@ -145,5 +145,5 @@ pub fn detach_entry(function: &mut Function) {
     for id in function.block_ids() {
         redirect(function, id, BlockId(0), body);
     }
-    function.block_mut(BlockId(0)).successors = vec![body];
+    function.block_mut(BlockId(0)).successors = smallvec::smallvec![body];
 }

@@ -1,6 +1,7 @@
 //! A function in Ori: values, blocks, what it names outside itself, and its frame.
 
 use crate::{File, Instruction, Source, Value, ValueData};
+use smallvec::SmallVec;
 
 /// A basic block: an index into [`Function::blocks`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
@@ -60,6 +61,9 @@ pub enum Table {
     Functions,
 }
 
+/// Where control may go from a block. Few stand in place: every walk over the graph reads them.
+pub type Successors = SmallVec<[BlockId; 4]>;
+
 /// A block: phis (in SSA only), then instructions. Control leaves by the last instructions: any number of
 /// guarded branches are not allowed in the middle; the block ends with an optional guarded branch followed by the
 /// fall-through or by one unconditional transfer. `successors` lists where control may go, in a fixed order:
@@ -71,8 +75,11 @@ pub struct Block {
     /// Instructions in order, the terminator last.
     pub instructions: Vec<Instruction>,
     /// Successor blocks: taken targets in order, then the fall-through.
-    pub successors: Vec<BlockId>,
+    pub successors: Successors,
 }
+
+/// What a phi merges. Two stand in place, since most blocks that join anything join two ways.
+pub type PhiSources = SmallVec<[(BlockId, Source); 2]>;
 
 /// A merged value (MovPhi of the seeds).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -80,7 +87,7 @@ pub struct Phi {
     /// The merged value.
     pub destination: Value,
     /// One source for each predecessor, named by block; a value, zero, true or an immediate.
-    pub sources: Vec<(BlockId, Source)>,
+    pub sources: PhiSources,
 }
 
 /// Who is called, and what the call costs in registers.

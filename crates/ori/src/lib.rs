@@ -39,7 +39,8 @@ pub use cfg::Cfg;
 pub use divergence::Divergence;
 pub use dominance::Dominators;
 pub use function::{
-    Block, BlockId, CallShape, Clobbers, Function, LocalVariable, Phi, SymbolId, SymbolKind, SymbolRef, Table,
+    Block, BlockId, CallShape, Clobbers, Function, LocalVariable, Phi, PhiSources, Successors, SymbolId,
+    SymbolKind, SymbolRef, Table,
 };
 pub use instruction::{Guard, Instruction, MemoryInfo, Origin, Space};
 pub use liveness::Liveness;

@@ -40,7 +40,7 @@ pub struct MachineBlock {
     /// Instructions in issue order.
     pub instructions: Vec<MachineInstruction>,
     /// Blocks control may go to.
-    pub successors: Vec<BlockId>,
+    pub successors: crate::Successors,
     /// How many loops it lies in.
     pub loop_depth: u8,
 }

@@ -392,7 +392,7 @@ impl FunctionParser {
                 return Err("a phi has one destination".into());
             };
             let destination = values[0];
-            let mut sources = Vec::new();
+            let mut sources = crate::PhiSources::new();
             while cursor.peek().is_some() {
                 let predecessor = BlockId(cursor.indexed("b")?);
                 cursor.expect(":")?;

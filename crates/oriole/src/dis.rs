@@ -57,7 +57,7 @@ pub fn machine_function(
         });
         function.blocks.push(oriole_ori::MachineBlock {
             instructions: instructions.collect(),
-            successors: Vec::new(),
+            successors: Default::default(),
             loop_depth: u8::try_from(block.depth).unwrap_or(u8::MAX),
         });
     }

@@ -135,11 +135,12 @@ fn apply(
             }
             return Ok(settled && !fused);
         }
-        35 | 66 | 79 | 88 => oriole_optimize::hoist_invariants::run(function, optimize, form_after(phase)),
-        50 => oriole_optimize::reassociate::run(function, settings.chip, optimize),
-        49 if optimize.gvn => {
-            oriole_optimize::gvn_cse::run(function);
+        35 | 66 | 79 | 88 => {
+            let moved = oriole_optimize::hoist_invariants::run(function, optimize, form_after(phase));
+            return Ok(settled && !moved);
         }
+        50 => return Ok(!oriole_optimize::reassociate::run(function, settings.chip, optimize) && settled),
+        49 if optimize.gvn => return Ok(!oriole_optimize::gvn_cse::run(function) && settled),
         15 if optimize.branch => oriole_optimize::branch_opt::run(function),
         21 if optimize.strength => oriole_optimize::strength_reduce::run(function),
         23 => oriole_optimize::generate_mov_phi::run(function),

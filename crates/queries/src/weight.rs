@@ -80,7 +80,7 @@ fn ori(function: &Function) -> usize {
         list(&block.instructions)
             + block.instructions.iter().map(spilled).sum::<usize>()
             + list(&block.phis)
-            + list(&block.successors)
+            + if block.successors.spilled() { list(&block.successors) } else { 0 }
     });
     blocks.sum::<usize>() + list(&function.blocks) + list(&function.values) + list(&function.symbols)
 }

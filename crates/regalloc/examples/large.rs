@@ -60,9 +60,9 @@ fn ladder(count: usize, carried: usize) -> Function {
             jump.guard = Some(Guard { value: predicate, negated: false });
             jump.sources.push(Source::plain(SourceKind::Block(BlockId(index + 2))));
             block.instructions.push(jump);
-            block.successors = vec![BlockId(index + 2), BlockId(index + 1)];
+            block.successors = [BlockId(index + 2), BlockId(index + 1)].into_iter().collect();
         } else if index + 1 < count as u32 {
-            block.successors = vec![BlockId(index + 1)];
+            block.successors = [BlockId(index + 1)].into_iter().collect();
         } else {
             block.instructions.push(Instruction::new(Op::EXIT, Origin(0)));
         }

@@ -355,7 +355,7 @@ impl Checker<'_> {
         };
         for &block in cfg.order() {
             let Some(Some(old)) = self.allocation.blocks.get(block.0 as usize) else { continue };
-            let now: Vec<BlockId> =
+            let now: oriole_ori::Successors =
                 self.allocation.function.block(block).successors.iter().map(|&s| through(self, s)).collect();
             self.at = (block, 0);
             if now != self.input.block(BlockId(*old)).successors {

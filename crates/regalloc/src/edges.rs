@@ -175,7 +175,7 @@ fn split(
     jump.sources.push(oriole_ori::Source::plain(SourceKind::Block(to)));
     instructions.push(jump);
     marks.push(true);
-    work.function.blocks.push(Block { phis: Vec::new(), instructions, successors: vec![to] });
+    work.function.blocks.push(Block { phis: Vec::new(), instructions, successors: smallvec::smallvec![to] });
     work.inserted.push(marks);
     work.blocks.push(None);
     Ok(())

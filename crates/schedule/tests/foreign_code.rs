@@ -40,7 +40,7 @@ fn function(code: &[u128], chip: Chip) -> Option<MachineFunction> {
     for (number, &start) in starts.iter().enumerate() {
         let end = starts.get(number + 1).copied().unwrap_or(instructions.len());
         let last = &instructions[end - 1];
-        let mut successors = Vec::new();
+        let mut successors = oriole_ori::Successors::new();
         let always = last.guard.register == 7;
         match last.op {
             Op::BRA | Op::WARPSYNC => successors.extend(target(end - 1).and_then(block_of)),

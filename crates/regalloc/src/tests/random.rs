@@ -61,7 +61,7 @@ pub fn function(seed: u64) -> Function {
         }
         // Edges: forward so that everything is reached, now and then back.
         let last = index + 1 == count;
-        let mut successors = Vec::new();
+        let mut successors = oriole_ori::Successors::new();
         if !last {
             successors.push(BlockId(index as u32 + 1));
         }
