@@ -48,7 +48,7 @@ impl Module {
         self.lines.join("\n")
     }
 
-    /// Of each kernel its name and the lines of its statements: those that are indented and end in a semicolon.
+    /// Of each kernel its name and the lines of its statements: those that end in a semicolon and are no directive.
     pub fn kernels(&self) -> Vec<(String, Vec<usize>)> {
         let mut kernels: Vec<(String, Vec<usize>)> = Vec::new();
         let mut inside = false;
@@ -65,7 +65,6 @@ impl Module {
                 && inside
                 && line.trim_end().ends_with(';')
                 && !line.trim_start().starts_with('.')
-                && line.starts_with([' ', '\t'])
             {
                 lines.push(at);
             }
