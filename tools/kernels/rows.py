@@ -272,6 +272,19 @@ kernel('rows_memory', 'rows_guards', [('u64', 'given'), ('u64', 'out')], body)
 data = [r.below(1001) for _ in range(64)]
 case('rows_guards', 'rows_memory', [1], [64], [Given('u32', data), Result('u32', [(x + 7) * (5 if x & 1 else 1) for x in data])])
 
+# Elections: one lane of those that take part, and it knows it. Which one is nobody's promise, so nobody asks for its number.
+def election(name, mask):
+    return [f'elect.sync _|p, {mask};', f'vote.sync.ballot.b32 b, p, {mask};', f'popc.b32 n, b;', f'and.b32 m, b, {mask};',
+            f'popc.b32 m, m;', f'mad.lo.u32 {name}, m, 1000, n;']
+
+
+body = ['.reg .b64 o;', '.reg .b32 t, b, n, m, x, y;', '.reg .pred p, odd;', 'ld.param.u64 o, [out];', 'mov.u32 t, %tid.x;', 'mad.wide.u32 o, t, 8, o;',
+        'and.b32 m, t, 1;', 'setp.ne.u32 odd, m, 0;', 'mov.u32 y, 7;']
+body += election('x', '0xffffffff') + ['@!odd bra Even;'] + election('y', '0xaaaaaaaa') + ['Even:', 'bar.warp.sync -1;']
+body += ['st.global.u32 [o], x;', 'st.global.u32 [o+4], y;']
+kernel('rows_memory', 'rows_elections', [('u64', 'out')], body)
+case('rows_elections', 'rows_memory', [1], [64], [Result('u32', [word for lane in range(64) for word in (1001, 1001 if lane & 1 else 7)])])
+
 # Loads and stores with policies and priorities: every form copies what it loads, two ways by turns.
 POLICIES = [0x12f0000000000000, 0x14f0000000000000, 0x16f0000000000000]
 LOADS = [  # modifiers before the type, whether a policy stands, type, elements

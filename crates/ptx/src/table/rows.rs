@@ -1505,7 +1505,7 @@ static DP4A: [Row; 1] = [
     Row { opcode: Opcode::Dp4a, slots: S272, operands: R271, ptx: (5, 0), chips: From(61), needs: &[], doc: "Dot product of four bytes each, plus `c`.", family: "integer", supported: true },
 ];
 static ELECT: [Row; 1] = [
-    Row { opcode: Opcode::Elect, slots: S273, operands: R274, ptx: (8, 0), chips: From(90), needs: &[], doc: "Elects one lane and says whether it is this one.", family: "warp", supported: false },
+    Row { opcode: Opcode::Elect, slots: S273, operands: R274, ptx: (8, 0), chips: From(90), needs: &[], doc: "Elects one lane and says whether it is this one.", family: "warp", supported: true },
 ];
 static EX2: [Row; 3] = [
     Row { opcode: Opcode::Ex2, slots: S113, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates two to a power.", family: "float", supported: true },
