@@ -132,8 +132,8 @@ pub fn resolve_module(text: &str) -> Module {
         })
         .collect();
     for early in order_check(&declared, &bodies) {
-        let places = bodies.iter().position(|body| body.unit == early.unit);
-        let resolved = places.map(|at| &module.functions[order[at].1].2);
+        let body = order.binary_search_by_key(&early.unit, |&(unit, _)| unit);
+        let resolved = body.ok().map(|at| &module.functions[order[at].1].2);
         place(early.unit, early.finding(resolved.map_or(&[], |resolved| &resolved.source_map.uses)));
     }
     for (at, found) in check_limits(&module.variables, &symbols, &declared, &bodies) {

@@ -39,8 +39,14 @@ pub(crate) struct Image {
     pub members: Vec<(String, u32)>,
 }
 
-/// A unit by kind and name, for a chip.
-type Key = (FileId, UnitKind, Arc<str>, Chip);
+/// A unit of a file by kind and name, for a chip.
+struct Key {
+    file: FileId,
+    chip: Chip,
+    unit: UnitName,
+}
+
+type UnitName = (UnitKind, Arc<str>);
 
 #[derive(Clone, Default)]
 struct Entry {
@@ -61,7 +67,7 @@ pub(crate) struct LastGood {
 
 #[derive(Default)]
 struct Entries {
-    of: BTreeMap<Key, Entry>,
+    of: BTreeMap<(FileId, Chip), BTreeMap<UnitName, Entry>>,
     clock: u64,
 }
 
@@ -72,7 +78,7 @@ impl LastGood {
     }
 
     fn find<T>(&self, key: &Key, take: impl FnOnce(&Entry) -> Option<T>) -> Option<T> {
-        self.with(|entries| entries.of.get(key).and_then(take))
+        self.with(|entries| entries.of.get(&(key.file, key.chip))?.get(&key.unit).and_then(take))
     }
 
     /// Notes what is known of a unit of a file with so many units. A new name makes room by what was noted longest ago, once
@@ -80,19 +86,14 @@ impl LastGood {
     fn note(&self, key: Key, units: usize, act: impl FnOnce(&mut Entry)) {
         self.with(|entries| {
             entries.clock += 1;
-            if !entries.of.contains_key(&key) {
-                let same = |other: &Key| other.0 == key.0 && other.3 == key.3;
-                let mut noted: Vec<(u64, Key)> = Vec::new();
-                let known = entries.of.iter().filter(|(other, _)| same(other));
-                if known.clone().count() >= units + GONE {
-                    noted.extend(known.map(|(other, entry)| (entry.noted, other.clone())));
-                    noted.sort_unstable();
-                }
-                for (_, old) in noted.iter().take(GONE / 2) {
-                    entries.of.remove(old);
-                }
+            let known = entries.of.entry((key.file, key.chip)).or_default();
+            if known.len() >= units + GONE && !known.contains_key(&key.unit) {
+                let mut noted: Vec<u64> = known.values().map(|entry| entry.noted).collect();
+                noted.sort_unstable();
+                let oldest = noted[GONE / 2];
+                known.retain(|_, entry| entry.noted >= oldest);
             }
-            let entry = entries.of.entry(key).or_default();
+            let entry = known.entry(key.unit).or_default();
             entry.noted = entries.clock;
             act(entry);
         });
@@ -213,7 +214,7 @@ impl Analysis {
     ) -> Option<Shown> {
         let db = &self.db;
         let config = self.config(file, chip)?;
-        let key: Key = (file, unit.kind(db), unit.name(db).clone(), chip);
+        let key = Key { file, chip, unit: (unit.kind(db), unit.name(db).clone()) };
         let last = || self.good.find(&key, |entry| entry.compiled.clone());
         let options = self.options(file)?;
         if self.lacks.is_some() {
@@ -273,7 +274,7 @@ impl Analysis {
     ) -> Option<(Image, bool)> {
         let db = &self.db;
         let config = self.config(file, chip)?;
-        let key: Key = (file, unit.kind(db), unit.name(db).clone(), chip);
+        let key = Key { file, chip, unit: (unit.kind(db), unit.name(db).clone()) };
         if let Some(lacks) = &self.lacks {
             lacks.note();
             return None;
@@ -310,12 +311,13 @@ mod tests {
     #[test]
     fn names_that_come_and_go_are_forgotten() {
         let good = LastGood::default();
-        let key = |name: String| (FileId(0), UnitKind::Entry, Arc::from(name), Chip::SM_90);
+        let unit = |name: String| (UnitKind::Entry, Arc::from(name));
+        let key = |name: String| Key { file: FileId(0), chip: Chip::SM_90, unit: unit(name) };
         for number in 0..1000 {
             good.note(key("stays".to_owned()), 2, |_| ());
             good.note(key(format!("k{number}")), 2, |_| ());
         }
-        let kept = good.with(|entries| entries.of.len());
+        let kept = good.with(|entries| entries.of[&(FileId(0), Chip::SM_90)].len());
         assert!((GONE / 2..=GONE + 2).contains(&kept), "{kept}");
         for name in ["stays", "k999", "k990"] {
             assert!(good.find(&key(name.to_owned()), |entry| Some(entry.noted)).is_some(), "{name}");

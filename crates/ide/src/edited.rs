@@ -4,6 +4,7 @@
 //! one kernel of a large file costs about what one change costs.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use oriole_syntax::Replaced;
 
@@ -16,13 +17,13 @@ pub struct EditedText<'a> {
     start: usize,
     end: usize,
     middle: String,
-    lines: LineIndex,
+    lines: Arc<LineIndex>,
     changed: bool,
 }
 
 impl<'a> EditedText<'a> {
     /// A text, with its lines, before the first change.
-    pub fn new(old: &'a str, lines: LineIndex) -> EditedText<'a> {
+    pub fn new(old: &'a str, lines: Arc<LineIndex>) -> EditedText<'a> {
         EditedText { old, start: 0, end: 0, middle: String::new(), lines, changed: false }
     }
 
@@ -72,7 +73,7 @@ impl<'a> EditedText<'a> {
         let Some(range) = change.range else {
             (self.start, self.end, self.changed) = (0, self.old.len(), true);
             self.middle.clone_from(&change.text);
-            self.lines = LineIndex::new(&change.text);
+            self.lines = Arc::new(LineIndex::new(&change.text));
             return;
         };
         let clip = |at: u32| {
@@ -83,7 +84,7 @@ impl<'a> EditedText<'a> {
             at
         };
         let (start, end) = (clip(range.start), clip(range.end.max(range.start)));
-        self.lines.change(Range::new(start as u32, end as u32), &change.text);
+        Arc::make_mut(&mut self.lines).change(Range::new(start as u32, end as u32), &change.text);
         if !self.changed {
             (self.start, self.end, self.changed) = (start, start, true);
         }
@@ -100,7 +101,7 @@ impl<'a> EditedText<'a> {
     }
 
     /// The text, its lines and the part of the old text that was replaced; nothing if there was no change.
-    pub fn finish(self) -> Option<(String, LineIndex, Replaced)> {
+    pub fn finish(self) -> Option<(String, Arc<LineIndex>, Replaced)> {
         let text = [&self.old[..self.start], &self.middle, &self.old[self.end..]].concat();
         let ends = (self.end as u32, self.middle_end() as u32);
         let replaced = Replaced { start: self.start as u32, old_end: ends.0, new_end: ends.1 };
@@ -116,7 +117,7 @@ mod tests {
     fn changes_here_and_there() {
         let old = "one\ntwo é\nthree\nfour\n";
         let mut plain = old.to_owned();
-        let mut edited = EditedText::new(old, LineIndex::new(old));
+        let mut edited = EditedText::new(old, Arc::new(LineIndex::new(old)));
         let changes = [
             (10, 10, "zero\n"),
             (2, 3, "E!"),
@@ -139,7 +140,7 @@ mod tests {
             }
         }
         let (text, lines, replaced) = edited.finish().unwrap();
-        assert_eq!((text.as_str(), &lines), (plain.as_str(), &LineIndex::new(&plain)));
+        assert_eq!((text.as_str(), &*lines), (plain.as_str(), &LineIndex::new(&plain)));
         let end = replaced.new_end as usize;
         assert_eq!(&plain[end..], &old[replaced.old_end as usize..]);
         assert_eq!(&plain[..replaced.start as usize], &old[..replaced.start as usize]);

@@ -256,12 +256,12 @@ impl AnalysisHost {
     /// Changes a text. Ranges outside of it are clipped.
     pub fn change(&mut self, file: FileId, changes: &[Change]) {
         let Some(data) = Arc::make_mut(&mut self.files).get_mut(file.0 as usize) else { return };
-        let mut edited = EditedText::new(&data.text, LineIndex::clone(&data.lines));
+        let mut edited = EditedText::new(&data.text, data.lines.clone());
         changes.iter().for_each(|change| edited.apply(change));
         if let Some((text, lines, replaced)) = edited.finish() {
             // Where the database has the very text that was changed, it can be told what of it is new.
             let shared = Arc::ptr_eq(data.source.text(&self.db), &data.text);
-            (data.text, data.lines) = (text.into(), Arc::new(lines));
+            (data.text, data.lines) = (text.into(), lines);
             let data = data.clone();
             self.update_sources(file, data, shared.then_some(replaced));
         }

@@ -75,6 +75,7 @@ impl ExecutionLog {
     }
 
     pub(crate) fn note(&self, db: &dyn Db, query: &'static str, place: Place<'_>) {
+        // An execution is put into words before the lock is taken, and only if it is kept.
         if let Kept::Counts(counts) = &mut *self.lock() {
             *counts.entry(query).or_default() += 1;
             return;

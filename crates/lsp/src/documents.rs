@@ -266,7 +266,7 @@ fn language_of(uri: &str, id: &str) -> Option<Language> {
 }
 
 /// Changes of the protocol as changes in bytes.
-fn changes(list: &Value, text: &str, lines: &LineIndex, client: Client) -> Vec<Change> {
+fn changes(list: &Value, text: &str, lines: &Arc<LineIndex>, client: Client) -> Vec<Change> {
     let list: Vec<&Value> = list.as_array().into_iter().flatten().collect();
     let mut changes = Vec::with_capacity(list.len());
     let mut edited = EditedText::new(text, lines.clone());

@@ -347,7 +347,7 @@ pub fn encoded<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) ->
 }
 
 /// A routine of the compiler, finished. No file, unit or text is read: no edit of a program compiles it again.
-#[salsa::tracked(returns(ref))]
+#[salsa::tracked(returns(ref), heap_size = weight::linked)]
 pub fn routine(db: &dyn Db, which: Routine, config: Config) -> Staged<LinkedFunction> {
     let _running = db.executes("routine", Place::Routine(which.name(), config));
     stored::routine(db, which, config, || stage::routine(db, config, which))

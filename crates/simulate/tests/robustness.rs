@@ -1,8 +1,6 @@
 //! No words and no file make the simulator or the checker panic: what is wrong is an error in the outcome.
 
-mod common;
-
-use common::{assemble, launch};
+use crate::common::{assemble, launch};
 use oriole_simulate::{lint, run};
 
 #[test]

@@ -1,8 +1,6 @@
 //! What instructions compute, one row an instruction: operands in `R0..R7`, the result in `R9`.
 
-mod common;
-
-use common::one;
+use crate::common::one;
 
 /// Runs rows of (code, operands, result).
 fn check(rows: &[(&str, &[u32], u32)]) {

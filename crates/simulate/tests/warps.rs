@@ -1,8 +1,6 @@
 //! Lanes, groups, barriers and the errors of a run.
 
-mod common;
-
-use common::{assemble, compute, launch};
+use crate::common::{assemble, compute, launch};
 use oriole_simulate::{Fault, HazardKind, run};
 
 fn words(threads: u32, body: &str) -> Vec<u32> {

@@ -142,38 +142,35 @@ impl Client {
         self.tell("textDocument/didChange", json!({ "textDocument": document, "contentChanges": changes }));
     }
 
+    /// Notes how long something took, and how long threads of these names ran for it.
+    fn measured<T>(&mut self, threads: &[&str], times: &mut Times, act: impl FnOnce(&mut Client) -> T) -> T {
+        let (since, before) = (Instant::now(), processor::time_of(threads));
+        let value = act(self);
+        let wall = since.elapsed();
+        let after = processor::time_of(threads);
+        times.add(wall, after.zip(before).map(|(after, before)| after.saturating_sub(before)));
+        value
+    }
+
     /// Sends an edit, waits for its findings, notes how long that took.
     pub fn edit(&mut self, uri: &str, edit: &Edit, times: &mut Times) -> usize {
-        let (since, before) = (Instant::now(), processor::time_of(&PATH));
-        self.send(uri, edit);
-        let found = self.findings();
-        let wall = since.elapsed();
-        let processor =
-            processor::time_of(&PATH).zip(before).map(|(after, before)| after.saturating_sub(before));
-        times.add(wall, processor);
-        found
+        self.measured(&PATH, times, |client| {
+            client.send(uri, edit);
+            client.findings()
+        })
     }
 
     /// Asks, waits, notes how long that took.
     pub fn timed(&mut self, method: &str, params: Value, times: &mut Times) -> Value {
-        let (since, before) = (Instant::now(), processor::time_of(&PATH));
-        let value = self.answer(method, params);
-        let wall = since.elapsed();
-        let processor =
-            processor::time_of(&PATH).zip(before).map(|(after, before)| after.saturating_sub(before));
-        times.add(wall, processor);
-        value
+        self.measured(&PATH, times, |client| client.answer(method, params))
     }
 
     /// Sends an edit, asks for code, notes how long that took.
     pub fn code(&mut self, uri: &str, edit: &Edit, asked: &Value, times: &mut Times) -> Value {
-        let (since, before) = (Instant::now(), processor::time_of(&BUILDING));
-        self.send(uri, edit);
-        let listing = self.answer("ptx/viewSass", asked.clone());
-        let wall = since.elapsed();
-        let after = processor::time_of(&BUILDING);
-        times.add(wall, after.zip(before).map(|(after, before)| after.saturating_sub(before)));
-        listing
+        self.measured(&BUILDING, times, |client| {
+            client.send(uri, edit);
+            client.answer("ptx/viewSass", asked.clone())
+        })
     }
 
     /// Has all kernels of a document compiled, and does not wait for it.

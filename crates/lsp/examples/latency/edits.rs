@@ -40,7 +40,7 @@ pub const KINDS: [Kind; 11] = [
         name: "an operand",
         weight: 24,
         make: |module, line, _| {
-            // A space before the last operand and its removal: letters of a number, without knowing the statement.
+            // One more digit of a constant, or behind anything else a space, which no statement minds.
             let column = module.lines[line].trim_end().len() - 1;
             let digit = module.lines[line].as_bytes()[column - 1].is_ascii_digit();
             vec![
@@ -83,8 +83,8 @@ pub const KINDS: [Kind; 11] = [
     Kind {
         name: "a rename",
         weight: 6,
-        make: |module, line, number| {
-            // A label and nothing that uses it, there and back: many places at once are one message.
+        make: |_, line, number| {
+            // A label and the branch that names it, there and back: both places are one message.
             let place = (line, 0);
             let label = format!("label_{number}:\n    bra label_{number};\n");
             let name = |from: usize, to: &str| Edit {
@@ -94,7 +94,6 @@ pub const KINDS: [Kind; 11] = [
                 ],
             };
             let old = format!("label_{number}");
-            let _ = module;
             vec![
                 edit(place, place, label),
                 name(old.len(), "another"),

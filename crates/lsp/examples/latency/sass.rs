@@ -121,8 +121,7 @@ pub fn typing(module: &Module) {
     let statement = "    add.u32 %r3, %r3, 1;\n";
     let line = lines[lines.len() / 2];
     for key in 0..KEYS {
-        let (round, at) = (key / (statement.len() + 1), key % (statement.len() + 1));
-        let _ = round;
+        let at = key % (statement.len() + 1);
         let since = Instant::now();
         // Letter by letter; then the whole line goes, and again.
         let edit = match statement[at.min(statement.len())..].chars().next() {

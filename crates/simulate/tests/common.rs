@@ -1,8 +1,5 @@
 //! What the tests share: a kernel written as lines of machine code becomes a cubin and runs.
 
-// Each test file uses a part of this one.
-#![allow(dead_code)]
-
 use oriole_chip::Chip;
 use oriole_cubin::{Cubin, KernelImage, Module, Parameter};
 use oriole_latency::{accepts_write_barrier, is_variable};

@@ -1,0 +1,6 @@
+//! The simulator as its users see it: one program, so that what the tests share is built and used once.
+
+mod common;
+mod robustness;
+mod semantics;
+mod warps;
