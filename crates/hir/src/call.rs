@@ -5,7 +5,6 @@
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::{Space, Type};
 use oriole_syntax::ast::{self, AstNode};
-use oriole_syntax::token_span;
 use smallvec::SmallVec;
 
 use crate::compatible::{Width, immediate_fits, register_fits};
@@ -20,7 +19,7 @@ impl Resolver<'_> {
         let mut rest = operands;
         let mut results = None;
         if let [ast::Operand::ArgumentList(list), tail @ ..] = rest {
-            results = Some(list.clone());
+            results = Some(*list);
             rest = tail;
         }
         let [callee, tail @ ..] = rest else {
@@ -30,7 +29,7 @@ impl Resolver<'_> {
         rest = tail;
         let mut arguments = None;
         if let [ast::Operand::ArgumentList(list), tail @ ..] = rest {
-            arguments = Some(list.clone());
+            arguments = Some(*list);
             rest = tail;
         }
         let target = rest.first();
@@ -39,18 +38,20 @@ impl Resolver<'_> {
             return None;
         }
         let (callee, target, signature) = self.callee(callee, target)?;
-        let list =
-            |resolver: &mut Self, list: Option<&ast::ArgumentList>, wanted: &[Parameter], what: &str| {
-                let given: SmallVec<[ast::Operand; 8]> =
-                    list.into_iter().flat_map(|list| list.arguments()).collect();
-                resolver.check_count(given.len(), wanted.len(), what, list.map_or(span, AstNode::span))?;
-                let resolved: Vec<Option<Operand>> = given
-                    .iter()
-                    .zip(wanted)
-                    .map(|(given, wanted)| resolver.argument(given, wanted, what == "result"))
-                    .collect();
-                resolved.into_iter().collect::<Option<Vec<_>>>()
-            };
+        let list = |resolver: &mut Self,
+                    list: Option<&ast::ArgumentList>,
+                    wanted: &[Parameter],
+                    what: &str| {
+            let given: SmallVec<[ast::Operand; 8]> =
+                list.into_iter().flat_map(|list| list.arguments()).collect();
+            resolver.check_count(given.len(), wanted.len(), what, list.map_or(span, |list| list.span()))?;
+            let resolved: Vec<Option<Operand>> = given
+                .iter()
+                .zip(wanted)
+                .map(|(given, wanted)| resolver.argument(given, wanted, what == "result"))
+                .collect();
+            resolved.into_iter().collect::<Option<Vec<_>>>()
+        };
         let returned = list(self, results.as_ref(), &signature.results, "result");
         let passed = list(self, arguments.as_ref(), &signature.parameters, "argument");
         let (returned, passed) = (returned?, passed?);
@@ -114,7 +115,7 @@ impl Resolver<'_> {
                 return None;
             }
         }
-        let register = match self.named(text, token_span(&token))? {
+        let register = match self.named(text, token.span())? {
             Named::Register(id, ty) if ty.bits() == 64 && !ty.is_float() => id,
             _ => {
                 self.report(
@@ -178,7 +179,7 @@ impl Resolver<'_> {
             ast::Operand::Sink(_) if result => Some(Operand::Sink),
             ast::Operand::Name(name) => {
                 let token = name.token()?;
-                match self.named(token.text(), token_span(&token))? {
+                match self.named(token.text(), token.span())? {
                     Named::Register(id, ty) => {
                         let scalar = wanted.length.is_none();
                         if scalar && register_fits(ty, wanted.ty, Width::Same) {

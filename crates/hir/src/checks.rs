@@ -9,7 +9,7 @@ use std::sync::Arc;
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::Space;
 use oriole_syntax::ast::{self, AstNode, Item};
-use oriole_syntax::{Parse, UnitKind, token_span};
+use oriole_syntax::{NodeRef, Parse, TokenRef, UnitKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::signature::is_scoped;
@@ -60,7 +60,7 @@ pub fn check_header<'a>(
         if kind != UnitKind::Header {
             items_seen |= !matches!(kind, UnitKind::Trailer | UnitKind::Broken);
             if kind != UnitKind::Trailer && position == 0 {
-                findings.push((at, missing_version(first_token(parse(at)))));
+                findings.push((at, missing_version(first_word(parse(at).syntax()))));
                 position = 1;
             }
             continue;
@@ -96,7 +96,7 @@ pub fn check_header<'a>(
                 ));
             } else if position == 0 && wanted != 0 {
                 // Other PTX compilers see it at the item behind.
-                let next = items.get(number + 1).map_or(span, item_start);
+                let next = items.get(number + 1).map_or(span, |item| first_word(item.syntax()));
                 findings.push((at, missing_version(next)));
             }
             if wanted == 2 && !seen[1] && !items_seen {
@@ -134,13 +134,9 @@ fn module_pragma(pragma: &ast::Pragma) -> Option<Diagnostic> {
     Some(Diagnostic::new(Code::InvalidDirective, pragma.span(), message))
 }
 
-fn first_token(parse: &Parse) -> Span {
-    let token = parse
-        .syntax()
-        .descendants_with_tokens()
-        .filter_map(oriole_syntax::NodeOrToken::into_token)
-        .find(|token| !token.kind().is_trivia());
-    token.map_or(Span::point(0), |token| token_span(&token))
+/// Where the first word of a node stands.
+fn first_word(node: NodeRef<'_>) -> Span {
+    node.first_solid_token().map_or(Span::point(0), TokenRef::span)
 }
 
 /// Arrays without a size outside of shared memory that are declared `.extern` and that nobody defines: nothing can
@@ -162,16 +158,6 @@ fn open_externals<'a>(
         }
         _ => None,
     })
-}
-
-/// The first token of an item.
-fn item_start(item: &Item) -> Span {
-    let token = item
-        .syntax()
-        .descendants_with_tokens()
-        .filter_map(oriole_syntax::NodeOrToken::into_token)
-        .find(|token| !token.kind().is_trivia());
-    token.map_or(Span::point(0), |token| token_span(&token))
 }
 
 const MISSING_TARGET: &str = "a module has a `.target` directive behind `.version`";

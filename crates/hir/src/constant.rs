@@ -197,8 +197,8 @@ mod tests {
     use super::evaluate;
 
     fn check(text: &str, expected: Expect) {
-        let unit = parse_unit(UnitKind::Entry, &format!(".entry k() {{ mov.u32 r, {text}; }}")).unit();
-        let Some(Item::Function(function)) = unit.items().next() else { panic!("no function") };
+        let parse = parse_unit(UnitKind::Entry, &format!(".entry k() {{ mov.u32 r, {text}; }}"));
+        let Some(Item::Function(function)) = parse.unit().items().next() else { panic!("no function") };
         let Some(Statement::Instruction(instruction)) = function.body().unwrap().statements().next() else {
             panic!("no instruction")
         };

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::{Space, Type};
 use oriole_syntax::ast::{Function, Unit};
-use oriole_syntax::{SyntaxKind, SyntaxNode};
+use oriole_syntax::{NodeRef, SyntaxKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::instruction::KnownForm;
@@ -43,20 +43,24 @@ pub(crate) struct Resolver<'a> {
     /// Scratch space for spellings.
     pub spelling: String,
     /// Set while an instruction is resolved whose text the parser could not make sense of.
-    pub instruction: Option<SyntaxNode>,
+    pub instruction: Option<NodeRef<'a>>,
     pub depth: usize,
 }
 
 /// Resolves the function of a unit; `None` if the unit holds none.
 pub fn resolve(unit: &Unit, surroundings: &dyn Surroundings) -> Option<Resolved> {
-    resolve_function(&unit.function()?, surroundings)
+    resolve_function(unit, &unit.function()?, surroundings)
 }
 
-/// Resolves a function, or reads the head of a declaration. `None` where it has no name.
-pub fn resolve_function(function: &Function, surroundings: &dyn Surroundings) -> Option<Resolved> {
+/// Resolves a function of a unit, or reads the head of a declaration. `None` where it has no name.
+pub fn resolve_function(
+    unit: &Unit,
+    function: &Function,
+    surroundings: &dyn Surroundings,
+) -> Option<Resolved> {
     let header = HeaderView::new(surroundings);
     let FunctionHead { name, name_span, info, directives, parameter_names, diagnostics, has_body, .. } =
-        function_head(function, &header)?;
+        function_head(unit, function, &header)?;
     let mut resolver = Resolver {
         surroundings,
         header,
@@ -107,7 +111,7 @@ impl Resolver<'_> {
 
     /// As [`Resolver::report`], for a finding with notes.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        if let Some(instruction) = &self.instruction {
+        if let Some(instruction) = self.instruction {
             let broken = instruction.descendants().any(|node| node.kind() == SyntaxKind::ERROR)
                 || instruction.last_token().is_none_or(|token| token.kind() != SyntaxKind::SEMICOLON);
             if broken {

@@ -6,8 +6,8 @@
 use oriole_chip::{Target, Variant};
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::table::Chips;
+use oriole_syntax::TokenRef;
 use oriole_syntax::ast::{AstNode, Item, Unit};
-use oriole_syntax::token_span;
 
 /// What the header directives say.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -117,7 +117,7 @@ pub fn read_header(unit: &Unit, header: &mut Header, diagnostics: &mut Vec<Diagn
             }
             Item::TargetDirective(directive) => {
                 for name in directive.names() {
-                    let span = token_span(&name);
+                    let span = name.span();
                     match name.text() {
                         "debug" => header.debug = true,
                         "texmode_unified" | "texmode_independent" | "map_f64_to_f32" => {
@@ -170,8 +170,8 @@ pub fn read_header(unit: &Unit, header: &mut Header, diagnostics: &mut Vec<Diagn
             }
             Item::AddressSizeDirective(directive) => {
                 let number = directive.number();
-                let span = number.as_ref().map_or_else(|| directive.span(), token_span);
-                match number.as_ref().map(|token| token.text()) {
+                let span = number.map_or_else(|| directive.span(), TokenRef::span);
+                match number.map(|token| token.text()) {
                     Some("64") => header.address_size = Some(64),
                     Some("32") => {
                         header.address_size = Some(32);

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::table::{Chips, Form, FormProblem, Kind, OperandRow, Shape, match_forms};
 use oriole_ptx::{Opcode, Space};
+use oriole_syntax::TokenRef;
 use oriole_syntax::ast::{self, AstNode};
-use oriole_syntax::{SyntaxToken, token_span};
 use smallvec::SmallVec;
 
 use crate::function::Resolver;
@@ -54,10 +54,10 @@ impl Resolver<'_> {
         let Some(mnemonic) = opcode_node.mnemonic() else { return };
         let operands: SmallVec<[ast::Operand; 6]> = node.operands().collect();
         let shapes: SmallVec<[Shape; 6]> = operands.iter().map(shape).collect();
-        let Some(known) = self.form(&opcode_node, &mnemonic, &shapes) else { return };
+        let Some(known) = self.form(&opcode_node, mnemonic, &shapes) else { return };
         let word_span = |word: Option<usize>| {
             word.and_then(|word| opcode_node.modifiers().nth(word))
-                .map_or_else(|| opcode_node.span(), |token| token_span(&token))
+                .map_or_else(|| opcode_node.span(), |token| token.span())
         };
         let (form, opcode, rows) = match &*known {
             KnownForm::Found { form, opcode, operands, gate } => {
@@ -110,7 +110,7 @@ impl Resolver<'_> {
     fn form(
         &mut self,
         node: &ast::Opcode,
-        mnemonic: &SyntaxToken,
+        mnemonic: TokenRef<'_>,
         shapes: &[Shape],
     ) -> Option<Rc<KnownForm>> {
         let mut spelling = std::mem::take(&mut self.spelling);

@@ -102,7 +102,9 @@ pub fn resolve_module(text: &str) -> Module {
                     }
                 }
                 Item::Function(function) => {
-                    let Some(resolved) = resolve_function(&function, &symbols) else { continue };
+                    let Some(resolved) = resolve_function(&parse.unit(), &function, &symbols) else {
+                        continue;
+                    };
                     for found in &resolved.diagnostics {
                         place(at, found.clone());
                     }

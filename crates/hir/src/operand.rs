@@ -13,7 +13,6 @@ use oriole_diagnostics::{Code, Span};
 use oriole_ptx::table::{Form, Kind, Opaque, OperandRow, OperandType};
 use oriole_ptx::{Opcode, Space, SpecialRegister, Type};
 use oriole_syntax::ast::{self, AstNode, PrefixOperator};
-use oriole_syntax::token_span;
 
 use crate::compatible::Width;
 use crate::function::Resolver;
@@ -114,7 +113,7 @@ impl Resolver<'_> {
                 if index >= count {
                     self.report(
                         Code::InvalidOperand,
-                        token_span(&component),
+                        component.span(),
                         format!("`{}` has no component `{}`", base.text(), component.text()),
                     );
                     return None;
@@ -129,7 +128,7 @@ impl Resolver<'_> {
             Some(_) => {
                 self.report(
                     Code::InvalidOperand,
-                    token_span(&component),
+                    component.span(),
                     format!("`{}` has no component `{}`", base.text(), component.text()),
                 );
                 None
@@ -139,13 +138,13 @@ impl Resolver<'_> {
                 if known {
                     self.report(
                         Code::UnknownName,
-                        token_span(&component),
+                        component.span(),
                         format!("`{}` has the components `.x`, `.y` and `.z`", base.text()),
                     );
                 } else {
                     self.report(
                         Code::UnknownName,
-                        token_span(&base),
+                        base.span(),
                         format!("no register is called `{}`", base.text()),
                     );
                 }
@@ -159,7 +158,7 @@ impl Resolver<'_> {
         match node {
             ast::Operand::Name(name) => {
                 let token = name.token()?;
-                Some(self.named(token.text(), token_span(&token)).ok_or(()))
+                Some(self.named(token.text(), token.span()).ok_or(()))
             }
             ast::Operand::Member(member) => Some(self.member(member).ok_or(())),
             _ => None,

@@ -5,8 +5,8 @@
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::table::Chips;
 use oriole_ptx::{Space, Type};
-use oriole_syntax::ast::{self, AstNode, DeclarationHead, Function, PerformanceDirective};
-use oriole_syntax::token_span;
+use oriole_syntax::TokenRef;
+use oriole_syntax::ast::{self, AstNode, DeclarationHead, Function, PerformanceDirective, Unit};
 
 use crate::surroundings::HeaderView;
 use crate::variable::{Shape, shape};
@@ -27,13 +27,13 @@ pub enum Linkage {
 
 /// The single linkage word of a declaration; more than one is a finding.
 pub(crate) fn single_linkage(
-    words: &[(ast::Linkage, oriole_syntax::SyntaxToken)],
+    words: &[(ast::Linkage, TokenRef<'_>)],
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Linkage> {
     if let Some((_, second)) = words.get(1) {
         diagnostics.push(Diagnostic::new(
             Code::InvalidVariable,
-            token_span(second),
+            second.span(),
             format!("`{}` and `{}` cannot stand together", words[0].1.text(), second.text()),
         ));
     }
@@ -67,7 +67,11 @@ pub(crate) struct FunctionHead {
 }
 
 /// Reads the head of a function. `None` where it has no name, which the parser has reported.
-pub(crate) fn function_head(function: &Function, header: &HeaderView<'_>) -> Option<FunctionHead> {
+pub(crate) fn function_head(
+    unit: &Unit,
+    function: &Function,
+    header: &HeaderView<'_>,
+) -> Option<FunctionHead> {
     let name = function.name()?;
     let mut diagnostics = Vec::new();
     let linkage = single_linkage(&function.linkage(), &mut diagnostics);
@@ -83,27 +87,27 @@ pub(crate) fn function_head(function: &Function, header: &HeaderView<'_>) -> Opt
     let parameters = read(function.parameters().collect(), &mut diagnostics);
     let mut directives = Directives::default();
     for directive in function.performance_directives() {
-        performance(&directive, is_entry, header, &mut directives, &mut diagnostics);
+        performance(unit, &directive, is_entry, header, &mut directives, &mut diagnostics);
     }
     let results_in_memory = results.len() > 1 && results.iter().any(|result| !result.in_register);
     if results_in_memory {
         diagnostics.push(Diagnostic::new(
             Code::InvalidParameter,
-            token_span(&name),
+            name.span(),
             "several results are possible in registers only",
         ));
     }
     if directives.noreturn && !results.is_empty() {
         diagnostics.push(Diagnostic::new(
             Code::InvalidDirective,
-            token_span(&name),
+            name.span(),
             "a function that does not return has no result",
         ));
     }
     if linkage == Some(Linkage::Extern) && function.body().is_some() {
         diagnostics.push(Diagnostic::new(
             Code::InvalidDirective,
-            token_span(&name),
+            name.span(),
             "an `.extern` function has no body",
         ));
     }
@@ -120,12 +124,12 @@ pub(crate) fn function_head(function: &Function, header: &HeaderView<'_>) -> Opt
         directives.pragmas.extend(pragma.strings());
     }
     if is_entry {
-        check_limits(function, &name, header, &parameters, &directives, &mut diagnostics);
+        check_limits(function, name, header, &parameters, &directives, &mut diagnostics);
     }
     let signature = Signature { results, parameters, noreturn: directives.noreturn };
     Some(FunctionHead {
         name: name.text().to_string(),
-        name_span: token_span(&name),
+        name_span: name.span(),
         linkage,
         has_body: function.body().is_some(),
         info: SignatureInfo { is_entry, signature, external: function.body().is_none() },
@@ -143,7 +147,7 @@ pub(crate) fn is_scoped(text: &str) -> bool {
 
 fn check_limits(
     function: &Function,
-    name: &oriole_syntax::SyntaxToken,
+    name: TokenRef<'_>,
     header: &HeaderView<'_>,
     parameters: &[Parameter],
     directives: &Directives,
@@ -161,7 +165,7 @@ fn check_limits(
                 Span::new(end.saturating_sub(1), 1),
                 format!("`{}` has {size} bytes of parameters; {limit} are possible", name.text()),
             )
-            .with_label(token_span(name), "this kernel"),
+            .with_label(name.span(), "this kernel"),
         );
     }
     if directives.maxntid.is_some() && directives.reqntid.is_some() {
@@ -192,7 +196,7 @@ fn check_limits(
     if directives.minnctapersm.is_some() && directives.maxntid.is_none() && directives.reqntid.is_none() {
         diagnostics.push(Diagnostic::new(
             Code::Ignored,
-            token_span(name),
+            name.span(),
             "`.minnctapersm` has no effect without `.maxntid` or `.reqntid`",
         ));
     }
@@ -210,8 +214,8 @@ pub(crate) fn parameters(
     for parameter in list {
         let in_register = parameter.space().is_some_and(|space| space.text() == ".reg");
         let declarator = parameter.declarator();
-        let name = declarator.as_ref().and_then(ast::Declarator::name);
-        let span = name.as_ref().map_or_else(|| parameter.span(), token_span);
+        let name = declarator.and_then(ast::Declarator::name);
+        let span = name.map_or_else(|| parameter.span(), TokenRef::span);
         if is_entry && (in_register || parameter.space().is_none_or(|space| space.text() != ".param")) {
             diagnostics.push(Diagnostic::new(
                 Code::InvalidParameter,
@@ -221,13 +225,13 @@ pub(crate) fn parameters(
         }
         let space = if is_entry { Space::KernelParameter } else { Space::FunctionParameter };
         let Shape { ty, vector, length, size, align, open, .. } =
-            match shape(parameter, declarator.as_ref(), space, None, diagnostics) {
+            match shape(parameter, declarator, space, None, diagnostics) {
                 Some(shape) => shape,
                 // Keeps the numbering of the parameters that follow.
                 None => Shape::of(Type::B32),
             };
         if let Some(names) = names.as_deref_mut() {
-            names.push((name.as_ref().map_or_else(String::new, |token| token.text().to_string()), span));
+            names.push((name.map_or_else(String::new, |token| token.text().to_string()), span));
         }
         if ty == Type::Pred && !in_register {
             diagnostics.push(Diagnostic::new(
@@ -243,9 +247,8 @@ pub(crate) fn parameters(
                 "a pair of halves cannot be in `.param` space",
             ));
         }
-        let dimensions = declarator.as_ref().map_or(0, |declarator| declarator.dimensions().count());
-        if dimensions > 1 || declarator.as_ref().is_some_and(|declarator| declarator.initializer().is_some())
-        {
+        let dimensions = declarator.map_or(0, |declarator| declarator.dimensions().count());
+        if dimensions > 1 || declarator.is_some_and(|declarator| declarator.initializer().is_some()) {
             diagnostics.push(Diagnostic::new(
                 Code::InvalidParameter,
                 span,
@@ -321,6 +324,7 @@ pub(crate) fn alignment(clause: &ast::AlignClause, diagnostics: &mut Vec<Diagnos
 }
 
 fn performance(
+    unit: &Unit,
     directive: &PerformanceDirective,
     is_entry: bool,
     header: &HeaderView<'_>,
@@ -338,7 +342,7 @@ fn performance(
             Ok(_) => {
                 diagnostics.push(Diagnostic::new(
                     Code::InvalidDirective,
-                    behind(directive.syntax()).unwrap_or_else(|| value.span()),
+                    behind(unit, span).unwrap_or_else(|| value.span()),
                     format!("`{}` takes positive numbers", word.text()),
                 ));
                 return;
@@ -397,7 +401,7 @@ fn performance(
             None
         };
         if let Some((code, what)) = found {
-            let place = behind(directive.syntax()).unwrap_or(span);
+            let place = behind(unit, span).unwrap_or(span);
             diagnostics.push(Diagnostic::new(code, place, format!("`{}` {what}", word.text())));
             return;
         }
@@ -443,14 +447,9 @@ fn performance(
     }
 }
 
-/// The first token behind a node: where other PTX compilers see what is wrong with a directive.
-fn behind(node: &oriole_syntax::SyntaxNode) -> Option<Span> {
-    let mut token = node.last_token()?.next_token();
-    while let Some(found) = &token {
-        if !found.kind().is_trivia() {
-            return Some(token_span(found));
-        }
-        token = found.next_token();
-    }
-    None
+/// The first token behind a directive: where other PTX compilers see what is wrong with it.
+fn behind(unit: &Unit, directive: Span) -> Option<Span> {
+    let mut tokens = unit.syntax().descendant_tokens();
+    let found = tokens.find(|token| token.span().start >= directive.end() && !token.kind().is_trivia());
+    found.map(TokenRef::span)
 }

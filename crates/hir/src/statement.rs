@@ -5,7 +5,6 @@
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::{Space, Type};
 use oriole_syntax::ast::{self, AstNode};
-use oriole_syntax::token_span;
 
 use crate::function::Resolver;
 use crate::names::Meaning;
@@ -14,16 +13,16 @@ use crate::signature::parameters;
 use crate::variable::{no_pointer, shape};
 use crate::{LabelId, PrototypeId, RegisterId, Signature, Statement, Table, TableId, Variable, VariableHome};
 
-impl Resolver<'_> {
+impl<'a> Resolver<'a> {
     /// A scope with its statements. Labels are visible in the whole scope, so that they are declared first.
-    pub fn block(&mut self, block: &ast::Block) {
+    pub fn block(&mut self, block: &ast::Block<'a>) {
         // The outermost scope of a body is also that of the parameters.
         let inner = self.depth > 0;
         self.depth += 1;
         if inner {
             self.names.enter();
         }
-        let statements: Vec<ast::Statement> = block.statements().collect();
+        let statements: Vec<ast::Statement<'a>> = block.statements().collect();
         for statement in &statements {
             self.declare_label(statement);
         }
@@ -38,22 +37,22 @@ impl Resolver<'_> {
 
     fn declare_label(&mut self, statement: &ast::Statement) {
         let (label, table) = match statement {
-            ast::Statement::Label(label) => (Some(label.clone()), None),
+            ast::Statement::Label(label) => (Some(*label), None),
             ast::Statement::BranchTargets(list) => (list.label(), Some(Table::Labels(Vec::new()))),
             ast::Statement::CallTargets(list) => (list.label(), Some(Table::Functions(Vec::new()))),
             ast::Statement::CallPrototype(prototype) => {
                 if let Some(name) = prototype.label().and_then(|label| label.name()) {
                     let id = PrototypeId(self.body.prototypes.len() as u32);
                     self.body.prototypes.push(Signature::default());
-                    let declared = self.names.declare(name.text(), Meaning::Prototype(id), token_span(&name));
-                    self.check_new(name.text(), token_span(&name), declared);
+                    let declared = self.names.declare(name.text(), Meaning::Prototype(id), name.span());
+                    self.check_new(name.text(), name.span(), declared);
                 }
                 return;
             }
             _ => return,
         };
         let Some(name) = label.and_then(|label| label.name()) else { return };
-        let span = token_span(&name);
+        let span = name.span();
         let meaning = match table {
             Some(table) => {
                 self.body.tables.push(table);
@@ -70,7 +69,7 @@ impl Resolver<'_> {
         self.check_new(name.text(), span, declared);
     }
 
-    fn statement(&mut self, statement: ast::Statement) {
+    fn statement(&mut self, statement: ast::Statement<'a>) {
         match statement {
             ast::Statement::Block(block) => self.block(&block),
             ast::Statement::Label(label) => {
@@ -81,7 +80,7 @@ impl Resolver<'_> {
                 }
             }
             ast::Statement::Instruction(instruction) => {
-                self.instruction = Some(instruction.syntax().clone());
+                self.instruction = Some(instruction.syntax());
                 self.instruction(&instruction);
                 self.instruction = None;
             }
@@ -105,7 +104,7 @@ impl Resolver<'_> {
                 let mut targets = Vec::new();
                 for target in list.targets() {
                     let Some(token) = target.token() else { continue };
-                    let span = token_span(&token);
+                    let span = token.span();
                     match self.function(token.text(), span, false) {
                         Some(function) => targets.push(function),
                         None => self.report(
@@ -147,7 +146,7 @@ impl Resolver<'_> {
     /// A label by name.
     pub fn label(&mut self, name: &ast::Name) -> Option<LabelId> {
         let token = name.token()?;
-        let span = token_span(&token);
+        let span = token.span();
         match self.names.look_up(token.text()) {
             Some(Meaning::Label(id)) => Some(id),
             Some(_) => {
@@ -172,17 +171,17 @@ impl Resolver<'_> {
         {
             self.report(
                 Code::InvalidVariable,
-                token_span(word),
+                word.span(),
                 format!("`{}` cannot stand inside a function", word.text()),
             );
         }
         for declarator in variable.declarators() {
             let Some(name) = declarator.name() else { continue };
-            let span = token_span(&name);
+            let span = name.span();
             let initial = declarator.initializer();
             let mut found = Vec::new();
             no_pointer(variable, &mut found);
-            let shaped = shape(variable, Some(&declarator), Space::FunctionParameter, None, &mut found);
+            let shaped = shape(variable, Some(declarator), Space::FunctionParameter, None, &mut found);
             for diagnostic in found {
                 self.push(diagnostic);
             }
@@ -290,7 +289,7 @@ impl Resolver<'_> {
     /// The guard of an instruction.
     pub fn guard(&mut self, guard: &ast::Guard) -> Option<(RegisterId, bool)> {
         let token = guard.register()?;
-        let span = token_span(&token);
+        let span = token.span();
         match self.names.look_up(token.text()) {
             Some(Meaning::Register(index)) => {
                 let (id, ty) = self.register(index, token.text());

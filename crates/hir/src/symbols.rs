@@ -5,7 +5,6 @@
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_syntax::ast::{Item, Unit};
-use oriole_syntax::token_span;
 use rustc_hash::FxHashMap;
 
 use crate::signature::{FunctionHead, function_head};
@@ -85,7 +84,7 @@ pub fn declarations(unit: &Unit, surroundings: &dyn Surroundings) -> Vec<Declare
             }
             Item::Function(function) => {
                 if let Some(FunctionHead { name, name_span, info, linkage, .. }) =
-                    function_head(&function, &header)
+                    function_head(unit, &function, &header)
                 {
                     found.push(Declared::Function { name, span: name_span, info, linkage });
                 }
@@ -94,7 +93,7 @@ pub fn declarations(unit: &Unit, surroundings: &dyn Surroundings) -> Vec<Declare
                 if let (Some(name), Some(function)) = (alias.alias(), alias.function()) {
                     found.push(Declared::Alias {
                         name: name.text().to_string(),
-                        span: token_span(&name),
+                        span: name.span(),
                         function: function.text().to_string(),
                     });
                 }

@@ -8,7 +8,6 @@ use oriole_ptx::{Space, SpecialRegister, Type};
 use oriole_syntax::ast::{
     self, AstNode, BinaryOperator, DeclarationHead, Declarator, InitializerValue, Operand,
 };
-use oriole_syntax::token_span;
 
 use crate::signature::{alignment, single_linkage};
 use crate::surroundings::HeaderQuestion;
@@ -58,9 +57,9 @@ impl Shape {
 
 /// Reads head and declarator. `space` is taken where the head's word is `.param`; `open_length` is the outermost
 /// dimension where it is left open and an initializer says it.
-pub(crate) fn shape(
-    head: &impl DeclarationHead,
-    declarator: Option<&Declarator>,
+pub(crate) fn shape<'t>(
+    head: &impl DeclarationHead<'t>,
+    declarator: Option<Declarator<'t>>,
     param: Space,
     open_length: Option<u64>,
     diagnostics: &mut Vec<Diagnostic>,
@@ -127,8 +126,8 @@ pub(crate) fn shape(
 }
 
 /// The head alone, and the bytes of one element.
-fn head_shape(
-    head: &impl DeclarationHead,
+fn head_shape<'t>(
+    head: &impl DeclarationHead<'t>,
     param: Space,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<(Shape, u64)> {
@@ -140,7 +139,7 @@ fn head_shape(
     if let Some(surplus) = head.surplus_words().first() {
         diagnostics.push(Diagnostic::new(
             Code::InvalidVariable,
-            token_span(surplus),
+            surplus.span(),
             format!("`{}` cannot stand in this declaration", surplus.text()),
         ));
         return None;
@@ -155,7 +154,7 @@ fn head_shape(
             } else {
                 format!("no type is called `.{name}`")
             };
-            diagnostics.push(Diagnostic::new(Code::InvalidType, token_span(&word), message));
+            diagnostics.push(Diagnostic::new(Code::InvalidType, word.span(), message));
             return None;
         }
     };
@@ -181,7 +180,7 @@ fn head_shape(
     if ty.is_opaque() && (!matches!(space, Space::Global | Space::KernelParameter) || vector > 1) {
         diagnostics.push(Diagnostic::new(
             Code::InvalidType,
-            token_span(&word),
+            word.span(),
             format!("a `{ty}` is a scalar in `.global`, or a parameter of a kernel"),
         ));
         return None;
@@ -197,7 +196,7 @@ fn head_shape(
 }
 
 /// Reports a `.ptr` clause in the declaration of something that is no parameter.
-pub(crate) fn no_pointer(head: &impl DeclarationHead, diagnostics: &mut Vec<Diagnostic>) {
+pub(crate) fn no_pointer<'t>(head: &impl DeclarationHead<'t>, diagnostics: &mut Vec<Diagnostic>) {
     if let Some(ptr) = head.ptr() {
         let message = "`.ptr` is for parameters of kernels";
         diagnostics.push(Diagnostic::new(Code::InvalidVariable, ptr.span(), message));
@@ -250,10 +249,10 @@ pub struct Relocation {
 }
 
 /// The variables that a unit declares, without the values of their initializers.
-pub(crate) fn declared_variables(
-    variable: &ast::Variable,
+pub(crate) fn declared_variables<'t>(
+    variable: &ast::Variable<'t>,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<(Declarator, ModuleVariable, Shape)> {
+) -> Vec<(Declarator<'t>, ModuleVariable, Shape)> {
     let mut found = Vec::new();
     let linkage = single_linkage(&variable.linkage(), diagnostics);
     let mut managed = false;
@@ -276,7 +275,7 @@ pub(crate) fn declared_variables(
                 }
                 other => diagnostics.push(Diagnostic::new(
                     Code::InvalidVariable,
-                    token_span(&word),
+                    word.span(),
                     format!("no attribute is called `{other}`"),
                 )),
             }
@@ -284,14 +283,14 @@ pub(crate) fn declared_variables(
     }
     for declarator in variable.declarators() {
         let Some(name) = declarator.name() else { continue };
-        let span = token_span(&name);
+        let span = name.span();
         let initial = declarator.initializer();
-        let elements = initial.as_ref().and_then(ast::Initializer::value).map(|value| match value {
+        let elements = initial.and_then(ast::Initializer::value).map(|value| match value {
             InitializerValue::InitializerList(list) => list.values().count() as u64,
             _ => 1,
         });
         no_pointer(variable, diagnostics);
-        let Some(shape) = shape(variable, Some(&declarator), Space::FunctionParameter, elements, diagnostics)
+        let Some(shape) = shape(variable, Some(declarator), Space::FunctionParameter, elements, diagnostics)
         else {
             continue;
         };
@@ -432,7 +431,7 @@ impl Reader<'_> {
                 let mut count = 0;
                 for value in list.values() {
                     if count == room {
-                        self.report(value.syntax_span(), format!("more than {room} values"));
+                        self.report(value.span(), format!("more than {room} values"));
                         return;
                     }
                     self.level(&value, level + 1, offset + count * item);
@@ -450,11 +449,11 @@ impl Reader<'_> {
                 self.report(field.span(), "only a sampler has fields");
             }
             other if level < deepest => {
-                self.report(other.syntax_span(), "a list in braces is needed here");
+                self.report(other.span(), "a list in braces is needed here");
             }
             other => match other.operand() {
                 Some(operand) => self.scalar(&operand, offset),
-                None => self.report(other.syntax_span(), "a value is needed here"),
+                None => self.report(other.span(), "a value is needed here"),
             },
         }
     }
@@ -530,10 +529,7 @@ impl Reader<'_> {
                 if let Some(info) = &global
                     && !matches!(info.space, Space::Global | Space::Constant)
                 {
-                    self.report(
-                        token_span(&token),
-                        format!("`{symbol}` is in neither `.global` nor `.const`"),
-                    );
+                    self.report(token.span(), format!("`{symbol}` is in neither `.global` nor `.const`"));
                     return Some(Err(()));
                 }
                 let function = if global.is_some() {
@@ -543,7 +539,7 @@ impl Reader<'_> {
                 } else {
                     self.diagnostics.push(Diagnostic::new(
                         Code::UnknownName,
-                        token_span(&token),
+                        token.span(),
                         format!("no variable or function is called `{symbol}`"),
                     ));
                     return Some(Err(()));
@@ -628,16 +624,5 @@ impl Reader<'_> {
             }
             _ => None,
         }
-    }
-}
-
-/// Spans of the two-faced initializer values.
-trait SyntaxSpan {
-    fn syntax_span(&self) -> Span;
-}
-
-impl SyntaxSpan for InitializerValue {
-    fn syntax_span(&self) -> Span {
-        oriole_syntax::node_span(self.syntax())
     }
 }

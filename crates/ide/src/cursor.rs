@@ -2,14 +2,9 @@
 
 use oriole_inputs::{Db, FunctionUnit, SourceFile};
 use oriole_queries::graph;
-use oriole_syntax::{NodeOrToken, SyntaxKind, SyntaxNode, SyntaxToken, TextSize, Token, ast, tokenize};
+use oriole_syntax::{NodeRef, Path, SyntaxKind, Token, TokenRef, tokenize};
 
 use crate::Range;
-
-/// A node as a typed one.
-pub(crate) fn cast<N: ast::AstNode>(node: SyntaxNode) -> Option<N> {
-    N::cast(node)
-}
 
 /// A position in a unit.
 #[derive(Clone, Copy)]
@@ -48,18 +43,16 @@ pub(crate) fn units_in(
         .take_while(move |&(_, start)| start <= range.end)
 }
 
-impl Spot<'_> {
-    /// The token at the position: of two that touch it the one that is a word.
-    pub fn token(&self, db: &dyn Db) -> Option<SyntaxToken> {
+impl<'db> Spot<'db> {
+    /// The way to the token at the position: of two that touch it to the one that is a word.
+    pub fn path(&self, db: &'db dyn Db) -> Option<Path<'db>> {
         let root = graph::function_tree(db, self.unit).syntax();
-        let at = TextSize::from(self.at).min(root.text_range().end());
-        let mut best: Option<SyntaxToken> = None;
-        for token in root.token_at_offset(at) {
-            if best.as_ref().is_none_or(|best| weight(token.kind()) > weight(best.kind())) {
-                best = Some(token);
-            }
-        }
-        best.filter(|token| !token.kind().is_trivia())
+        let at = self.at.min(root.span().end());
+        let before = at.checked_sub(1).and_then(|byte| root.path(byte));
+        let behind = root.path(at);
+        let worth = |path: &Option<Path<'_>>| path.as_ref().map(|path| weight(path.token.kind()));
+        let best = if worth(&behind) > worth(&before) { behind } else { before };
+        best.filter(|path| !path.token.kind().is_trivia())
     }
 }
 
@@ -74,22 +67,18 @@ fn weight(kind: SyntaxKind) -> u8 {
 }
 
 /// The first node of this kind above a token.
-pub(crate) fn above(token: &SyntaxToken, kind: SyntaxKind) -> Option<SyntaxNode> {
-    token.parent_ancestors().find(|node| node.kind() == kind)
+pub(crate) fn above<'t>(path: &Path<'t>, kind: SyntaxKind) -> Option<NodeRef<'t>> {
+    path.ancestors().find(|node| node.kind() == kind)
 }
 
 /// A token's range in its unit.
-pub(crate) fn token_range(token: &SyntaxToken) -> Range {
-    oriole_syntax::token_span(token).into()
+pub(crate) fn token_range(token: TokenRef<'_>) -> Range {
+    token.span().into()
 }
 
 /// A node's range in its unit, without trivia at its ends.
-pub(crate) fn trimmed(node: &SyntaxNode) -> Range {
-    let solid = |token: &SyntaxToken| !token.kind().is_trivia();
-    let mut tokens = node.descendants_with_tokens().filter_map(NodeOrToken::into_token).filter(solid);
-    let Some(first) = tokens.next() else { return oriole_syntax::node_span(node).into() };
-    let last = tokens.last().unwrap_or_else(|| first.clone());
-    Range::new(token_range(&first).start, token_range(&last).end)
+pub(crate) fn trimmed(node: NodeRef<'_>) -> Range {
+    node.trimmed().into()
 }
 
 /// What may be typed at a position.

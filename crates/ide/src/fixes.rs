@@ -7,10 +7,10 @@ use oriole_ptx::table::{COMMON_NEEDS, FormProblem, Slot, match_form, rows_of};
 use oriole_ptx::{Opcode, Type};
 use oriole_queries::graph;
 use oriole_syntax::ast::{self, AstNode};
-use oriole_syntax::{SyntaxKind, SyntaxToken, UnitKind};
+use oriole_syntax::{Path, SyntaxKind, TokenRef, UnitKind};
 
 use crate::analysis::Located;
-use crate::cursor::{Spot, above, cast, spot, token_range};
+use crate::cursor::{Spot, above, spot, token_range};
 use crate::names::{DeclarationKind, names};
 use crate::{Analysis, Edit, FileId, Finding, Range};
 
@@ -80,8 +80,7 @@ fn mend(analysis: &Analysis, file: FileId, finding: &Finding, all: &mut Vec<Fix>
     // The word of the finding, not the one before it.
     let inside = located.at + u32::from(!finding.range.is_empty());
     let Some(spot) = spot(db, located.source, inside) else { return };
-    let token = spot.token(db);
-    let Some(token) = token else {
+    let Some(path) = spot.path(db) else {
         if finding.code == Code::Syntax {
             syntax(db, &spot, &mut out);
         }
@@ -89,16 +88,16 @@ fn mend(analysis: &Analysis, file: FileId, finding: &Finding, all: &mut Vec<Fix>
     };
     match finding.code {
         Code::Syntax => syntax(db, &spot, &mut out),
-        Code::UnknownName => unknown_name(db, &spot, &token, &mut out),
-        Code::UnknownInstruction => unknown_instruction(&spot, &token, &mut out),
+        Code::UnknownName => unknown_name(db, &spot, &path, &mut out),
+        Code::UnknownInstruction => unknown_instruction(&spot, &path, &mut out),
         Code::UnknownModifier | Code::InvalidType | Code::ConflictingModifiers | Code::InvalidCombination => {
-            wrong_word(&spot, &token, &mut out);
-            missing_word(&spot, &token, &mut out);
+            wrong_word(&spot, &path, &mut out);
+            missing_word(&spot, &path, &mut out);
         }
-        Code::MissingModifier => missing_word(&spot, &token, &mut out),
-        Code::NeedsVersion | Code::NeedsChip => raise(db, &token, &mut out),
-        Code::UnusedDeclaration => remove(&spot, &token, &mut out),
-        Code::AddressOfOtherSpace => spaces::mend(db, &spot, &token, &mut out),
+        Code::MissingModifier => missing_word(&spot, &path, &mut out),
+        Code::NeedsVersion | Code::NeedsChip => raise(db, &path, &mut out),
+        Code::UnusedDeclaration => remove(&spot, &path, &mut out),
+        Code::AddressOfOtherSpace => spaces::mend(db, &spot, &path, &mut out),
         _ => {}
     }
 }
@@ -111,7 +110,7 @@ fn missing_target(db: &dyn Db, out: &mut Mender<'_>) {
     let root = header.map(|unit| (graph::function_tree(db, unit).syntax(), unit.start(db)));
     let version = root.and_then(|(root, start)| {
         let node = root.descendants().find(|node| node.kind() == SyntaxKind::VERSION_DIRECTIVE)?;
-        Some(crate::cursor::trimmed(&node).end + start)
+        Some(crate::cursor::trimmed(node).end + start)
     });
     out.offer("Add `.target sm_90`", vec![Edit::insert(version.unwrap_or(0), "\n.target sm_90")], true);
 }
@@ -138,12 +137,12 @@ fn syntax(db: &dyn Db, spot: &Spot<'_>, out: &mut Mender<'_>) {
 }
 
 /// The type that a name wants at its place, for a declaration.
-fn type_wanted(token: &SyntaxToken) -> String {
-    if above(token, SyntaxKind::GUARD).is_some() {
+fn type_wanted(path: &Path<'_>) -> String {
+    if above(path, SyntaxKind::GUARD).is_some() {
         return ".pred".to_owned();
     }
-    let node = above(token, SyntaxKind::INSTRUCTION);
-    let instruction = node.and_then(cast::<ast::Instruction>);
+    let node = above(path, SyntaxKind::INSTRUCTION);
+    let instruction = node.and_then(ast::Instruction::cast);
     let words = instruction.and_then(|instruction| instruction.opcode()).map(|opcode| {
         let mnemonic = opcode.mnemonic().map_or(String::new(), |token| token.text().to_owned());
         let types: Vec<Type> = opcode
@@ -152,13 +151,11 @@ fn type_wanted(token: &SyntaxToken) -> String {
             .collect();
         (mnemonic, types)
     });
-    let in_address = above(token, SyntaxKind::ADDRESS).is_some();
-    let in_list = |list: &ast::OperandList| {
-        list.operands().next().is_some_and(|first| Range::from(first.span()).holds(token_range(token)))
+    let in_address = above(path, SyntaxKind::ADDRESS).is_some();
+    let in_list = |list: ast::OperandList<'_>| {
+        list.operands().next().is_some_and(|first| Range::from(first.span()).holds(token_range(path.token)))
     };
-    let first = above(token, SyntaxKind::OPERAND_LIST)
-        .and_then(cast::<ast::OperandList>)
-        .is_some_and(|list| in_list(&list));
+    let first = above(path, SyntaxKind::OPERAND_LIST).and_then(ast::OperandList::cast).is_some_and(in_list);
     match words {
         _ if in_address => ".b64".to_owned(),
         Some((mnemonic, _)) if mnemonic == "setp" && first => ".pred".to_owned(),
@@ -173,8 +170,8 @@ fn type_wanted(token: &SyntaxToken) -> String {
     }
 }
 
-fn unknown_name(db: &dyn Db, spot: &Spot<'_>, token: &SyntaxToken, out: &mut Mender<'_>) {
-    let name = token.text();
+fn unknown_name(db: &dyn Db, spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<'_>) {
+    let name = path.token.text();
     let names = names(db, spot.unit);
     // A register beyond the end of its range: make the range longer.
     let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
@@ -195,8 +192,8 @@ fn unknown_name(db: &dyn Db, spot: &Spot<'_>, token: &SyntaxToken, out: &mut Men
             }
         }
     }
-    let Some(instruction) = above(token, SyntaxKind::INSTRUCTION) else { return };
-    let is_label = cast::<ast::Instruction>(instruction.clone())
+    let Some(instruction) = above(path, SyntaxKind::INSTRUCTION) else { return };
+    let is_label = ast::Instruction::cast(instruction)
         .and_then(|instruction| instruction.opcode())
         .and_then(|opcode| opcode.mnemonic())
         .is_some_and(|mnemonic| matches!(mnemonic.text(), "bra" | "call" | "brx"));
@@ -212,22 +209,22 @@ fn unknown_name(db: &dyn Db, spot: &Spot<'_>, token: &SyntaxToken, out: &mut Men
         .filter(|(distance, declared)| *distance <= 2 && 2 * distance <= declared.name.len())
         .min_by_key(|(distance, declared)| (*distance, declared.name.clone()));
     if let Some((_, declared)) = near {
-        let edit = Edit::new(token_range(token).shifted(spot.start), declared.name.to_string());
+        let edit = Edit::new(token_range(path.token).shifted(spot.start), declared.name.to_string());
         out.offer(format!("Change to `{}`", declared.name), vec![edit], false);
     }
     // A special register that is spelled otherwise; `%tid` and its `.x` are two words.
     if let Some(special) = nearest_special(name) {
-        let edit = Edit::new(token_range(token).shifted(spot.start), special);
+        let edit = Edit::new(token_range(path.token).shifted(spot.start), special);
         out.offer(format!("Change to `{special}`"), vec![edit], true);
     }
-    if is_label && above(token, SyntaxKind::GUARD).is_none() {
+    if is_label && above(path, SyntaxKind::GUARD).is_none() {
         return;
     }
-    let Some(body) = token.parent_ancestors().filter(|node| node.kind() == SyntaxKind::BLOCK).last() else {
+    let Some(body) = path.ancestors().filter(|node| node.kind() == SyntaxKind::BLOCK).last() else {
         return;
     };
-    let ty = type_wanted(token);
-    let at = crate::cursor::trimmed(&body).start + 1 + spot.start;
+    let ty = type_wanted(path);
+    let at = crate::cursor::trimmed(body).start + 1 + spot.start;
     let text = format!("\n    .reg {ty} {name};");
     out.offer(format!("Declare `.reg {ty} {name};`"), vec![Edit::insert(at, text)], false);
 }
@@ -245,26 +242,26 @@ fn nearest_special(name: &str) -> Option<&'static str> {
         .map(|(_, known)| known)
 }
 
-fn unknown_instruction(spot: &Spot<'_>, token: &SyntaxToken, out: &mut Mender<'_>) {
-    let Some(node) = above(token, SyntaxKind::OPCODE).and_then(cast::<ast::Opcode>) else { return };
+fn unknown_instruction(spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<'_>) {
+    let Some(node) = above(path, SyntaxKind::OPCODE).and_then(ast::Opcode::cast) else { return };
     let Some(mnemonic) = node.mnemonic() else { return };
     for (at, opcode) in oriole_ptx::nearest(mnemonic.text()).into_iter().take(3).enumerate() {
         let name = opcode.name();
-        let edit = Edit::new(token_range(&mnemonic).shifted(spot.start), name);
+        let edit = Edit::new(token_range(mnemonic).shifted(spot.start), name);
         out.offer(format!("Change to `{name}`"), vec![edit], at == 0);
     }
 }
 
 /// The opcode node at a token, its words, and how many operands it has.
-fn words(token: &SyntaxToken) -> Option<(Opcode, ast::Opcode, Vec<SyntaxToken>, usize)> {
-    let node = above(token, SyntaxKind::INSTRUCTION).and_then(cast::<ast::Instruction>)?;
+fn words<'t>(path: &Path<'t>) -> Option<(Opcode, ast::Opcode<'t>, Vec<TokenRef<'t>>, usize)> {
+    let node = above(path, SyntaxKind::INSTRUCTION).and_then(ast::Instruction::cast)?;
     let opcode_node = node.opcode()?;
     let opcode = Opcode::from_name(opcode_node.mnemonic()?.text())?;
     let modifiers = opcode_node.modifiers().collect();
     Some((opcode, opcode_node, modifiers, node.operands().count()))
 }
 
-fn spellings(modifiers: &[SyntaxToken]) -> Vec<&str> {
+fn spellings<'t>(modifiers: &[TokenRef<'t>]) -> Vec<&'t str> {
     modifiers.iter().map(|token| token.text().trim_start_matches('.')).collect()
 }
 
@@ -273,12 +270,12 @@ fn exists(opcode: Opcode, words: &[&str], operands: usize) -> bool {
     match_form(opcode, words, operands).is_ok()
 }
 
-fn wrong_word(spot: &Spot<'_>, token: &SyntaxToken, out: &mut Mender<'_>) {
-    let Some((opcode, _, modifiers, operands)) = words(token) else { return };
+fn wrong_word(spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<'_>) {
+    let Some((opcode, _, modifiers, operands)) = words(path) else { return };
     let written = spellings(&modifiers);
     let Err(error) = match_form(opcode, &written, operands) else { return };
     let Some(at) = error.word else { return };
-    let place = token_range(&modifiers[at]).shifted(spot.start);
+    let place = token_range(modifiers[at]).shifted(spot.start);
     let expected = match &error.problem {
         FormProblem::UnknownModifier { expected, .. } | FormProblem::WrongType { expected, .. } => {
             expected.clone()
@@ -303,8 +300,8 @@ fn wrong_word(spot: &Spot<'_>, token: &SyntaxToken, out: &mut Mender<'_>) {
 }
 
 /// Words that would make a form of what is written, each at its place.
-fn missing_word(spot: &Spot<'_>, token: &SyntaxToken, out: &mut Mender<'_>) {
-    let Some((opcode, node, modifiers, operands)) = words(token) else { return };
+fn missing_word(spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<'_>) {
+    let Some((opcode, node, modifiers, operands)) = words(path) else { return };
     let written = spellings(&modifiers);
     if exists(opcode, &written, operands) {
         return;
@@ -340,8 +337,8 @@ fn missing_word(spot: &Spot<'_>, token: &SyntaxToken, out: &mut Mender<'_>) {
         }
         offered += 1;
         let place = match at.checked_sub(1) {
-            Some(before) => token_range(&modifiers[before]).end,
-            None => node.mnemonic().map_or(0, |mnemonic| token_range(&mnemonic).end),
+            Some(before) => token_range(modifiers[before]).end,
+            None => node.mnemonic().map_or(0, |mnemonic| token_range(mnemonic).end),
         };
         let edit = Edit::insert(place + spot.start, format!(".{word}"));
         out.offer(format!("Add `.{word}`"), vec![edit], false);
@@ -349,8 +346,8 @@ fn missing_word(spot: &Spot<'_>, token: &SyntaxToken, out: &mut Mender<'_>) {
 }
 
 /// Raises `.version` and `.target` to what the instruction needs.
-fn raise(db: &dyn Db, token: &SyntaxToken, out: &mut Mender<'_>) {
-    let Some((opcode, _, modifiers, operands)) = words(token) else { return };
+fn raise(db: &dyn Db, path: &Path<'_>, out: &mut Mender<'_>) {
+    let Some((opcode, _, modifiers, operands)) = words(path) else { return };
     let written = spellings(&modifiers);
     let Ok(form) = match_form(opcode, &written, operands) else { return };
     let mut version = form.row.ptx;
@@ -370,20 +367,20 @@ fn raise(db: &dyn Db, token: &SyntaxToken, out: &mut Mender<'_>) {
         let root = graph::function_tree(db, unit).syntax();
         for node in root.descendants() {
             let start = unit.start(db);
-            if let Some(number) = cast::<ast::VersionDirective>(node.clone()).and_then(|it| it.number())
+            if let Some(number) = ast::VersionDirective::cast(node).and_then(|it| it.number())
                 && out.finding.code == Code::NeedsVersion
                 && header.version < version
             {
                 let text = format!("{}.{}", version.0, version.1);
-                let edit = Edit::new(token_range(&number).shifted(start), text.clone());
+                let edit = Edit::new(token_range(number).shifted(start), text.clone());
                 out.offer(format!("Raise `.version` to {text}"), vec![edit], true);
             }
-            if let Some(name) = cast::<ast::TargetDirective>(node).and_then(|it| it.names().next())
+            if let Some(name) = ast::TargetDirective::cast(node).and_then(|it| it.names().next())
                 && out.finding.code == Code::NeedsChip
                 && let Some(chip) = chip
             {
                 let chip = chip.to_string();
-                let edit = Edit::new(token_range(&name).shifted(start), chip.clone());
+                let edit = Edit::new(token_range(name).shifted(start), chip.clone());
                 out.offer(format!("Change `.target` to {chip}"), vec![edit], true);
             }
         }
@@ -391,11 +388,11 @@ fn raise(db: &dyn Db, token: &SyntaxToken, out: &mut Mender<'_>) {
 }
 
 /// Removes the statement that declares a name which nobody uses.
-fn remove(spot: &Spot<'_>, token: &SyntaxToken, out: &mut Mender<'_>) {
-    let Some(node) = above(token, SyntaxKind::VARIABLE) else { return };
+fn remove(spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<'_>) {
+    let Some(node) = above(path, SyntaxKind::VARIABLE) else { return };
     let declarators = node.children().filter(|child| child.kind() == SyntaxKind::DECLARATOR).count();
     if declarators == 1 {
-        let place = crate::cursor::trimmed(&node).shifted(spot.start);
+        let place = crate::cursor::trimmed(node).shifted(spot.start);
         out.offer("Remove the declaration", vec![Edit::new(place, "")], true);
     }
 }

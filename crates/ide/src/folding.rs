@@ -2,7 +2,7 @@
 
 use oriole_inputs::Db;
 use oriole_queries::graph;
-use oriole_syntax::{SyntaxKind, UnitKind, WalkEvent};
+use oriole_syntax::{NodeOrToken, SyntaxKind, UnitKind};
 
 use crate::cursor::{token_range, trimmed};
 use crate::{Analysis, Feature, FileId, Range};
@@ -56,33 +56,32 @@ fn unit_folds<'db>(db: &'db dyn Db, unit: oriole_inputs::FunctionUnit<'db>) -> V
     let root = graph::function_tree(db, unit).syntax();
     let mut folds = Vec::new();
     if matches!(unit.kind(db), UnitKind::Header | UnitKind::DebugSection) {
-        folds.push(Fold { range: trimmed(&root), kind: FoldKind::Header });
+        folds.push(Fold { range: trimmed(root), kind: FoldKind::Header });
     }
     // Line comments that follow each other are one.
     let mut run: Option<Range> = None;
-    for event in root.preorder_with_tokens() {
-        let WalkEvent::Enter(element) = event else { continue };
-        match element.kind() {
-            SyntaxKind::BLOCK
-            | SyntaxKind::PARAMETER_LIST
-            | SyntaxKind::SECTION
-            | SyntaxKind::INITIALIZER_LIST => {
-                if let Some(node) = element.as_node() {
+    for element in root.descendants_with_tokens() {
+        match element {
+            NodeOrToken::Node(node) => {
+                let folded = matches!(
+                    node.kind(),
+                    SyntaxKind::BLOCK
+                        | SyntaxKind::PARAMETER_LIST
+                        | SyntaxKind::SECTION
+                        | SyntaxKind::INITIALIZER_LIST
+                );
+                if folded {
                     folds.push(Fold { range: trimmed(node), kind: FoldKind::Block });
                 }
             }
-            SyntaxKind::COMMENT => {
-                if let Some(token) = element.as_token() {
+            NodeOrToken::Token(token) => match token.kind() {
+                SyntaxKind::COMMENT => {
                     let range = token_range(token);
                     run = Some(run.map_or(range, |run| Range::new(run.start, range.end)));
                 }
-                continue;
-            }
-            SyntaxKind::WHITESPACE => continue,
-            _ => {}
-        }
-        if element.as_token().is_some() {
-            folds.extend(run.take().map(|range| Fold { range, kind: FoldKind::Comment }));
+                SyntaxKind::WHITESPACE => {}
+                _ => folds.extend(run.take().map(|range| Fold { range, kind: FoldKind::Comment })),
+            },
         }
     }
     folds.extend(run.map(|range| Fold { range, kind: FoldKind::Comment }));

@@ -7,10 +7,10 @@ use oriole_ptx::Opcode;
 use oriole_ptx::table::{Chips, Row, match_form, rows_of as rows};
 use oriole_queries::graph;
 use oriole_syntax::ast::{self, AstNode};
-use oriole_syntax::{NumberValue, SyntaxKind, SyntaxToken, UnitKind, parse_number};
+use oriole_syntax::{NumberValue, SyntaxKind, TokenRef, UnitKind, parse_number};
 
 use crate::analysis::Located;
-use crate::cursor::{Spot, above, cast, spot, token_range, trimmed};
+use crate::cursor::{Spot, above, spot, token_range, trimmed};
 use crate::names::{Access, DeclarationKind, Meaning};
 use crate::navigation::{Named, named};
 use crate::{Analysis, FileId, Range, documentation};
@@ -54,23 +54,24 @@ fn subject(analysis: &Analysis, file: FileId, at: u32) -> Option<Hover> {
     let located = analysis.locate(file, at)?;
     let db: &dyn Db = &analysis.db;
     let spot = spot(db, located.source, located.at)?;
-    let token = spot.token(db)?;
+    let path = spot.path(db)?;
+    let token = path.token;
     let up = |range: Range| located.up(range.shifted(spot.start));
-    if let Some(node) = above(&token, SyntaxKind::OPCODE) {
-        let range = up(trimmed(&node))?;
-        let instruction = cast::<ast::Instruction>(node.parent()?)?;
+    if let Some(node) = above(&path, SyntaxKind::OPCODE) {
+        let range = up(trimmed(node))?;
+        let instruction = above(&path, SyntaxKind::INSTRUCTION).and_then(ast::Instruction::cast)?;
         let text = opcode(analysis, file, located, &spot, &instruction)?;
         return Some(Hover { range, text });
     }
     let text = match token.kind() {
-        SyntaxKind::INT_NUMBER | SyntaxKind::FLOAT_NUMBER => number(&token)?,
+        SyntaxKind::INT_NUMBER | SyntaxKind::FLOAT_NUMBER => number(token)?,
         SyntaxKind::DOTTED => {
             let (_, shape, meaning) = documentation::directive(token.text())?;
             format!("```ptx\n{shape}\n```\n{meaning}")
         }
         _ => return None,
     };
-    Some(Hover { range: up(token_range(&token))?, text })
+    Some(Hover { range: up(token_range(token))?, text })
 }
 
 // ---- names
@@ -300,7 +301,7 @@ fn opcode(
 ) -> Option<String> {
     let node = instruction.opcode()?;
     let opcode = Opcode::from_name(node.mnemonic()?.text())?;
-    let modifiers: Vec<SyntaxToken> = node.modifiers().collect();
+    let modifiers: Vec<TokenRef<'_>> = node.modifiers().collect();
     let words: Vec<&str> =
         modifiers.iter().flat_map(|token| token.text().trim_start_matches('.').split('.')).collect();
     let form = match_form(opcode, &words, instruction.operands().count());
@@ -370,7 +371,7 @@ fn machine_code(
 
 // ---- numbers
 
-fn number(token: &SyntaxToken) -> Option<String> {
+fn number(token: TokenRef<'_>) -> Option<String> {
     let rows: Vec<(&str, String)> = match parse_number(token.text()).ok()? {
         NumberValue::Integer { bits, .. } => {
             let mut rows = vec![("decimal", bits.to_string())];

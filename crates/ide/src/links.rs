@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use oriole_inputs::{Db, FunctionUnit, Place};
 use oriole_queries::graph;
-use oriole_syntax::ast::{FileDirective, LocDirective};
-use oriole_syntax::{SyntaxKind, UnitKind};
+use oriole_syntax::UnitKind;
+use oriole_syntax::ast::{AstNode, FileDirective, LocDirective};
 
-use crate::cursor::{cast, trimmed};
+use crate::cursor::trimmed;
 use crate::{Analysis, Feature, FileId, Range};
 
 /// A link to a source.
@@ -30,12 +30,11 @@ type Line = (Range, u32, u32, u32);
 fn unit_lines<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Line> {
     let _running = db.executes("unit_lines", Place::Unit(unit));
     let root = graph::function_tree(db, unit).syntax();
-    let nodes = root.descendants().filter(|node| node.kind() == SyntaxKind::LOC_DIRECTIVE);
-    nodes
-        .filter_map(|node| {
-            let range = trimmed(&node);
-            let (file, line, column) = cast::<LocDirective>(node)?.position()?;
-            Some((range, file, line, column))
+    let marks = root.descendants().filter_map(LocDirective::cast);
+    marks
+        .filter_map(|mark| {
+            let (file, line, column) = mark.position()?;
+            Some((trimmed(mark.syntax()), file, line, column))
         })
         .collect()
 }
@@ -50,9 +49,8 @@ pub(crate) fn links(analysis: &Analysis, file: FileId) -> Vec<Link> {
     let mut all = Vec::new();
     for &unit in units.iter().filter(|unit| unit.kind(db) == UnitKind::DebugSection) {
         let root = graph::function_tree(db, unit).syntax();
-        for node in root.descendants().filter(|node| node.kind() == SyntaxKind::FILE_DIRECTIVE) {
-            let range = trimmed(&node).shifted(unit.start(db));
-            let Some(directive) = cast::<FileDirective>(node) else { continue };
+        for directive in root.descendants().filter_map(FileDirective::cast) {
+            let range = trimmed(directive.syntax()).shifted(unit.start(db));
             let (Some(index), Some(path)) = (directive.index(), directive.name()) else { continue };
             all.push(Link { range, path: path.clone(), line: 0, column: 0 });
             paths.insert(index, path);

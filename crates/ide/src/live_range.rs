@@ -6,11 +6,10 @@
 
 use oriole_inputs::{Db, FunctionUnit};
 use oriole_queries::graph;
-use oriole_syntax::SyntaxKind;
-use oriole_syntax::ast;
+use oriole_syntax::ast::{self, AstNode};
 
 use crate::Range;
-use crate::cursor::{cast, trimmed};
+use crate::cursor::trimmed;
 use crate::names::{Access, DeclarationKind, Meaning, Occurrence, names};
 
 struct Step {
@@ -55,8 +54,8 @@ pub(crate) fn live_range<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, register
 fn steps<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, register: &Occurrence) -> Vec<Step> {
     let names = names(db, unit);
     let root = graph::function_tree(db, unit).syntax();
-    let nodes: Vec<_> = root.descendants().filter(|node| node.kind() == SyntaxKind::INSTRUCTION).collect();
-    let ranges: Vec<Range> = nodes.iter().map(trimmed).collect();
+    let instructions: Vec<_> = root.descendants().filter_map(ast::Instruction::cast).collect();
+    let ranges: Vec<Range> = instructions.iter().map(|instruction| trimmed(instruction.syntax())).collect();
     // The first instruction behind a label.
     let behind = |at: u32| ranges.partition_point(|range| range.start < at);
     let label = |index: u32| {
@@ -76,19 +75,15 @@ fn steps<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, register: &Occurrence) -
     };
     let mut next = 0;
     let mut steps = Vec::with_capacity(ranges.len());
-    for (at, node) in nodes.into_iter().enumerate() {
+    for (at, instruction) in instructions.into_iter().enumerate() {
         let range = ranges[at];
         while names.occurrences.get(next).is_some_and(|found| found.range.end <= range.start) {
             next += 1;
         }
         let inside = names.occurrences[next..].iter().take_while(|found| found.range.start < range.end);
-        let instruction = cast::<ast::Instruction>(node);
-        let guarded = instruction.as_ref().is_some_and(|it| it.guard().is_some());
-        let opcode = instruction
-            .and_then(|it| it.opcode())
-            .and_then(|opcode| opcode.mnemonic())
-            .map(|token| token.text().to_owned())
-            .unwrap_or_default();
+        let guarded = instruction.guard().is_some();
+        let mnemonic = instruction.opcode().and_then(|opcode| opcode.mnemonic());
+        let opcode = mnemonic.map_or("", |token| token.text());
         let (mut reads, mut writes) = (false, false);
         let mut successors = Vec::new();
         for found in inside {
@@ -99,7 +94,7 @@ fn steps<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, register: &Occurrence) -
                 successors.extend(label(index));
             }
         }
-        let leaves = matches!(opcode.as_str(), "bra" | "brx" | "ret" | "exit" | "trap");
+        let leaves = matches!(opcode, "bra" | "brx" | "ret" | "exit" | "trap");
         if guarded || !leaves {
             successors.push(at + 1);
         }

@@ -11,7 +11,7 @@ use oriole_ptx::table::{Kind, Presence, match_form, rows_of as rows};
 use oriole_ptx::{Opcode, SpecialRegister};
 use oriole_queries::graph;
 use oriole_syntax::ast::{self, AstNode, DeclarationHead, Item, Operand, Statement};
-use oriole_syntax::{SyntaxToken, node_span, token_span};
+use oriole_syntax::{NodeRef, TokenRef};
 use rustc_hash::FxHashMap;
 
 use crate::Range;
@@ -153,10 +153,10 @@ pub(crate) fn names<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Names {
             Item::Alias(alias) => {
                 let statement = Range::from(alias.span());
                 if let Some(name) = alias.alias() {
-                    builder.push(&name, Meaning::Module, Access::Declare, statement);
+                    builder.push(name, Meaning::Module, Access::Declare, statement);
                 }
                 if let Some(name) = alias.function() {
-                    builder.push(&name, Meaning::Module, Access::Read, statement);
+                    builder.push(name, Meaning::Module, Access::Read, statement);
                 }
             }
             _ => {}
@@ -182,8 +182,8 @@ struct Builder {
 }
 
 /// The words of a declaration's head: state space with type, and the type alone.
-fn head(head: &impl DeclarationHead) -> (String, String) {
-    let word = |token: Option<SyntaxToken>| token.map(|token| token.text().to_owned());
+fn head<'t>(head: impl DeclarationHead<'t>) -> (String, String) {
+    let word = |token: Option<TokenRef<'_>>| token.map(|token| token.text().to_owned());
     let ty = word(head.type_word()).unwrap_or_default();
     let words = [word(head.space()), word(head.vector()), Some(ty.clone())];
     let words: Vec<String> = words.into_iter().flatten().filter(|word| !word.is_empty()).collect();
@@ -208,7 +208,7 @@ fn accesses(instruction: &ast::Instruction) -> Vec<Access> {
     if opcode == Opcode::Call {
         return call_accesses(&operands);
     }
-    let modifiers: Vec<SyntaxToken> = node.modifiers().collect();
+    let modifiers: Vec<TokenRef<'_>> = node.modifiers().collect();
     let words: Vec<&str> =
         modifiers.iter().flat_map(|token| token.text().trim_start_matches('.').split('.')).collect();
     let form = match_form(opcode, &words, operands.len());
@@ -277,9 +277,9 @@ impl Builder {
         name
     }
 
-    fn push(&mut self, token: &SyntaxToken, meaning: Meaning, access: Access, statement: Range) {
+    fn push(&mut self, token: TokenRef<'_>, meaning: Meaning, access: Access, statement: Range) {
         let name = self.intern(token.text());
-        let range = token_span(token).into();
+        let range = token.span().into();
         self.names.occurrences.push(Occurrence { range, name, meaning, access, statement });
     }
 
@@ -289,7 +289,7 @@ impl Builder {
 
     fn declare(
         &mut self,
-        token: &SyntaxToken,
+        token: TokenRef<'_>,
         kind: DeclarationKind,
         full: Range,
         (detail, ty): (String, String),
@@ -302,7 +302,7 @@ impl Builder {
         list.entry(token.text().into()).or_insert(index);
         let scope = Range::new(whole_scope.unwrap_or(full.start), scope.end);
         let name = self.intern(token.text());
-        let range = token_span(token).into();
+        let range = token.span().into();
         self.names.declarations.push(Declaration { name, kind, range, full, detail, ty, scope });
         self.push(token, Meaning::Local(index), Access::Declare, full);
     }
@@ -334,7 +334,7 @@ impl Builder {
     }
 
     /// A name that is used.
-    fn name(&mut self, token: &SyntaxToken, access: Access, statement: Range) {
+    fn name(&mut self, token: TokenRef<'_>, access: Access, statement: Range) {
         let text = token.text();
         let meaning = match self.look_up(text) {
             Some(index) => Meaning::Local(index),
@@ -348,7 +348,7 @@ impl Builder {
         let statement = Range::from(variable.span());
         for declarator in variable.declarators() {
             if let Some(name) = declarator.name() {
-                self.push(&name, Meaning::Module, Access::Declare, statement);
+                self.push(name, Meaning::Module, Access::Declare, statement);
             }
             if let Some(value) = declarator.initializer() {
                 self.names_below(value.syntax(), statement);
@@ -357,10 +357,10 @@ impl Builder {
     }
 
     /// Every name below a node, as read.
-    fn names_below(&mut self, node: &oriole_syntax::SyntaxNode, statement: Range) {
-        for name in node.descendants().filter_map(crate::cursor::cast::<ast::Name>) {
+    fn names_below(&mut self, node: NodeRef<'_>, statement: Range) {
+        for name in node.descendants().filter_map(ast::Name::cast) {
             if let Some(token) = name.token().filter(|token| !matches!(token.text(), "generic" | "mask")) {
-                self.name(&token, Access::Read, statement);
+                self.name(token, Access::Read, statement);
             }
         }
     }
@@ -368,7 +368,7 @@ impl Builder {
     fn function(&mut self, function: &ast::Function) {
         let span = Range::from(function.span());
         if let Some(name) = function.name() {
-            self.push(&name, Meaning::Module, Access::Declare, span);
+            self.push(name, Meaning::Module, Access::Declare, span);
         }
         self.enter(span.end);
         let results = function.results().map(|parameter| (parameter, DeclarationKind::Result));
@@ -376,9 +376,9 @@ impl Builder {
         for (parameter, kind) in results.chain(parameters).collect::<Vec<_>>() {
             let Some(declarator) = parameter.declarator() else { continue };
             let Some(name) = declarator.name().filter(|name| name.text() != "_") else { continue };
-            let (mut detail, ty) = head(&parameter);
+            let (mut detail, ty) = head(parameter);
             detail.push_str(&dimensions(&declarator));
-            self.declare(&name, kind, parameter.span().into(), (detail, ty), Some(span.start));
+            self.declare(name, kind, parameter.span().into(), (detail, ty), Some(span.start));
         }
         if let Some(body) = function.body() {
             self.block(&body, false);
@@ -405,25 +405,25 @@ impl Builder {
 
     fn label(&mut self, statement: &Statement, start: u32) {
         let (label, kind) = match statement {
-            Statement::Label(label) => (Some(label.clone()), DeclarationKind::Label),
+            Statement::Label(label) => (Some(*label), DeclarationKind::Label),
             Statement::BranchTargets(list) => (list.label(), DeclarationKind::Targets),
             Statement::CallTargets(list) => (list.label(), DeclarationKind::Targets),
             Statement::CallPrototype(prototype) => (prototype.label(), DeclarationKind::Prototype),
             _ => return,
         };
         if let Some(name) = label.and_then(|label| label.name()) {
-            let full = Range::from(node_span(statement.syntax()));
-            self.declare(&name, kind, full, Default::default(), Some(start));
+            let full = Range::from(statement.span());
+            self.declare(name, kind, full, Default::default(), Some(start));
         }
     }
 
     fn statement(&mut self, statement: &Statement) {
-        let span = Range::from(node_span(statement.syntax()));
+        let span = Range::from(statement.span());
         match statement {
             Statement::Block(block) => self.block(block, true),
             Statement::Instruction(instruction) => self.instruction(instruction, span),
             Statement::Variable(variable) => {
-                let (detail, ty) = head(variable);
+                let (detail, ty) = head(*variable);
                 for declarator in variable.declarators() {
                     let Some(name) = declarator.name() else { continue };
                     let kind = match declarator.range() {
@@ -432,7 +432,7 @@ impl Builder {
                         None => DeclarationKind::Variable,
                     };
                     let detail = format!("{detail}{}", dimensions(&declarator));
-                    self.declare(&name, kind, span, (detail, ty.clone()), None);
+                    self.declare(name, kind, span, (detail, ty.clone()), None);
                     if let Some(value) = declarator.initializer() {
                         self.names_below(value.syntax(), span);
                     }
@@ -449,13 +449,13 @@ impl Builder {
 
     fn target(&mut self, name: &ast::Name, statement: Range) {
         if let Some(token) = name.token() {
-            self.name(&token, Access::Read, statement);
+            self.name(token, Access::Read, statement);
         }
     }
 
     fn instruction(&mut self, instruction: &ast::Instruction, span: Range) {
         if let Some(register) = instruction.guard().and_then(|guard| guard.register()) {
-            self.name(&register, Access::Read, span);
+            self.name(register, Access::Read, span);
         }
         let accesses = accesses(instruction);
         for (operand, access) in instruction.operands().zip(accesses) {
@@ -470,7 +470,7 @@ impl Builder {
         match operand {
             Operand::Name(name) => {
                 if let Some(token) = name.token() {
-                    self.name(&token, access, span);
+                    self.name(token, access, span);
                 }
             }
             Operand::Member(member) => self.member(member, access, span),

@@ -13,11 +13,11 @@ pub(crate) fn selection(analysis: &Analysis, file: FileId, at: u32) -> Vec<Range
         && let Some(spot) = spot(db, located.source, located.at)
     {
         let mut inner = Vec::new();
-        if let Some(token) = spot.token(db) {
-            inner.push(token_range(&token));
-            inner.extend(token.parent_ancestors().map(|node| trimmed(&node)));
+        if let Some(path) = spot.path(db) {
+            inner.push(token_range(path.token));
+            inner.extend(path.ancestors().map(trimmed));
         } else {
-            inner.push(trimmed(&graph::function_tree(db, spot.unit).syntax()));
+            inner.push(trimmed(graph::function_tree(db, spot.unit).syntax()));
         }
         ranges.extend(inner.into_iter().filter_map(|range| located.up(range.shifted(spot.start))));
         ranges.extend(located.snippet.map(|snippet| snippet.host));

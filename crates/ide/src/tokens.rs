@@ -3,7 +3,7 @@
 use oriole_inputs::{Db, FunctionUnit, Place};
 use oriole_ptx::{Opcode, Type};
 use oriole_queries::graph;
-use oriole_syntax::{NodeOrToken, SyntaxKind, SyntaxToken};
+use oriole_syntax::{NodeOrToken, SyntaxKind, TokenRef};
 
 use crate::cursor::{token_range, units_in};
 use crate::marks::{Marks, OfUnit, RegisterMarks};
@@ -153,8 +153,18 @@ fn unit_tokens<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Token> {
     let text = unit.text(db);
     let mut next = 0;
     let mut all = Vec::new();
-    for token in root.descendants_with_tokens().filter_map(NodeOrToken::into_token) {
-        let range = token_range(&token);
+    let mut opcode = Range::point(0);
+    for element in root.descendants_with_tokens() {
+        let token = match element {
+            NodeOrToken::Node(node) => {
+                if node.kind() == SyntaxKind::OPCODE {
+                    opcode = node.span().into();
+                }
+                continue;
+            }
+            NodeOrToken::Token(token) => token,
+        };
+        let range = token_range(token);
         while names.occurrences.get(next).is_some_and(|found| found.range.end <= range.start) {
             next += 1;
         }
@@ -168,7 +178,11 @@ fn unit_tokens<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Token> {
                 let (kind, modifiers) = name_token(db, unit, names, next);
                 Some(Token { range: found.range, kind, modifiers })
             }
-            None => word(&token).map(|kind| Token { range, kind, modifiers: TokenModifiers::default() }),
+            None => word(token, opcode.holds(range)).map(|kind| Token {
+                range,
+                kind,
+                modifiers: TokenModifiers::default(),
+            }),
         };
         if let Some(token) = described {
             push_lines(token, text, &mut all);
@@ -235,14 +249,13 @@ fn name_token<'db>(
 }
 
 /// What a word is that names nothing.
-fn word(token: &SyntaxToken) -> Option<TokenKind> {
+fn word(token: TokenRef<'_>, in_opcode: bool) -> Option<TokenKind> {
     Some(match token.kind() {
         SyntaxKind::COMMENT | SyntaxKind::LINE_MARKER => TokenKind::Comment,
         SyntaxKind::INT_NUMBER | SyntaxKind::FLOAT_NUMBER => TokenKind::Number,
         SyntaxKind::STRING => TokenKind::String,
         SyntaxKind::DOTTED => {
             let name = token.text().trim_start_matches('.');
-            let in_opcode = token.parent().is_some_and(|parent| parent.kind() == SyntaxKind::OPCODE);
             if Type::from_name(name).is_some() {
                 TokenKind::Type
             } else if oriole_ptx::Space::from_name(name).is_some() {
@@ -253,14 +266,7 @@ fn word(token: &SyntaxToken) -> Option<TokenKind> {
                 TokenKind::Directive
             }
         }
-        SyntaxKind::IDENT => {
-            let in_opcode = token.parent().is_some_and(|parent| parent.kind() == SyntaxKind::OPCODE);
-            if in_opcode && Opcode::from_name(token.text()).is_some() {
-                TokenKind::Opcode
-            } else {
-                return None;
-            }
-        }
+        SyntaxKind::IDENT if in_opcode && Opcode::from_name(token.text()).is_some() => TokenKind::Opcode,
         SyntaxKind::AT
         | SyntaxKind::BANG
         | SyntaxKind::PLUS

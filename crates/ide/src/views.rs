@@ -3,7 +3,7 @@
 use oriole_chip::Chip;
 use oriole_pipeline::{Context, Settings, State};
 use oriole_queries::graph;
-use oriole_syntax::{NodeOrToken, SyntaxElement};
+use oriole_syntax::{ElementRef, NodeOrToken};
 
 use crate::cursor::units_in;
 use crate::{Analysis, FileId, Range};
@@ -37,16 +37,18 @@ pub(crate) fn syntax_tree(analysis: &Analysis, file: FileId, range: Option<Range
     units_in(db, source, wanted)
         .filter_map(|(unit, start)| {
             let root = graph::function_tree(db, unit).syntax();
-            node(&root.into(), start, wanted)
+            node(NodeOrToken::Node(root), start, wanted)
         })
         .collect()
 }
 
 /// The tree below an element, without what lies outside of the range. The parser bounds how deep it may be.
-fn node(element: &SyntaxElement, start: u32, wanted: Range) -> Option<TreeNode> {
-    let text_range = element.text_range();
-    let range = Range::new(text_range.start().into(), text_range.end().into()).shifted(start);
-    let kind = element.kind();
+fn node(element: ElementRef<'_>, start: u32, wanted: Range) -> Option<TreeNode> {
+    let (kind, span) = match element {
+        NodeOrToken::Node(node) => (node.kind(), node.span()),
+        NodeOrToken::Token(token) => (token.kind(), token.span()),
+    };
+    let range = Range::from(span).shifted(start);
     if kind == oriole_syntax::SyntaxKind::WHITESPACE || !wanted.meets(range) {
         return None;
     }
@@ -54,7 +56,7 @@ fn node(element: &SyntaxElement, start: u32, wanted: Range) -> Option<TreeNode> 
         NodeOrToken::Token(token) => (Some(token.text().to_owned()), Vec::new()),
         NodeOrToken::Node(inner) => {
             let children = inner.children_with_tokens();
-            (None, children.filter_map(|child| node(&child, start, wanted)).collect())
+            (None, children.filter_map(|child| node(child, start, wanted)).collect())
         }
     };
     Some(TreeNode { kind: format!("{kind:?}"), range, text, children })

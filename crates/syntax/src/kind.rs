@@ -1,9 +1,7 @@
-//! The kinds of tokens and nodes, and the names of the tree types.
+//! The kinds of tokens and nodes.
 //!
 //! One list, in one place; the typed layer in `ast` gives the nodes their
 //! accessors. A kind says what a thing is in the grammar, never what it means.
-
-use oriole_diagnostics::Span;
 
 macro_rules! kinds {
     ($( $(#[$doc:meta])* $name:ident, )*) => {
@@ -240,27 +238,4 @@ impl rowan::Language for PtxLanguage {
     fn kind_to_raw(kind: SyntaxKind) -> rowan::SyntaxKind {
         rowan::SyntaxKind(kind as u16)
     }
-}
-
-/// A node of a unit's tree.
-pub type SyntaxNode = rowan::SyntaxNode<PtxLanguage>;
-/// A token of a unit's tree.
-pub type SyntaxToken = rowan::SyntaxToken<PtxLanguage>;
-/// A node or token.
-pub type SyntaxElement = rowan::SyntaxElement<PtxLanguage>;
-/// The child nodes of a node.
-pub type SyntaxNodeChildren = rowan::SyntaxNodeChildren<PtxLanguage>;
-
-fn span(range: rowan::TextRange) -> Span {
-    Span::between(range.start().into(), range.end().into())
-}
-
-/// The bytes of a node, relative to its unit.
-pub fn node_span(node: &SyntaxNode) -> Span {
-    span(node.text_range())
-}
-
-/// The bytes of a token, relative to its unit.
-pub fn token_span(token: &SyntaxToken) -> Span {
-    span(token.text_range())
 }

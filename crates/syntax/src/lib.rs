@@ -15,15 +15,14 @@ mod limits;
 mod literal;
 mod parser;
 mod split;
+mod view;
 
 pub use cut::{CutText, Piece, Replaced};
-pub use kind::{
-    PtxLanguage, SyntaxElement, SyntaxKind, SyntaxNode, SyntaxNodeChildren, SyntaxToken, node_span,
-    token_span,
-};
+pub use kind::{PtxLanguage, SyntaxKind};
 pub use lexer::{Token, tokenize};
 pub use limits::*;
 pub use literal::{NumberError, NumberValue, parse_number};
 pub use parser::{Parse, parse_unit};
-pub use rowan::{GreenNode, NodeOrToken, TextRange, TextSize, WalkEvent};
+pub use rowan::{GreenNode, NodeOrToken};
 pub use split::{Unit, UnitKind, split_file};
+pub use view::{Descendants, ElementRef, Elements, NodeRef, Path, TokenRef};

@@ -74,7 +74,7 @@ fn check(text: &str) {
     let mut joined = String::new();
     for unit in split_file(text) {
         let parse = parse_unit(unit.kind, unit.text(text));
-        assert_eq!(parse.syntax().text().to_string(), unit.text(text));
+        assert_eq!(parse.syntax().to_string(), unit.text(text));
         for error in &parse.errors {
             assert!(error.span.end() <= unit.len, "{error} is outside of its unit");
         }
@@ -83,7 +83,7 @@ fn check(text: &str) {
     assert_eq!(joined, text);
     // A whole file is a unit, too, and any text may come as any kind.
     for kind in [UnitKind::Header, UnitKind::Broken] {
-        assert_eq!(parse_unit(kind, text).syntax().text().to_string(), text);
+        assert_eq!(parse_unit(kind, text).syntax().to_string(), text);
     }
 }
 

@@ -2,14 +2,14 @@
 
 use expect_test::{Expect, expect};
 use oriole_syntax::ast::{AstNode, DeclarationHead, Operand, Statement};
-use oriole_syntax::{NodeOrToken, SyntaxNode, UnitKind, parse_unit};
+use oriole_syntax::{NodeOrToken, NodeRef, UnitKind, parse_unit};
 
 /// Nodes in parentheses, tokens by their text.
-fn shape(node: &SyntaxNode) -> String {
+fn shape(node: NodeRef<'_>) -> String {
     let mut out = format!("({:?}", node.kind()).to_lowercase();
     for child in node.children_with_tokens() {
         match child {
-            NodeOrToken::Node(node) => out += &format!(" {}", shape(&node)),
+            NodeOrToken::Node(node) => out += &format!(" {}", shape(node)),
             NodeOrToken::Token(token) if token.kind().is_trivia() => {}
             NodeOrToken::Token(token) => out += &format!(" {}", token.text()),
         }
@@ -21,7 +21,7 @@ fn statements(body: &str, expected: Expect) {
     let text = format!(".entry k {{\n{body}\n}}");
     let parse = parse_unit(UnitKind::Entry, &text);
     let block = parse.unit().function().unwrap().body().unwrap();
-    let mut out: String = block.syntax().children().map(|child| shape(&child) + "\n").collect();
+    let mut out: String = block.syntax().children().map(|child| shape(child) + "\n").collect();
     for error in &parse.errors {
         out += &format!("{error}\n");
     }
@@ -108,7 +108,8 @@ fn functions_and_variables() {
     let heads: Vec<_> = function
         .parameters()
         .map(|parameter| {
-            let word = |token: Option<oriole_syntax::SyntaxToken>| token.map(|token| token.text().to_owned());
+            let word =
+                |token: Option<oriole_syntax::TokenRef<'_>>| token.map(|token| token.text().to_owned());
             let pointer = parameter.ptr().and_then(|ptr| word(ptr.space()));
             (
                 word(parameter.space()),

@@ -8,7 +8,6 @@ use crate::{Address, AddressBase, Operand, evaluate};
 use oriole_diagnostics::{Code, Span};
 use oriole_ptx::Space;
 use oriole_syntax::ast::{self, AstNode, BinaryOperator};
-use oriole_syntax::token_span;
 
 /// Of an address that is a constant alone.
 pub(crate) const ABSOLUTE: &str = "an address that is a constant alone is possible in `.local` only";
@@ -40,7 +39,7 @@ impl Resolver<'_> {
 
     /// Whether the leftmost name of an expression is a variable.
     pub(super) fn mentions_variable(&mut self, node: &ast::Operand) -> bool {
-        let mut node = node.clone();
+        let mut node = *node;
         loop {
             let next = match &node {
                 ast::Operand::Name(name) => {
@@ -48,7 +47,7 @@ impl Resolver<'_> {
                     return match self.names.look_up(token.text()) {
                         Some(Meaning::Variable(_)) => true,
                         Some(_) => false,
-                        None => self.global(token.text(), token_span(&token)).is_some(),
+                        None => self.global(token.text(), token.span()).is_some(),
                     };
                 }
                 ast::Operand::Binary(binary) => binary.left(),
@@ -69,7 +68,7 @@ impl Resolver<'_> {
         match node {
             ast::Operand::Name(name) => {
                 let token = name.token()?;
-                match self.named(token.text(), token_span(&token))? {
+                match self.named(token.text(), token.span())? {
                     Named::Register(id, ty) => {
                         if is_address(ty) {
                             return Some((AddressBase::Register(id), 0));
@@ -186,16 +185,12 @@ impl Resolver<'_> {
                 if let Some(suffix) = address.suffix()
                     && suffix.text() != ".unified"
                 {
-                    self.report(
-                        Code::InvalidAddress,
-                        token_span(&suffix),
-                        "nothing can stand behind an address",
-                    );
+                    self.report(Code::InvalidAddress, suffix.span(), "nothing can stand behind an address");
                     return None;
                 }
                 let parts: Vec<_> = address.parts().collect();
                 match &parts[..] {
-                    [single] => single.clone(),
+                    [single] => *single,
                     _ => {
                         self.report(Code::InvalidAddress, span, "an address has one part");
                         return None;
@@ -203,7 +198,7 @@ impl Resolver<'_> {
                 }
             }
             // `table[2]` is an address without brackets of its own.
-            ast::Operand::Index(_) => node.clone(),
+            ast::Operand::Index(_) => *node,
             _ => {
                 self.report(Code::InvalidOperand, span, "an address in brackets is needed here");
                 return None;

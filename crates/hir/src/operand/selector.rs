@@ -6,7 +6,6 @@ use crate::function::Resolver;
 use crate::names::Meaning;
 use oriole_diagnostics::Code;
 use oriole_syntax::ast::{self, AstNode, PrefixOperator};
-use oriole_syntax::token_span;
 
 impl Resolver<'_> {
     /// A word of a video instruction, with a selector of its parts and a sign where one may stand.
@@ -23,7 +22,7 @@ impl Resolver<'_> {
             ast::Operand::Prefix(prefix) if sign && prefix.operator() == Some(PrefixOperator::Minus) => {
                 (true, prefix.operand()?)
             }
-            _ => (false, node.clone()),
+            _ => (false, *node),
         };
         if let ast::Operand::Member(member) = &inner
             && let Some(ast::Operand::Name(name)) = member.base()
@@ -35,7 +34,7 @@ impl Resolver<'_> {
             if !selector(&text) {
                 self.report(
                     Code::InvalidOperand,
-                    token_span(&component),
+                    component.span(),
                     format!("no selector is called `.{text}`"),
                 );
                 return None;

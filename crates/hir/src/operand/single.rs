@@ -10,7 +10,6 @@ use crate::{Constant, Immediate, Operand, evaluate};
 use oriole_diagnostics::{Code, Span};
 use oriole_ptx::{Space, SpecialRegister, Type};
 use oriole_syntax::ast::{self, AstNode, PrefixOperator};
-use oriole_syntax::token_span;
 
 impl Resolver<'_> {
     pub(super) fn destination(&mut self, node: &ast::Operand, want: Want, sink: bool) -> Option<Operand> {
@@ -246,7 +245,7 @@ impl Resolver<'_> {
         if let ast::Operand::Name(name) = node
             && let Some(token) = name.token()
         {
-            match self.named(token.text(), token_span(&token))? {
+            match self.named(token.text(), token.span())? {
                 Named::Function(function) => {
                     let id = self.function(&function, span, false)?;
                     return Some(Operand::FunctionAddress(id));

@@ -6,21 +6,21 @@ use oriole_inputs::Db;
 use oriole_ptx::Space;
 use oriole_queries::graph;
 use oriole_syntax::ast::{self, AstNode};
-use oriole_syntax::{SyntaxKind, SyntaxToken};
+use oriole_syntax::{Path, SyntaxKind};
 
 use super::Mender;
-use crate::cursor::{Spot, above, cast, token_range, trimmed};
+use crate::cursor::{Spot, above, token_range, trimmed};
 use crate::names::names;
 use crate::{Edit, Range};
 
-pub(super) fn mend(db: &dyn Db, spot: &Spot<'_>, token: &SyntaxToken, out: &mut Mender<'_>) {
-    let Some(node) = above(token, SyntaxKind::INSTRUCTION) else { return };
-    let place = trimmed(&node);
+pub(super) fn mend(db: &dyn Db, spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<'_>) {
+    let Some(node) = above(path, SyntaxKind::INSTRUCTION) else { return };
+    let place = trimmed(node);
     let (Some(body), map) = (graph::body(db, spot.unit), graph::source_map(db, spot.unit)) else { return };
     let slip = oriole_hir::space_slips(body).into_iter().find(|slip| {
         map.instructions.get(slip.instruction as usize).is_some_and(|&span| place.meets(span.into()))
     });
-    let (Some(slip), Some(instruction)) = (slip, cast::<ast::Instruction>(node)) else { return };
+    let (Some(slip), Some(instruction)) = (slip, ast::Instruction::cast(node)) else { return };
     let Some((name, _)) = map.registers.get(slip.register.0 as usize) else { return };
     if slip.converts {
         drop_conversion(spot, &instruction, place, out);
@@ -86,10 +86,10 @@ fn convert(
 
 /// The place of the register inside of the brackets.
 fn above_address(instruction: &ast::Instruction, name: &str) -> Option<Range> {
-    let tokens = instruction.syntax().descendants_with_tokens();
-    let mut tokens = tokens.filter_map(oriole_syntax::NodeOrToken::into_token);
-    let found = tokens.find(|token| token.text() == name && above(token, SyntaxKind::ADDRESS).is_some())?;
-    Some(token_range(&found))
+    let addresses = instruction.syntax().descendants().filter_map(ast::Address::cast);
+    let mut tokens = addresses.flat_map(|address| address.syntax().descendant_tokens());
+    let found = tokens.find(|token| token.text() == name)?;
+    Some(token_range(found))
 }
 
 /// Names the space that the address is of, or none for a generic one.
@@ -99,10 +99,10 @@ fn name_space(spot: &Spot<'_>, instruction: &ast::Instruction, slip: SpaceSlip, 
         opcode.modifiers().find(|token| Space::from_name(token.text().trim_start_matches('.')).is_some());
     let (edit, title) = match (written, slip.held) {
         (Some(token), Space::Generic) => {
-            (Edit::new(token_range(&token), ""), format!("Leave `{}` out", token.text()))
+            (Edit::new(token_range(token), ""), format!("Leave `{}` out", token.text()))
         }
         (Some(token), held) => {
-            (Edit::new(token_range(&token), format!(".{}", held.name())), format!("Write `.{}`", held.name()))
+            (Edit::new(token_range(token), format!(".{}", held.name())), format!("Write `.{}`", held.name()))
         }
         (None, held) => {
             // The space stands behind what orders an access, before the operation of an atomic one and the type.
@@ -110,12 +110,12 @@ fn name_space(spot: &Spot<'_>, instruction: &ast::Instruction, slip: SpaceSlip, 
                 let words = ["weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "relaxed"];
                 words.contains(&text) || ["cta", "cluster", "gpu", "sys"].contains(&text)
             };
-            let mnemonic = opcode.mnemonic().map(|token| token_range(&token).end);
+            let mnemonic = opcode.mnemonic().map(|token| token_range(token).end);
             let behind = opcode
                 .modifiers()
                 .take_while(|token| early(token.text().trim_start_matches('.')))
                 .last()
-                .map(|token| token_range(&token).end)
+                .map(|token| token_range(token).end)
                 .or(mnemonic);
             let Some(at) = behind else { return };
             (Edit::insert(at, format!(".{}", held.name())), format!("Write `.{}`", held.name()))

@@ -20,24 +20,24 @@ fn is_linkage(word: &str) -> bool {
 
 /// The head that variables and parameters share: state space, alignment, vector
 /// width, type.
-pub trait DeclarationHead: AstNode {
+pub trait DeclarationHead<'t>: AstNode<'t> {
     /// The state space word, for example `.global`.
-    fn space(&self) -> Option<SyntaxToken> {
+    fn space(self) -> Option<TokenRef<'t>> {
         dotted(self.syntax()).find(|token| is_state_space(token.text()))
     }
 
     /// The vector width word.
-    fn vector(&self) -> Option<SyntaxToken> {
+    fn vector(self) -> Option<TokenRef<'t>> {
         dotted(self.syntax()).find(|token| is_vector(token.text()))
     }
 
     /// The type word: the last dotted word that is none of the others.
-    fn type_word(&self) -> Option<SyntaxToken> {
+    fn type_word(self) -> Option<TokenRef<'t>> {
         dotted(self.syntax()).filter(is_type).last()
     }
 
     /// Words of the head beyond one type and one state space; anything here is an error to report.
-    fn surplus_words(&self) -> Vec<SyntaxToken> {
+    fn surplus_words(self) -> Vec<TokenRef<'t>> {
         let mut words: Vec<_> = dotted(self.syntax()).filter(is_type).collect();
         words.pop();
         words.extend(dotted(self.syntax()).filter(|token| is_state_space(token.text())).skip(1));
@@ -45,38 +45,38 @@ pub trait DeclarationHead: AstNode {
     }
 
     /// `.align n`
-    fn align(&self) -> Option<AlignClause> {
+    fn align(self) -> Option<AlignClause<'t>> {
         child(self.syntax())
     }
 
     /// `.ptr …`
-    fn ptr(&self) -> Option<PtrClause> {
+    fn ptr(self) -> Option<PtrClause<'t>> {
         child(self.syntax())
     }
 
     /// `.attribute( … )` clauses.
-    fn attributes(&self) -> AstChildren<Attribute> {
+    fn attributes(self) -> AstChildren<'t, Attribute<'t>> {
         children(self.syntax())
     }
 }
 
-fn is_type(token: &SyntaxToken) -> bool {
+fn is_type(token: &TokenRef<'_>) -> bool {
     let word = token.text();
     !is_state_space(word) && !is_vector(word) && !is_linkage(word)
 }
 
-impl DeclarationHead for Variable {}
-impl DeclarationHead for Parameter {}
+impl<'t> DeclarationHead<'t> for Variable<'t> {}
+impl<'t> DeclarationHead<'t> for Parameter<'t> {}
 
 node!(
     /// The results of a function
     ReturnList, RETURN_LIST
 );
 
-impl ReturnList {
+impl<'t> ReturnList<'t> {
     /// The results in order.
-    pub fn parameters(&self) -> AstChildren<Parameter> {
-        children(&self.0)
+    pub fn parameters(self) -> AstChildren<'t, Parameter<'t>> {
+        children(self.0)
     }
 }
 
@@ -85,10 +85,10 @@ node!(
     ParameterList, PARAMETER_LIST
 );
 
-impl ParameterList {
+impl<'t> ParameterList<'t> {
     /// The parameters in order.
-    pub fn parameters(&self) -> AstChildren<Parameter> {
-        children(&self.0)
+    pub fn parameters(self) -> AstChildren<'t, Parameter<'t>> {
+        children(self.0)
     }
 }
 
@@ -97,10 +97,10 @@ node!(
     Parameter, PARAMETER
 );
 
-impl Parameter {
+impl<'t> Parameter<'t> {
     /// Name and dimensions.
-    pub fn declarator(&self) -> Option<Declarator> {
-        child(&self.0)
+    pub fn declarator(self) -> Option<Declarator<'t>> {
+        child(self.0)
     }
 }
 
@@ -109,10 +109,10 @@ node!(
     AlignClause, ALIGN_CLAUSE
 );
 
-impl AlignClause {
+impl<'t> AlignClause<'t> {
     /// The alignment's expression.
-    pub fn value(&self) -> Option<Operand> {
-        child(&self.0)
+    pub fn value(self) -> Option<Operand<'t>> {
+        child(self.0)
     }
 }
 
@@ -121,15 +121,15 @@ node!(
     PtrClause, PTR_CLAUSE
 );
 
-impl PtrClause {
+impl<'t> PtrClause<'t> {
     /// The state space that the pointer points into.
-    pub fn space(&self) -> Option<SyntaxToken> {
-        dotted(&self.0).nth(1)
+    pub fn space(self) -> Option<TokenRef<'t>> {
+        dotted(self.0).nth(1)
     }
 
     /// The alignment of what it points to.
-    pub fn align(&self) -> Option<AlignClause> {
-        child(&self.0)
+    pub fn align(self) -> Option<AlignClause<'t>> {
+        child(self.0)
     }
 }
 
@@ -138,15 +138,15 @@ node!(
     Attribute, ATTRIBUTE
 );
 
-impl Attribute {
+impl<'t> Attribute<'t> {
     /// The dotted words between the parentheses.
-    pub fn words(&self) -> impl Iterator<Item = SyntaxToken> + use<> {
-        dotted(&self.0).skip(1)
+    pub fn words(self) -> impl Iterator<Item = TokenRef<'t>> + use<'t> {
+        dotted(self.0).skip(1)
     }
 
     /// The numbers between the parentheses.
-    pub fn numbers(&self) -> impl Iterator<Item = SyntaxToken> + use<> {
-        tokens(&self.0).filter(|token| token.kind() == INT_NUMBER)
+    pub fn numbers(self) -> impl Iterator<Item = TokenRef<'t>> + use<'t> {
+        tokens(self.0).filter(|token| token.kind() == INT_NUMBER)
     }
 }
 
@@ -155,10 +155,10 @@ node!(
     BankClause, BANK_CLAUSE
 );
 
-impl BankClause {
+impl<'t> BankClause<'t> {
     /// The bank number.
-    pub fn number(&self) -> Option<SyntaxToken> {
-        token(&self.0, INT_NUMBER)
+    pub fn number(self) -> Option<TokenRef<'t>> {
+        token(self.0, INT_NUMBER)
     }
 }
 
@@ -167,25 +167,25 @@ node!(
     Declarator, DECLARATOR
 );
 
-impl Declarator {
+impl<'t> Declarator<'t> {
     /// The name, or `_` in a prototype.
-    pub fn name(&self) -> Option<SyntaxToken> {
-        tokens(&self.0).next().filter(|token| matches!(token.kind(), IDENT | UNDERSCORE))
+    pub fn name(self) -> Option<TokenRef<'t>> {
+        tokens(self.0).next().filter(|token| matches!(token.kind(), IDENT | UNDERSCORE))
     }
 
     /// `<n>`: declares the name with 0 to n-1 appended.
-    pub fn range(&self) -> Option<RegisterRange> {
-        child(&self.0)
+    pub fn range(self) -> Option<RegisterRange<'t>> {
+        child(self.0)
     }
 
     /// `[n]`, outermost first.
-    pub fn dimensions(&self) -> AstChildren<Dimension> {
-        children(&self.0)
+    pub fn dimensions(self) -> AstChildren<'t, Dimension<'t>> {
+        children(self.0)
     }
 
     /// `= value`
-    pub fn initializer(&self) -> Option<Initializer> {
-        child(&self.0)
+    pub fn initializer(self) -> Option<Initializer<'t>> {
+        child(self.0)
     }
 }
 
@@ -194,14 +194,14 @@ node!(
     RegisterRange, REGISTER_RANGE
 );
 
-impl RegisterRange {
+impl<'t> RegisterRange<'t> {
     /// The number as written.
-    pub fn number(&self) -> Option<SyntaxToken> {
-        token(&self.0, INT_NUMBER)
+    pub fn number(self) -> Option<TokenRef<'t>> {
+        token(self.0, INT_NUMBER)
     }
 
     /// The number of registers.
-    pub fn count(&self) -> Option<u64> {
+    pub fn count(self) -> Option<u64> {
         match parse_number(self.number()?.text()).ok()? {
             NumberValue::Integer { bits, overflow: false, .. } => Some(bits),
             _ => None,
@@ -214,10 +214,10 @@ node!(
     Dimension, DIMENSION
 );
 
-impl Dimension {
+impl<'t> Dimension<'t> {
     /// The number of elements; `None` for `[]`.
-    pub fn size(&self) -> Option<Operand> {
-        child(&self.0)
+    pub fn size(self) -> Option<Operand<'t>> {
+        child(self.0)
     }
 }
 
@@ -226,10 +226,10 @@ node!(
     Initializer, INITIALIZER
 );
 
-impl Initializer {
+impl<'t> Initializer<'t> {
     /// The value.
-    pub fn value(&self) -> Option<InitializerValue> {
-        child(&self.0)
+    pub fn value(self) -> Option<InitializerValue<'t>> {
+        child(self.0)
     }
 }
 
@@ -263,10 +263,10 @@ node_enum!(
     }
 );
 
-impl InitializerValue {
+impl<'t> InitializerValue<'t> {
     /// The value as an operand, unless it is a list or a field.
-    pub fn operand(&self) -> Option<Operand> {
-        rowan::ast::AstNode::cast(self.syntax().clone())
+    pub fn operand(self) -> Option<Operand<'t>> {
+        Operand::cast(self.syntax())
     }
 }
 
@@ -275,10 +275,10 @@ node!(
     InitializerList, INITIALIZER_LIST
 );
 
-impl InitializerList {
+impl<'t> InitializerList<'t> {
     /// The values in order.
-    pub fn values(&self) -> AstChildren<InitializerValue> {
-        children(&self.0)
+    pub fn values(self) -> AstChildren<'t, InitializerValue<'t>> {
+        children(self.0)
     }
 }
 
@@ -287,14 +287,14 @@ node!(
     FieldInitializer, FIELD_INITIALIZER
 );
 
-impl FieldInitializer {
+impl<'t> FieldInitializer<'t> {
     /// The field's name.
-    pub fn field(&self) -> Option<SyntaxToken> {
-        token(&self.0, IDENT)
+    pub fn field(self) -> Option<TokenRef<'t>> {
+        token(self.0, IDENT)
     }
 
     /// The value.
-    pub fn value(&self) -> Option<InitializerValue> {
-        child(&self.0)
+    pub fn value(self) -> Option<InitializerValue<'t>> {
+        child(self.0)
     }
 }

@@ -8,25 +8,25 @@ node!(
     Unit, UNIT
 );
 
-impl Unit {
-    pub(crate) fn from_root(root: SyntaxNode) -> Self {
+impl<'t> Unit<'t> {
+    pub(crate) fn from_root(root: NodeRef<'t>) -> Self {
         Unit(root)
     }
 
     /// The items in order; a well-formed unit of the splitter has one, a header
     /// or `.file` unit may have several.
-    pub fn items(&self) -> AstChildren<Item> {
-        children(&self.0)
+    pub fn items(self) -> AstChildren<'t, Item<'t>> {
+        children(self.0)
     }
 
     /// The first function or kernel.
-    pub fn function(&self) -> Option<Function> {
-        child(&self.0)
+    pub fn function(self) -> Option<Function<'t>> {
+        child(self.0)
     }
 
     /// The first variable declaration.
-    pub fn variable(&self) -> Option<Variable> {
-        child(&self.0)
+    pub fn variable(self) -> Option<Variable<'t>> {
+        child(self.0)
     }
 }
 
@@ -61,14 +61,14 @@ node!(
     VersionDirective, VERSION_DIRECTIVE
 );
 
-impl VersionDirective {
+impl<'t> VersionDirective<'t> {
     /// The number as written, for example `8.0`.
-    pub fn number(&self) -> Option<SyntaxToken> {
-        token(&self.0, FLOAT_NUMBER)
+    pub fn number(self) -> Option<TokenRef<'t>> {
+        token(self.0, FLOAT_NUMBER)
     }
 
     /// Major and minor number.
-    pub fn version(&self) -> Option<(u32, u32)> {
+    pub fn version(self) -> Option<(u32, u32)> {
         let token = self.number()?;
         let (major, minor) = token.text().split_once('.')?;
         Some((major.parse().ok()?, minor.parse().ok()?))
@@ -80,10 +80,10 @@ node!(
     TargetDirective, TARGET_DIRECTIVE
 );
 
-impl TargetDirective {
+impl<'t> TargetDirective<'t> {
     /// Chip names and options, in order.
-    pub fn names(&self) -> impl Iterator<Item = SyntaxToken> + use<> {
-        tokens(&self.0).filter(|token| token.kind() == IDENT)
+    pub fn names(self) -> impl Iterator<Item = TokenRef<'t>> + use<'t> {
+        tokens(self.0).filter(|token| token.kind() == IDENT)
     }
 }
 
@@ -92,10 +92,10 @@ node!(
     AddressSizeDirective, ADDRESS_SIZE_DIRECTIVE
 );
 
-impl AddressSizeDirective {
+impl<'t> AddressSizeDirective<'t> {
     /// The number as written.
-    pub fn number(&self) -> Option<SyntaxToken> {
-        token(&self.0, INT_NUMBER)
+    pub fn number(self) -> Option<TokenRef<'t>> {
+        token(self.0, INT_NUMBER)
     }
 }
 
@@ -104,20 +104,20 @@ node!(
     FileDirective, FILE_DIRECTIVE
 );
 
-impl FileDirective {
+impl<'t> FileDirective<'t> {
     /// The file's number.
-    pub fn index(&self) -> Option<u32> {
-        token(&self.0, INT_NUMBER)?.text().parse().ok()
+    pub fn index(self) -> Option<u32> {
+        token(self.0, INT_NUMBER)?.text().parse().ok()
     }
 
     /// The file's name without quotes.
-    pub fn name(&self) -> Option<String> {
-        token(&self.0, STRING).map(|token| unquoted(&token))
+    pub fn name(self) -> Option<String> {
+        token(self.0, STRING).map(|token| unquoted(token))
     }
 
     /// Time stamp and size, where given.
-    pub fn stamp_and_size(&self) -> (Option<u64>, Option<u64>) {
-        let mut numbers = tokens(&self.0).filter(|token| token.kind() == INT_NUMBER).skip(1);
+    pub fn stamp_and_size(self) -> (Option<u64>, Option<u64>) {
+        let mut numbers = tokens(self.0).filter(|token| token.kind() == INT_NUMBER).skip(1);
         let mut number = || numbers.next()?.text().parse().ok();
         (number(), number())
     }
@@ -128,19 +128,19 @@ node!(
     LocDirective, LOC_DIRECTIVE
 );
 
-impl LocDirective {
+impl<'t> LocDirective<'t> {
     /// File number, line and column, if all three are there and fit.
-    pub fn position(&self) -> Option<(u32, u32, u32)> {
-        position(tokens(&self.0))
+    pub fn position(self) -> Option<(u32, u32, u32)> {
+        position(tokens(self.0))
     }
 
     /// The `function_name …, inlined_at …` part.
-    pub fn inlined_at(&self) -> Option<InlinedAt> {
-        child(&self.0)
+    pub fn inlined_at(self) -> Option<InlinedAt<'t>> {
+        child(self.0)
     }
 }
 
-fn position(tokens: impl Iterator<Item = SyntaxToken>) -> Option<(u32, u32, u32)> {
+fn position<'t>(tokens: impl Iterator<Item = TokenRef<'t>>) -> Option<(u32, u32, u32)> {
     let mut numbers =
         tokens.filter(|token| token.kind() == INT_NUMBER).map(|token| token.text().parse().ok());
     Some((numbers.next()??, numbers.next()??, numbers.next()??))
@@ -151,11 +151,11 @@ node!(
     InlinedAt, INLINED_AT
 );
 
-impl InlinedAt {
+impl<'t> InlinedAt<'t> {
     /// The label of the function's name in the string section, and the offset
     /// added to it.
-    pub fn function_name(&self) -> Option<(SyntaxToken, u32)> {
-        let mut words = tokens(&self.0).skip_while(|token| token.text() != "function_name").skip(1);
+    pub fn function_name(self) -> Option<(TokenRef<'t>, u32)> {
+        let mut words = tokens(self.0).skip_while(|token| token.text() != "function_name").skip(1);
         let label = words.next().filter(|token| token.kind() == IDENT)?;
         let offset = match words.next() {
             Some(plus) if plus.kind() == PLUS => words.next()?.text().parse().ok()?,
@@ -165,8 +165,8 @@ impl InlinedAt {
     }
 
     /// File, line and column of the place it was inlined at.
-    pub fn position(&self) -> Option<(u32, u32, u32)> {
-        position(tokens(&self.0).skip_while(|token| token.text() != "inlined_at"))
+    pub fn position(self) -> Option<(u32, u32, u32)> {
+        position(tokens(self.0).skip_while(|token| token.text() != "inlined_at"))
     }
 }
 
@@ -175,10 +175,10 @@ node!(
     Section, SECTION
 );
 
-impl Section {
+impl<'t> Section<'t> {
     /// The section's name, dots included.
-    pub fn name(&self) -> String {
-        tokens(&self.0)
+    pub fn name(self) -> String {
+        tokens(self.0)
             .skip(1)
             .take_while(|token| matches!(token.kind(), DOTTED | IDENT))
             .map(|token| token.text().to_owned())
@@ -186,8 +186,8 @@ impl Section {
     }
 
     /// The data lines.
-    pub fn data(&self) -> AstChildren<SectionData> {
-        children(&self.0)
+    pub fn data(self) -> AstChildren<'t, SectionData<'t>> {
+        children(self.0)
     }
 }
 
@@ -196,22 +196,22 @@ node!(
     SectionData, SECTION_DATA
 );
 
-impl SectionData {
+impl<'t> SectionData<'t> {
     /// The label, if this is a label line.
-    pub fn label(&self) -> Option<SyntaxToken> {
-        token(&self.0, COLON)?;
-        token(&self.0, IDENT)
+    pub fn label(self) -> Option<TokenRef<'t>> {
+        token(self.0, COLON)?;
+        token(self.0, IDENT)
     }
 
     /// The element type, for example `.b8`.
-    pub fn element(&self) -> Option<SyntaxToken> {
-        tokens(&self.0).next().filter(|token| token.kind() == DOTTED)
+    pub fn element(self) -> Option<TokenRef<'t>> {
+        tokens(self.0).next().filter(|token| token.kind() == DOTTED)
     }
 
     /// The values: each the tokens between two commas.
-    pub fn values(&self) -> Vec<Vec<SyntaxToken>> {
+    pub fn values(self) -> Vec<Vec<TokenRef<'t>>> {
         let mut values = vec![Vec::new()];
-        for token in tokens(&self.0).skip(1) {
+        for token in tokens(self.0).skip(1) {
             if token.kind() == COMMA {
                 values.push(Vec::new());
             } else if let Some(value) = values.last_mut() {
@@ -228,10 +228,10 @@ node!(
     Pragma, PRAGMA
 );
 
-impl Pragma {
+impl<'t> Pragma<'t> {
     /// The strings, without quotes.
-    pub fn strings(&self) -> Vec<String> {
-        tokens(&self.0).filter(|token| token.kind() == STRING).map(|token| unquoted(&token)).collect()
+    pub fn strings(self) -> Vec<String> {
+        tokens(self.0).filter(|token| token.kind() == STRING).map(|token| unquoted(token)).collect()
     }
 }
 
@@ -240,15 +240,15 @@ node!(
     Alias, ALIAS
 );
 
-impl Alias {
+impl<'t> Alias<'t> {
     /// The new name.
-    pub fn alias(&self) -> Option<SyntaxToken> {
-        tokens(&self.0).find(|token| token.kind() == IDENT)
+    pub fn alias(self) -> Option<TokenRef<'t>> {
+        tokens(self.0).find(|token| token.kind() == IDENT)
     }
 
     /// The function that it stands for.
-    pub fn function(&self) -> Option<SyntaxToken> {
-        tokens(&self.0).filter(|token| token.kind() == IDENT).nth(1)
+    pub fn function(self) -> Option<TokenRef<'t>> {
+        tokens(self.0).filter(|token| token.kind() == IDENT).nth(1)
     }
 }
 
@@ -265,7 +265,7 @@ pub enum Linkage {
     Common,
 }
 
-fn linkage(node: &SyntaxNode) -> Vec<(Linkage, SyntaxToken)> {
+fn linkage<'t>(node: NodeRef<'t>) -> Vec<(Linkage, TokenRef<'t>)> {
     dotted(node)
         .map_while(|token| {
             let linkage = match token.text() {
@@ -285,66 +285,66 @@ node!(
     Function, FUNCTION
 );
 
-impl Function {
+impl<'t> Function<'t> {
     /// Linkage words with their tokens; more than one is an error that the
     /// resolver reports.
-    pub fn linkage(&self) -> Vec<(Linkage, SyntaxToken)> {
-        linkage(&self.0)
+    pub fn linkage(self) -> Vec<(Linkage, TokenRef<'t>)> {
+        linkage(self.0)
     }
 
     /// The `.entry` or `.func` word.
-    pub fn keyword(&self) -> Option<SyntaxToken> {
-        dotted(&self.0).find(|token| matches!(token.text(), ".entry" | ".func"))
+    pub fn keyword(self) -> Option<TokenRef<'t>> {
+        dotted(self.0).find(|token| matches!(token.text(), ".entry" | ".func"))
     }
 
     /// Whether it is a kernel.
-    pub fn is_entry(&self) -> bool {
+    pub fn is_entry(self) -> bool {
         self.keyword().is_some_and(|token| token.text() == ".entry")
     }
 
     /// The name.
-    pub fn name(&self) -> Option<SyntaxToken> {
-        token(&self.0, IDENT)
+    pub fn name(self) -> Option<TokenRef<'t>> {
+        token(self.0, IDENT)
     }
 
     /// The list of results before the name.
-    pub fn return_list(&self) -> Option<ReturnList> {
-        child(&self.0)
+    pub fn return_list(self) -> Option<ReturnList<'t>> {
+        child(self.0)
     }
 
     /// The list of parameters behind the name.
-    pub fn parameter_list(&self) -> Option<ParameterList> {
-        child(&self.0)
+    pub fn parameter_list(self) -> Option<ParameterList<'t>> {
+        child(self.0)
     }
 
     /// The results; empty without a list.
-    pub fn results(&self) -> impl Iterator<Item = Parameter> + use<> {
+    pub fn results(self) -> impl Iterator<Item = Parameter<'t>> + use<'t> {
         self.return_list().into_iter().flat_map(|list| list.parameters())
     }
 
     /// The parameters; empty without a list.
-    pub fn parameters(&self) -> impl Iterator<Item = Parameter> + use<> {
+    pub fn parameters(self) -> impl Iterator<Item = Parameter<'t>> + use<'t> {
         self.parameter_list().into_iter().flat_map(|list| list.parameters())
     }
 
     /// `.maxntid` and its like.
-    pub fn performance_directives(&self) -> AstChildren<PerformanceDirective> {
-        children(&self.0)
+    pub fn performance_directives(self) -> AstChildren<'t, PerformanceDirective<'t>> {
+        children(self.0)
     }
 
     /// `.pragma`s between parameters and body.
-    pub fn pragmas(&self) -> AstChildren<Pragma> {
-        children(&self.0)
+    pub fn pragmas(self) -> AstChildren<'t, Pragma<'t>> {
+        children(self.0)
     }
 
     /// `.attribute( … )` clauses.
-    pub fn attributes(&self) -> AstChildren<Attribute> {
-        children(&self.0)
+    pub fn attributes(self) -> AstChildren<'t, Attribute<'t>> {
+        children(self.0)
     }
 
     /// The body; `None` for a declaration.
-    pub fn body(&self) -> Option<Block> {
-        child(&self.0)
+    pub fn body(self) -> Option<Block<'t>> {
+        child(self.0)
     }
 }
 
@@ -353,15 +353,15 @@ node!(
     PerformanceDirective, PERFORMANCE_DIRECTIVE
 );
 
-impl PerformanceDirective {
+impl<'t> PerformanceDirective<'t> {
     /// The dotted word.
-    pub fn word(&self) -> Option<SyntaxToken> {
-        token(&self.0, DOTTED)
+    pub fn word(self) -> Option<TokenRef<'t>> {
+        token(self.0, DOTTED)
     }
 
     /// The values behind it.
-    pub fn values(&self) -> AstChildren<Operand> {
-        children(&self.0)
+    pub fn values(self) -> AstChildren<'t, Operand<'t>> {
+        children(self.0)
     }
 }
 
@@ -370,19 +370,19 @@ node!(
     Variable, VARIABLE
 );
 
-impl Variable {
+impl<'t> Variable<'t> {
     /// Linkage words with their tokens.
-    pub fn linkage(&self) -> Vec<(Linkage, SyntaxToken)> {
-        linkage(&self.0)
+    pub fn linkage(self) -> Vec<(Linkage, TokenRef<'t>)> {
+        linkage(self.0)
     }
 
     /// The declared names.
-    pub fn declarators(&self) -> AstChildren<Declarator> {
-        children(&self.0)
+    pub fn declarators(self) -> AstChildren<'t, Declarator<'t>> {
+        children(self.0)
     }
 
     /// `[3]` behind `.const`.
-    pub fn bank(&self) -> Option<BankClause> {
-        child(&self.0)
+    pub fn bank(self) -> Option<BankClause<'t>> {
+        child(self.0)
     }
 }

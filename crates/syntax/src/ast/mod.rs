@@ -2,7 +2,7 @@
 //!
 //! Each struct wraps one node and finds its parts by kind, so an accessor gives
 //! `None` (or less) where the text is incomplete and never panics. The structs
-//! hold no data of their own. What a word means is not decided here, except for
+//! hold no data of their own and are copied freely. What a word means is not decided here, except for
 //! the few words that the grammar itself gives a place (state space, vector,
 //! linkage).
 
@@ -16,54 +16,61 @@ pub use item::*;
 pub use operand::*;
 pub use statement::*;
 
-use crate::{NodeOrToken, PtxLanguage, SyntaxKind, SyntaxNode, SyntaxToken, node_span};
+use std::marker::PhantomData;
+
 use oriole_diagnostics::Span;
 
-/// Iterator over the typed children of a node.
-pub type AstChildren<N> = rowan::ast::AstChildren<N>;
+use crate::view::Elements;
+use crate::{NodeRef, SyntaxKind, TokenRef};
 
 /// A typed view of a node.
-pub trait AstNode: rowan::ast::AstNode<Language = PtxLanguage> {
+pub trait AstNode<'t>: Copy {
+    /// The node as one of this type, if it is one.
+    fn cast(node: NodeRef<'t>) -> Option<Self>;
+
+    /// The wrapped node.
+    fn syntax(self) -> NodeRef<'t>;
+
     /// The node's bytes, relative to its unit.
-    fn span(&self) -> Span {
-        node_span(self.syntax())
+    fn span(self) -> Span {
+        self.syntax().span()
     }
 
     /// The node's text, trivia inside it included.
-    fn text(&self) -> String {
-        self.syntax().text().to_string()
+    fn text(self) -> String {
+        self.syntax().to_string()
     }
 }
 
-impl<N: rowan::ast::AstNode<Language = PtxLanguage>> AstNode for N {}
+/// Iterator over the typed children of a node.
+#[derive(Clone)]
+pub struct AstChildren<'t, N> {
+    elements: Elements<'t>,
+    of: PhantomData<N>,
+}
+
+impl<'t, N: AstNode<'t>> Iterator for AstChildren<'t, N> {
+    type Item = N;
+
+    fn next(&mut self) -> Option<N> {
+        self.elements.find_map(|element| N::cast(element.into_node()?))
+    }
+}
 
 /// Declares a typed wrapper of one node kind.
 macro_rules! node {
     ($(#[$doc:meta])* $name:ident, $kind:ident) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-        pub struct $name(crate::SyntaxNode);
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name<'t>(crate::NodeRef<'t>);
 
-        impl rowan::ast::AstNode for $name {
-            type Language = crate::PtxLanguage;
-
-            fn can_cast(kind: crate::SyntaxKind) -> bool {
-                kind == crate::SyntaxKind::$kind
-            }
-
-            fn cast(node: crate::SyntaxNode) -> Option<Self> {
+        impl<'t> AstNode<'t> for $name<'t> {
+            fn cast(node: crate::NodeRef<'t>) -> Option<Self> {
                 (node.kind() == crate::SyntaxKind::$kind).then_some(Self(node))
             }
 
-            fn syntax(&self) -> &crate::SyntaxNode {
-                &self.0
-            }
-        }
-
-        impl $name {
-            /// The wrapped node.
-            pub fn syntax(&self) -> &crate::SyntaxNode {
-                &self.0
+            fn syntax(self) -> crate::NodeRef<'t> {
+                self.0
             }
         }
     };
@@ -73,32 +80,19 @@ macro_rules! node {
 macro_rules! node_enum {
     ($(#[$doc:meta])* $name:ident { $( $(#[$variant_doc:meta])* $variant:ident($kind:ident), )* }) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-        pub enum $name { $( $(#[$variant_doc])* $variant($variant), )* }
+        #[derive(Clone, Copy, Debug)]
+        pub enum $name<'t> { $( $(#[$variant_doc])* $variant($variant<'t>), )* }
 
-        impl rowan::ast::AstNode for $name {
-            type Language = crate::PtxLanguage;
-
-            fn can_cast(kind: crate::SyntaxKind) -> bool {
-                matches!(kind, $( crate::SyntaxKind::$kind )|*)
-            }
-
-            fn cast(node: crate::SyntaxNode) -> Option<Self> {
+        impl<'t> AstNode<'t> for $name<'t> {
+            fn cast(node: crate::NodeRef<'t>) -> Option<Self> {
                 Some(match node.kind() {
-                    $( crate::SyntaxKind::$kind => $name::$variant(rowan::ast::AstNode::cast(node)?), )*
+                    $( crate::SyntaxKind::$kind => $name::$variant($variant::cast(node)?), )*
                     _ => return None,
                 })
             }
 
-            fn syntax(&self) -> &crate::SyntaxNode {
+            fn syntax(self) -> crate::NodeRef<'t> {
                 match self { $( $name::$variant(it) => it.syntax(), )* }
-            }
-        }
-
-        impl $name {
-            /// The wrapped node.
-            pub fn syntax(&self) -> &crate::SyntaxNode {
-                rowan::ast::AstNode::syntax(self)
             }
         }
     };
@@ -106,30 +100,30 @@ macro_rules! node_enum {
 
 pub(crate) use {node, node_enum};
 
-fn child<N: rowan::ast::AstNode<Language = PtxLanguage>>(node: &SyntaxNode) -> Option<N> {
-    rowan::ast::support::child(node)
+fn child<'t, N: AstNode<'t>>(node: NodeRef<'t>) -> Option<N> {
+    children(node).next()
 }
 
-fn children<N: rowan::ast::AstNode<Language = PtxLanguage>>(node: &SyntaxNode) -> AstChildren<N> {
-    rowan::ast::support::children(node)
+fn children<'t, N: AstNode<'t>>(node: NodeRef<'t>) -> AstChildren<'t, N> {
+    AstChildren { elements: node.children_with_tokens(), of: PhantomData }
 }
 
-fn token(node: &SyntaxNode, kind: SyntaxKind) -> Option<SyntaxToken> {
-    rowan::ast::support::token(node, kind)
+fn token<'t>(node: NodeRef<'t>, kind: SyntaxKind) -> Option<TokenRef<'t>> {
+    node.tokens().find(|token| token.kind() == kind)
 }
 
 /// The node's own tokens (not those of nodes in it), trivia left out.
-fn tokens(node: &SyntaxNode) -> impl Iterator<Item = SyntaxToken> + use<> {
-    node.children_with_tokens().filter_map(NodeOrToken::into_token).filter(|token| !token.kind().is_trivia())
+fn tokens<'t>(node: NodeRef<'t>) -> impl Iterator<Item = TokenRef<'t>> + use<'t> {
+    node.tokens().filter(|token| !token.kind().is_trivia())
 }
 
 /// The node's own dotted words, in order.
-fn dotted(node: &SyntaxNode) -> impl Iterator<Item = SyntaxToken> + use<> {
-    tokens(node).filter(|token| token.kind() == SyntaxKind::DOTTED)
+fn dotted<'t>(node: NodeRef<'t>) -> impl Iterator<Item = TokenRef<'t>> + use<'t> {
+    node.tokens().filter(|token| token.kind() == SyntaxKind::DOTTED)
 }
 
 /// A string literal without its quotes; an unclosed one without its first.
-fn unquoted(token: &SyntaxToken) -> String {
+fn unquoted(token: TokenRef<'_>) -> String {
     let text = token.text();
     let text = text.strip_prefix('"').unwrap_or(text);
     text.strip_suffix('"').unwrap_or(text).to_owned()

@@ -45,10 +45,10 @@ node!(
     Name, NAME
 );
 
-impl Name {
+impl<'t> Name<'t> {
     /// The word.
-    pub fn token(&self) -> Option<SyntaxToken> {
-        token(&self.0, IDENT)
+    pub fn token(self) -> Option<TokenRef<'t>> {
+        token(self.0, IDENT)
     }
 }
 
@@ -57,15 +57,15 @@ node!(
     Member, MEMBER
 );
 
-impl Member {
+impl<'t> Member<'t> {
     /// What the component is taken of.
-    pub fn base(&self) -> Option<Operand> {
-        child(&self.0)
+    pub fn base(self) -> Option<Operand<'t>> {
+        child(self.0)
     }
 
     /// The component with its dot.
-    pub fn component(&self) -> Option<SyntaxToken> {
-        token(&self.0, DOTTED)
+    pub fn component(self) -> Option<TokenRef<'t>> {
+        token(self.0, DOTTED)
     }
 }
 
@@ -74,15 +74,15 @@ node!(
     Index, INDEX
 );
 
-impl Index {
+impl<'t> Index<'t> {
     /// The variable.
-    pub fn base(&self) -> Option<Operand> {
-        children(&self.0).next()
+    pub fn base(self) -> Option<Operand<'t>> {
+        children(self.0).next()
     }
 
     /// The index expression.
-    pub fn index(&self) -> Option<Operand> {
-        children(&self.0).nth(1)
+    pub fn index(self) -> Option<Operand<'t>> {
+        children(self.0).nth(1)
     }
 }
 
@@ -91,23 +91,23 @@ node!(
     Literal, LITERAL
 );
 
-impl Literal {
+impl<'t> Literal<'t> {
     /// The token: `INT_NUMBER`, `FLOAT_NUMBER` or `STRING`.
-    pub fn token(&self) -> Option<SyntaxToken> {
-        tokens(&self.0).next()
+    pub fn token(self) -> Option<TokenRef<'t>> {
+        tokens(self.0).next()
     }
 
     /// The number.
     ///
     /// # Errors
     /// For a string, and for a malformed number, which the lexer has reported.
-    pub fn number(&self) -> Result<NumberValue, NumberError> {
+    pub fn number(self) -> Result<NumberValue, NumberError> {
         self.token().map_or(Err(NumberError), |token| parse_number(token.text()))
     }
 
     /// The string without quotes.
-    pub fn string(&self) -> Option<String> {
-        token(&self.0, STRING).map(|token| unquoted(&token))
+    pub fn string(self) -> Option<String> {
+        token(self.0, STRING).map(|token| unquoted(token))
     }
 }
 
@@ -129,10 +129,10 @@ node!(
     Prefix, PREFIX
 );
 
-impl Prefix {
+impl<'t> Prefix<'t> {
     /// The operator.
-    pub fn operator(&self) -> Option<PrefixOperator> {
-        Some(match tokens(&self.0).next()?.kind() {
+    pub fn operator(self) -> Option<PrefixOperator> {
+        Some(match tokens(self.0).next()?.kind() {
             PLUS => PrefixOperator::Plus,
             MINUS => PrefixOperator::Minus,
             BANG => PrefixOperator::Not,
@@ -142,8 +142,8 @@ impl Prefix {
     }
 
     /// What it is applied to.
-    pub fn operand(&self) -> Option<Operand> {
-        child(&self.0)
+    pub fn operand(self) -> Option<Operand<'t>> {
+        child(self.0)
     }
 }
 
@@ -176,10 +176,10 @@ node!(
     Binary, BINARY
 );
 
-impl Binary {
+impl<'t> Binary<'t> {
     /// The operator.
-    pub fn operator(&self) -> Option<BinaryOperator> {
-        Some(match tokens(&self.0).next()?.kind() {
+    pub fn operator(self) -> Option<BinaryOperator> {
+        Some(match tokens(self.0).next()?.kind() {
             STAR => BinaryOperator::Multiply,
             SLASH => BinaryOperator::Divide,
             PERCENT => BinaryOperator::Remainder,
@@ -203,13 +203,13 @@ impl Binary {
     }
 
     /// The left side.
-    pub fn left(&self) -> Option<Operand> {
-        children(&self.0).next()
+    pub fn left(self) -> Option<Operand<'t>> {
+        children(self.0).next()
     }
 
     /// The right side.
-    pub fn right(&self) -> Option<Operand> {
-        children(&self.0).nth(1)
+    pub fn right(self) -> Option<Operand<'t>> {
+        children(self.0).nth(1)
     }
 }
 
@@ -218,20 +218,20 @@ node!(
     Ternary, TERNARY
 );
 
-impl Ternary {
+impl<'t> Ternary<'t> {
     /// Before the `?`.
-    pub fn condition(&self) -> Option<Operand> {
-        children(&self.0).next()
+    pub fn condition(self) -> Option<Operand<'t>> {
+        children(self.0).next()
     }
 
     /// Between `?` and `:`.
-    pub fn then_value(&self) -> Option<Operand> {
-        children(&self.0).nth(1)
+    pub fn then_value(self) -> Option<Operand<'t>> {
+        children(self.0).nth(1)
     }
 
     /// Behind the `:`.
-    pub fn else_value(&self) -> Option<Operand> {
-        children(&self.0).nth(2)
+    pub fn else_value(self) -> Option<Operand<'t>> {
+        children(self.0).nth(2)
     }
 }
 
@@ -240,15 +240,15 @@ node!(
     Cast, CAST
 );
 
-impl Cast {
+impl<'t> Cast<'t> {
     /// The type word.
-    pub fn type_word(&self) -> Option<SyntaxToken> {
-        token(&self.0, DOTTED)
+    pub fn type_word(self) -> Option<TokenRef<'t>> {
+        token(self.0, DOTTED)
     }
 
     /// What is converted.
-    pub fn operand(&self) -> Option<Operand> {
-        child(&self.0)
+    pub fn operand(self) -> Option<Operand<'t>> {
+        child(self.0)
     }
 }
 
@@ -257,10 +257,10 @@ node!(
     Paren, PAREN
 );
 
-impl Paren {
+impl<'t> Paren<'t> {
     /// The inner expression.
-    pub fn operand(&self) -> Option<Operand> {
-        child(&self.0)
+    pub fn operand(self) -> Option<Operand<'t>> {
+        child(self.0)
     }
 }
 
@@ -269,16 +269,16 @@ node!(
     CallExpression, CALL_EXPRESSION
 );
 
-impl CallExpression {
+impl<'t> CallExpression<'t> {
     /// What stands before the parentheses: a name, a mask number, or for
     /// `mask(0xff)(a)` another call expression.
-    pub fn callee(&self) -> Option<Operand> {
-        children(&self.0).next()
+    pub fn callee(self) -> Option<Operand<'t>> {
+        children(self.0).next()
     }
 
     /// What stands between the parentheses.
-    pub fn argument(&self) -> Option<Operand> {
-        children(&self.0).nth(1)
+    pub fn argument(self) -> Option<Operand<'t>> {
+        children(self.0).nth(1)
     }
 }
 
@@ -287,15 +287,15 @@ node!(
     Address, ADDRESS
 );
 
-impl Address {
+impl<'t> Address<'t> {
     /// The parts between the commas; an ordinary address has one.
-    pub fn parts(&self) -> AstChildren<Operand> {
-        children(&self.0)
+    pub fn parts(self) -> AstChildren<'t, Operand<'t>> {
+        children(self.0)
     }
 
     /// `.unified` and its like behind the bracket.
-    pub fn suffix(&self) -> Option<SyntaxToken> {
-        dotted(&self.0).next()
+    pub fn suffix(self) -> Option<TokenRef<'t>> {
+        dotted(self.0).next()
     }
 }
 
@@ -304,10 +304,10 @@ node!(
     Vector, VECTOR
 );
 
-impl Vector {
+impl<'t> Vector<'t> {
     /// The elements in order.
-    pub fn elements(&self) -> AstChildren<Operand> {
-        children(&self.0)
+    pub fn elements(self) -> AstChildren<'t, Operand<'t>> {
+        children(self.0)
     }
 }
 
@@ -316,15 +316,15 @@ node!(
     Pair, PAIR
 );
 
-impl Pair {
+impl<'t> Pair<'t> {
     /// Before the bar.
-    pub fn first(&self) -> Option<Operand> {
-        children(&self.0).next()
+    pub fn first(self) -> Option<Operand<'t>> {
+        children(self.0).next()
     }
 
     /// Behind the bar.
-    pub fn second(&self) -> Option<Operand> {
-        children(&self.0).nth(1)
+    pub fn second(self) -> Option<Operand<'t>> {
+        children(self.0).nth(1)
     }
 }
 
@@ -338,9 +338,9 @@ node!(
     ArgumentList, ARGUMENT_LIST
 );
 
-impl ArgumentList {
+impl<'t> ArgumentList<'t> {
     /// The arguments in order.
-    pub fn arguments(&self) -> AstChildren<Operand> {
-        children(&self.0)
+    pub fn arguments(self) -> AstChildren<'t, Operand<'t>> {
+        children(self.0)
     }
 }

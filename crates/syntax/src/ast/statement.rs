@@ -32,10 +32,10 @@ node!(
     Block, BLOCK
 );
 
-impl Block {
+impl<'t> Block<'t> {
     /// The statements in order; broken ones are left out.
-    pub fn statements(&self) -> AstChildren<Statement> {
-        children(&self.0)
+    pub fn statements(self) -> AstChildren<'t, Statement<'t>> {
+        children(self.0)
     }
 }
 
@@ -44,10 +44,10 @@ node!(
     Label, LABEL
 );
 
-impl Label {
+impl<'t> Label<'t> {
     /// The name.
-    pub fn name(&self) -> Option<SyntaxToken> {
-        token(&self.0, IDENT)
+    pub fn name(self) -> Option<TokenRef<'t>> {
+        token(self.0, IDENT)
     }
 }
 
@@ -56,24 +56,24 @@ node!(
     Instruction, INSTRUCTION
 );
 
-impl Instruction {
+impl<'t> Instruction<'t> {
     /// `@p`
-    pub fn guard(&self) -> Option<Guard> {
-        child(&self.0)
+    pub fn guard(self) -> Option<Guard<'t>> {
+        child(self.0)
     }
 
     /// Mnemonic and modifiers.
-    pub fn opcode(&self) -> Option<Opcode> {
-        child(&self.0)
+    pub fn opcode(self) -> Option<Opcode<'t>> {
+        child(self.0)
     }
 
     /// The operand list.
-    pub fn operand_list(&self) -> Option<OperandList> {
-        child(&self.0)
+    pub fn operand_list(self) -> Option<OperandList<'t>> {
+        child(self.0)
     }
 
     /// The operands; empty without a list.
-    pub fn operands(&self) -> impl Iterator<Item = Operand> + use<> {
+    pub fn operands(self) -> impl Iterator<Item = Operand<'t>> + use<'t> {
         self.operand_list().into_iter().flat_map(|list| list.operands())
     }
 }
@@ -83,15 +83,15 @@ node!(
     Guard, GUARD
 );
 
-impl Guard {
+impl<'t> Guard<'t> {
     /// Whether the guard is negated.
-    pub fn negated(&self) -> bool {
-        token(&self.0, BANG).is_some()
+    pub fn negated(self) -> bool {
+        token(self.0, BANG).is_some()
     }
 
     /// The predicate register.
-    pub fn register(&self) -> Option<SyntaxToken> {
-        token(&self.0, IDENT)
+    pub fn register(self) -> Option<TokenRef<'t>> {
+        token(self.0, IDENT)
     }
 }
 
@@ -100,20 +100,20 @@ node!(
     Opcode, OPCODE
 );
 
-impl Opcode {
+impl<'t> Opcode<'t> {
     /// The mnemonic, for example `add`.
-    pub fn mnemonic(&self) -> Option<SyntaxToken> {
-        token(&self.0, IDENT)
+    pub fn mnemonic(self) -> Option<TokenRef<'t>> {
+        token(self.0, IDENT)
     }
 
     /// The modifiers with their dots, in order, for example `.rn`, `.f32`.
-    pub fn modifiers(&self) -> impl Iterator<Item = SyntaxToken> + use<> {
-        dotted(&self.0)
+    pub fn modifiers(self) -> impl Iterator<Item = TokenRef<'t>> + use<'t> {
+        dotted(self.0)
     }
 
     /// The opcode as one word without trivia, for example `add.rn.f32`.
-    pub fn spelling(&self) -> String {
-        tokens(&self.0).map(|token| token.text().to_owned()).collect()
+    pub fn spelling(self) -> String {
+        tokens(self.0).map(|token| token.text().to_owned()).collect()
     }
 }
 
@@ -122,10 +122,10 @@ node!(
     OperandList, OPERAND_LIST
 );
 
-impl OperandList {
+impl<'t> OperandList<'t> {
     /// The operands in order.
-    pub fn operands(&self) -> AstChildren<Operand> {
-        children(&self.0)
+    pub fn operands(self) -> AstChildren<'t, Operand<'t>> {
+        children(self.0)
     }
 }
 
@@ -134,15 +134,15 @@ node!(
     BranchTargets, BRANCH_TARGETS
 );
 
-impl BranchTargets {
+impl<'t> BranchTargets<'t> {
     /// The label that names the list.
-    pub fn label(&self) -> Option<Label> {
-        child(&self.0)
+    pub fn label(self) -> Option<Label<'t>> {
+        child(self.0)
     }
 
     /// The branch targets.
-    pub fn targets(&self) -> AstChildren<Name> {
-        children(&self.0)
+    pub fn targets(self) -> AstChildren<'t, Name<'t>> {
+        children(self.0)
     }
 }
 
@@ -151,15 +151,15 @@ node!(
     CallTargets, CALL_TARGETS
 );
 
-impl CallTargets {
+impl<'t> CallTargets<'t> {
     /// The label that names the list.
-    pub fn label(&self) -> Option<Label> {
-        child(&self.0)
+    pub fn label(self) -> Option<Label<'t>> {
+        child(self.0)
     }
 
     /// The functions that may be called.
-    pub fn targets(&self) -> AstChildren<Name> {
-        children(&self.0)
+    pub fn targets(self) -> AstChildren<'t, Name<'t>> {
+        children(self.0)
     }
 }
 
@@ -168,24 +168,24 @@ node!(
     CallPrototype, CALL_PROTOTYPE
 );
 
-impl CallPrototype {
+impl<'t> CallPrototype<'t> {
     /// The label that names the prototype.
-    pub fn label(&self) -> Option<Label> {
-        child(&self.0)
+    pub fn label(self) -> Option<Label<'t>> {
+        child(self.0)
     }
 
     /// The results.
-    pub fn results(&self) -> impl Iterator<Item = Parameter> + use<> {
-        child::<ReturnList>(&self.0).into_iter().flat_map(|list| list.parameters())
+    pub fn results(self) -> impl Iterator<Item = Parameter<'t>> + use<'t> {
+        child::<ReturnList<'t>>(self.0).into_iter().flat_map(|list| list.parameters())
     }
 
     /// The parameters.
-    pub fn parameters(&self) -> impl Iterator<Item = Parameter> + use<> {
-        child::<ParameterList>(&self.0).into_iter().flat_map(|list| list.parameters())
+    pub fn parameters(self) -> impl Iterator<Item = Parameter<'t>> + use<'t> {
+        child::<ParameterList<'t>>(self.0).into_iter().flat_map(|list| list.parameters())
     }
 
     /// `.noreturn`, `.abi_preserve` and their like.
-    pub fn directives(&self) -> AstChildren<PerformanceDirective> {
-        children(&self.0)
+    pub fn directives(self) -> AstChildren<'t, PerformanceDirective<'t>> {
+        children(self.0)
     }
 }

@@ -21,7 +21,7 @@ use rowan::{Checkpoint, GreenNode, GreenNodeBuilder, Language};
 use crate::SyntaxKind::{self, *};
 use crate::limits::{MAX_EXPRESSION_NESTING, MAX_SYNTAX_DIAGNOSTICS};
 use crate::split::UnitKind;
-use crate::{PtxLanguage, SyntaxNode, Token, tokenize};
+use crate::{NodeRef, PtxLanguage, Token, tokenize};
 
 /// The result of parsing one unit: a tree and what is wrong with the text.
 ///
@@ -36,12 +36,12 @@ pub struct Parse {
 
 impl Parse {
     /// The root of the tree, a `UNIT` node.
-    pub fn syntax(&self) -> SyntaxNode {
-        SyntaxNode::new_root(self.green.clone())
+    pub fn syntax(&self) -> NodeRef<'_> {
+        NodeRef::root(&self.green)
     }
 
     /// The root with typed access.
-    pub fn unit(&self) -> crate::ast::Unit {
+    pub fn unit(&self) -> crate::ast::Unit<'_> {
         crate::ast::Unit::from_root(self.syntax())
     }
 
