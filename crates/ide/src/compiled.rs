@@ -225,7 +225,7 @@ impl Analysis {
                 facts: facts.clone(),
                 code: code.clone(),
                 map: graph::source_map(db, unit).clone(),
-                text: unit.text(db).0.clone(),
+                text: Arc::clone(unit.text(db)),
                 body: graph::body(db, unit).clone(),
                 options: options.clone(),
             })),
@@ -261,7 +261,7 @@ impl Analysis {
             return Some(Shown::new(db, unit, last, true));
         }
         // The same statements, which may stand elsewhere by now.
-        let (map, text) = (graph::source_map(db, unit).clone(), unit.text(db).0.clone());
+        let (map, text) = (graph::source_map(db, unit).clone(), Arc::clone(unit.text(db)));
         Some(Shown::new(db, unit, Arc::new(Compiled { map, text, ..Compiled::clone(&last) }), false))
     }
 

@@ -4,13 +4,14 @@
 
 use std::sync::Arc;
 
-use oriole_syntax::UnitKind;
+use oriole_syntax::{UnitKind, UnitSource};
 
 use crate::{Db, SourceFile};
 
-/// The text of a unit. What shares one allocation is equal without a look at it, as all units are that an edit leaves.
+/// The text of a unit, which knows its tree. What shares one allocation is equal without a look at it, as all units are that
+/// an edit leaves.
 #[derive(Clone, Eq, Debug, salsa::SalsaValue)]
-pub struct UnitText(pub Arc<str>);
+pub struct UnitText(pub Arc<UnitSource>);
 
 impl PartialEq for UnitText {
     fn eq(&self, other: &UnitText) -> bool {
@@ -22,7 +23,7 @@ impl std::ops::Deref for UnitText {
     type Target = Arc<str>;
 
     fn deref(&self) -> &Arc<str> {
-        &self.0
+        self.0.text()
     }
 }
 

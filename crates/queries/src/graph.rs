@@ -42,11 +42,11 @@ pub fn split_file(db: &dyn Db, file: SourceFile) -> Vec<FunctionUnit<'_>> {
     module::split(db, file)
 }
 
-/// The tree of a unit. The only query that reads a unit's text.
+/// The tree of a unit. The only query that reads a unit's text, of which the tree is a part that is made at first need.
 #[salsa::tracked(returns(ref), heap_size = weight::tree)]
 pub fn function_tree<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Parse {
     let _running = db.executes("function_tree", Place::Unit(unit));
-    oriole_syntax::parse_unit(unit.kind(db), unit.text(db))
+    unit.text(db).0.parse().clone()
 }
 
 /// Which unit declares which name. Equal unless a unit comes, goes or changes its name.

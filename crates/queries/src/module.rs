@@ -21,9 +21,9 @@ pub(crate) fn split(db: &dyn Db, file: SourceFile) -> Vec<FunctionUnit<'_>> {
     let pieces = file.cut(db).pieces().iter();
     pieces
         .map(|piece| {
-            let (name, text) = (piece.name.clone(), UnitText(piece.text.clone()));
+            let (name, text) = (piece.name.clone(), UnitText(piece.source.clone()));
             let unit = FunctionUnit::new(db, file, piece.kind, name, text, start, line);
-            (start, line) = (start + piece.text.len() as u32, line + piece.lines);
+            (start, line) = (start + piece.text().len() as u32, line + piece.lines);
             unit
         })
         .collect()

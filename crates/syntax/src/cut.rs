@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use crate::UnitKind;
 use crate::split::{Splitter, line_ends};
+use crate::{UnitKind, UnitSource};
 
 /// One unit of a text, without its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,12 +16,19 @@ pub struct Piece {
     pub kind: UnitKind,
     /// The (first) name that it declares; a section's name; else empty.
     pub name: Arc<str>,
-    /// Its text.
-    pub text: Arc<str>,
+    /// Its text and tree.
+    pub source: Arc<UnitSource>,
     /// How many lines end in it.
     pub lines: u32,
     /// How many bytes from its start on were looked at; one more than there are if the end of the text was.
     seen: u32,
+}
+
+impl Piece {
+    /// Its text.
+    pub fn text(&self) -> &Arc<str> {
+        self.source.text()
+    }
 }
 
 /// A part of a text that another one replaces, in bytes.
@@ -36,6 +43,26 @@ pub struct Replaced {
 }
 
 impl Replaced {
+    /// The part that two changes replace together, one after the other.
+    #[must_use]
+    pub fn then(self, next: Replaced) -> Replaced {
+        // Where the bytes behind both changes begin, in the text between them.
+        let settled = self.new_end.max(next.old_end);
+        Replaced {
+            start: self.start.min(next.start),
+            old_end: settled - self.new_end + self.old_end,
+            new_end: settled - next.old_end + next.new_end,
+        }
+    }
+
+    /// The same part counted from a byte before it, if it lies within so many bytes from there.
+    fn within(self, start: usize, length: usize) -> Option<Replaced> {
+        let from = |at: u32| at.checked_sub(start as u32);
+        let inner =
+            Replaced { start: from(self.start)?, old_end: from(self.old_end)?, new_end: from(self.new_end)? };
+        (inner.old_end as usize <= length).then_some(inner)
+    }
+
     /// The part in which two texts differ, if they do.
     pub fn between(old: &str, new: &str) -> Option<Replaced> {
         let (old, new) = (old.as_bytes(), new.as_bytes());
@@ -85,7 +112,8 @@ impl CutText {
     /// If the text is 4 GiB or longer; a driver refuses such files before.
     pub fn new(text: Arc<str>) -> CutText {
         let mut splitter = Splitter::new(&text, 0);
-        let pieces = std::iter::from_fn(|| piece(&mut splitter, &text)).collect();
+        let pieces = std::iter::from_fn(|| Found::next(&mut splitter, &text));
+        let pieces = pieces.map(|found| found.piece(UnitSource::new(found.kind, found.text))).collect();
         CutText { text, pieces }
     }
 
@@ -113,7 +141,7 @@ impl CutText {
             if start + piece.seen as usize > replaced.start as usize {
                 break;
             }
-            start += piece.text.len();
+            start += piece.text().len();
             first += 1;
         }
         let mut pieces: Vec<Piece> = Vec::with_capacity(self.pieces.len() + 1);
@@ -125,16 +153,31 @@ impl CutText {
         let mut behind = text.as_bytes()[replaced.new_end as usize..].iter();
         let settled = behind.position(|byte| !matches!(byte, b' ' | b'\t'));
         let settled = settled.map_or(usize::MAX, |at| replaced.new_end as usize + at + 1);
-        while let Some(piece) = piece(&mut splitter, &text) {
-            start += piece.text.len();
-            pieces.push(piece);
+        // An old unit that begins before the change, and where.
+        let (mut above, mut above_start) = (first, start);
+        while let Some(found) = Found::next(&mut splitter, &text) {
+            while above_start < start && above_start <= replaced.start as usize && above < self.pieces.len() {
+                above_start += self.pieces[above].text().len();
+                above += 1;
+            }
+            let old = self.pieces.get(above).filter(|_| above_start == start);
+            pieces.push(match old.and_then(|old| Some((old, replaced.within(start, old.text().len())?))) {
+                Some((old, _)) if **old.text() == *found.text && old.kind == found.kind => {
+                    Piece { seen: found.seen, ..old.clone() }
+                }
+                Some((old, replaced)) => {
+                    found.piece(UnitSource::changed(&old.source, found.kind, found.text, replaced))
+                }
+                None => found.piece(UnitSource::new(found.kind, found.text)),
+            });
+            start += found.text.len();
             if start < settled {
                 continue;
             }
             // Behind the change the two texts are the same: what starts at the same byte of it is the same.
             let rest = text.len() - start;
             while old_rest > rest {
-                old_rest -= self.pieces[next].text.len();
+                old_rest -= self.pieces[next].text().len();
                 next += 1;
             }
             if old_rest == rest {
@@ -146,17 +189,25 @@ impl CutText {
     }
 }
 
-fn piece(splitter: &mut Splitter<'_>, text: &str) -> Option<Piece> {
-    let (unit, seen) = splitter.next_unit()?;
-    let own = unit.text(text);
-    let lines = line_ends(own.as_bytes());
-    Some(Piece {
-        kind: unit.kind,
-        name: unit.name.into(),
-        text: own.into(),
-        lines,
-        seen: (seen - unit.start as usize) as u32,
-    })
+/// A unit as the splitter finds it.
+struct Found<'a> {
+    kind: UnitKind,
+    name: Box<str>,
+    text: &'a str,
+    seen: u32,
+}
+
+impl Found<'_> {
+    fn next<'a>(splitter: &mut Splitter<'_>, text: &'a str) -> Option<Found<'a>> {
+        let (unit, seen) = splitter.next_unit()?;
+        let seen = (seen - unit.start as usize) as u32;
+        Some(Found { kind: unit.kind, text: unit.text(text), name: unit.name, seen })
+    }
+
+    fn piece(&self, source: UnitSource) -> Piece {
+        let lines = line_ends(self.text.as_bytes());
+        Piece { kind: self.kind, name: (*self.name).into(), source: Arc::new(source), lines, seen: self.seen }
+    }
 }
 
 #[cfg(test)]
@@ -177,8 +228,11 @@ mod tests {
         let at = text.find("ret; }\n.entry c").unwrap();
         let after = change(&before, at, at, "bar.sync 0; ");
         assert_eq!(after, CutText::new(after.text.clone()));
-        let kept =
-            before.pieces.iter().zip(after.pieces.iter()).map(|(old, new)| Arc::ptr_eq(&old.text, &new.text));
+        let kept = before
+            .pieces
+            .iter()
+            .zip(after.pieces.iter())
+            .map(|(old, new)| Arc::ptr_eq(&old.source, &new.source));
         assert_eq!(kept.collect::<Vec<_>>(), [true, true, false, true, true]);
     }
 

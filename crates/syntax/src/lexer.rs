@@ -30,44 +30,72 @@ pub(crate) const fn is_name_byte(byte: u8) -> bool {
 /// the text. Findings are appended to `errors`, at most
 /// [`MAX_SYNTAX_DIAGNOSTICS`] of them.
 pub fn tokenize(text: &str, errors: &mut Vec<Diagnostic>) -> Vec<Token> {
-    let mut lexer = Lexer {
-        text: text.as_bytes(),
-        at: 0,
-        previous: END,
-        line_start: true,
-        tokens: Vec::with_capacity(text.len() / 3 + 2),
-        errors,
-    };
+    let mut lexer = Lexer::new(text);
     lexer.run();
+    errors.append(&mut lexer.errors);
     lexer.tokens
 }
 
-struct Lexer<'a> {
+/// A text while it is cut, token by token.
+pub(crate) struct Lexer<'a> {
     text: &'a [u8],
     at: usize,
     /// Kind of the last token that is not trivia.
     previous: SyntaxKind,
     /// Nothing but trivia since the last line end (or since the start).
     line_start: bool,
-    tokens: Vec<Token>,
-    errors: &'a mut Vec<Diagnostic>,
+    /// What there is so far.
+    pub tokens: Vec<Token>,
+    /// What was found in it, in text order.
+    pub errors: Vec<Diagnostic>,
 }
 
-impl Lexer<'_> {
-    fn run(&mut self) {
+impl<'a> Lexer<'a> {
+    pub fn new(text: &'a str) -> Lexer<'a> {
+        let text = text.as_bytes();
+        Lexer { text, at: 0, previous: END, line_start: true, tokens: Vec::new(), errors: Vec::new() }
+    }
+
+    /// Cuts all that is left.
+    pub fn run(&mut self) {
+        self.tokens.reserve(self.text.len() / 3 + 2);
         while self.at < self.text.len() {
-            let start = self.at;
-            let kind = self.token();
-            debug_assert!(self.at > start, "a token has at least one byte");
-            self.tokens.push(Token { kind, on_new_line: self.line_start, start: start as u32 });
-            if !kind.is_trivia() {
-                self.previous = kind;
-                self.line_start = false;
-            } else if !self.line_start {
-                self.line_start = self.text[start..self.at].iter().any(|&byte| matches!(byte, b'\n' | b'\r'));
-            }
+            self.step();
         }
-        self.tokens.push(Token { kind: END, on_new_line: true, start: self.text.len() as u32 });
+        self.step();
+    }
+
+    /// Cuts one more token; at the end of the text that is [`SyntaxKind::END`].
+    pub fn step(&mut self) {
+        let start = self.at;
+        if start == self.text.len() {
+            self.tokens.push(Token { kind: END, on_new_line: true, start: start as u32 });
+            return;
+        }
+        let kind = self.token();
+        debug_assert!(self.at > start, "a token has at least one byte");
+        self.tokens.push(Token { kind, on_new_line: self.line_start, start: start as u32 });
+        if !kind.is_trivia() {
+            self.previous = kind;
+            self.line_start = false;
+        } else if !self.line_start {
+            self.line_start = self.text[start..self.at].iter().any(|&byte| matches!(byte, b'\n' | b'\r'));
+        }
+    }
+
+    /// Goes on at byte `end` in place of the token `index`. What is between is known without being cut again: it ends with a
+    /// token of the kind `last`, and nothing was found in it.
+    pub fn jump(&mut self, index: usize, end: u32, last: SyntaxKind) {
+        let start = self.tokens[index].start;
+        while self.errors.pop_if(|error| error.span.start >= start).is_some() {}
+        self.tokens.truncate(index);
+        self.tokens.push(Token { kind: last, on_new_line: false, start });
+        (self.at, self.previous, self.line_start) = (end as usize, last, false);
+    }
+
+    /// The byte behind the last token there is.
+    pub fn end(&self) -> u32 {
+        self.at as u32
     }
 
     fn peek(&self, ahead: usize) -> u8 {

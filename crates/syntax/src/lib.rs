@@ -8,12 +8,14 @@
 //! instructions or types enters: an opcode is a word with modifiers.
 
 pub mod ast;
+mod builder;
 mod cut;
 mod kind;
 mod lexer;
 mod limits;
 mod literal;
 mod parser;
+mod source;
 mod split;
 mod view;
 
@@ -22,7 +24,8 @@ pub use kind::{PtxLanguage, SyntaxKind};
 pub use lexer::{Token, tokenize};
 pub use limits::*;
 pub use literal::{NumberError, NumberValue, parse_number};
-pub use parser::{Parse, parse_unit};
+pub use parser::{Parse, parse_unit, parse_unit_again};
 pub use rowan::{GreenNode, NodeOrToken};
+pub use source::UnitSource;
 pub use split::{Unit, UnitKind, split_file};
 pub use view::{Descendants, ElementRef, Elements, NodeRef, Path, TokenRef};

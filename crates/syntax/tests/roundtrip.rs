@@ -4,9 +4,10 @@
 //! of the grammar, on hand-picked hostile texts, and on outside files named by
 //! the variable `ORIOLE_PTX_FILES` (directories or files, separated by colons).
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use oriole_syntax::{CutText, Replaced, UnitKind, parse_unit, split_file};
+use oriole_syntax::{CutText, Replaced, UnitKind, parse_unit, parse_unit_again, split_file};
 use proptest::prelude::*;
 
 /// A module that uses every construct once.
@@ -98,6 +99,21 @@ fn the_module_has_no_errors() {
             parse.syntax().descendants().filter(|node| node.kind() == oriole_syntax::SyntaxKind::ERROR);
         assert_eq!(nodes.count(), 0);
     }
+}
+
+/// A text of which some bytes at a place are replaced, and what was replaced.
+fn edited(old: &str, place: f64, removed: usize, new: &str) -> (Arc<str>, Replaced) {
+    let mut start = (place * old.len() as f64) as usize;
+    while !old.is_char_boundary(start) {
+        start -= 1;
+    }
+    let mut end = (start + removed).min(old.len());
+    while !old.is_char_boundary(end) {
+        end += 1;
+    }
+    let text = [&old[..start], new, &old[end..]].concat().into();
+    let new_end = (start + new.len()) as u32;
+    (text, Replaced { start: start as u32, old_end: end as u32, new_end })
 }
 
 fn kernel(body: &str) -> String {
@@ -280,26 +296,37 @@ proptest! {
         let mut told = CutText::new(MODULE.into());
         for (place, removed, piece) in edits {
             let old = told.text().clone();
-            let mut start = (place * old.len() as f64) as usize;
-            while !old.is_char_boundary(start) {
-                start -= 1;
-            }
-            let mut end = (start + removed).min(old.len());
-            while !old.is_char_boundary(end) {
-                end += 1;
-            }
-            let text: std::sync::Arc<str> = [&old[..start], PIECES[piece], &old[end..]].concat().into();
-            let new_end = start + PIECES[piece].len();
-            let replaced = Replaced { start: start as u32, old_end: end as u32, new_end: new_end as u32 };
+            let (text, replaced) = edited(&old, place, removed, PIECES[piece]);
             let scratch = CutText::new(text.clone());
             let units: Vec<_> = split_file(&text).into_iter().map(|unit| unit.text(&text).to_owned()).collect();
-            prop_assert_eq!(scratch.pieces().iter().map(|piece| piece.text.to_string()).collect::<Vec<_>>(), units);
+            prop_assert_eq!(scratch.pieces().iter().map(|piece| piece.text().to_string()).collect::<Vec<_>>(), units);
             if let Some(found) = Replaced::between(&old, &text) {
                 prop_assert_eq!(&told.changed(text.clone(), found), &scratch);
             }
             told = told.changed(text, replaced);
             prop_assert_eq!(&told, &scratch);
         }
+    }
+
+    /// The same for trees: fifty edits, each tree made from the one before, whether that was asked for or not.
+    #[test]
+    fn parsed_again_is_parsed_from_scratch(
+        edits in prop::collection::vec((0.0..1.0f64, 0usize..30, 0usize..PIECES.len(), any::<bool>()), 50)
+    ) {
+        let mut cut = CutText::new(MODULE.into());
+        for (place, removed, piece, asked) in edits {
+            let (text, replaced) = edited(cut.text(), place, removed, PIECES[piece]);
+            cut = cut.changed(text, replaced);
+            if asked {
+                for piece in cut.pieces() {
+                    prop_assert_eq!(piece.source.parse(), &parse_unit(piece.kind, piece.text()), "{}", piece.text());
+                }
+            }
+        }
+        // As one unit, whatever the splitter would say.
+        let (text, replaced) = edited(MODULE, 0.5, 3, "add;");
+        let old = parse_unit(UnitKind::Entry, MODULE);
+        prop_assert_eq!(parse_unit_again(UnitKind::Entry, &text, &old, replaced), parse_unit(UnitKind::Entry, &text));
     }
 
     /// What is typed into one kernel leaves the units of the others as they were.

@@ -33,13 +33,17 @@ fn main() {
     let wants = |part: &str| parts.is_empty() || parts.iter().any(|word| word == part);
     let generated = Module::generated(500, 200);
     if wants("keys") {
-        keys::measure(&generated);
+        if files.is_empty() {
+            keys::measure(&generated);
+        }
         for file in &files {
             keys::measure(&Module::read(file));
         }
     }
     if wants("sass") {
-        sass::curve();
+        if files.is_empty() {
+            sass::curve();
+        }
         for file in &files {
             sass::of_file(&Module::read(file));
         }

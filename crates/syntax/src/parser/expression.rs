@@ -6,7 +6,7 @@
 //! Depth is bounded by the nesting level and by the number of operators, since a
 //! chain `1+1+…` nests to the left.
 
-use rowan::Checkpoint;
+use crate::builder::Checkpoint;
 
 use super::Parser;
 use crate::SyntaxKind::{self, *};
@@ -145,7 +145,7 @@ impl Parser<'_> {
         self.primary();
         loop {
             match self.kind() {
-                DOTTED if name && (!self.tokens[self.next].on_new_line || is_component(self.word())) => {
+                DOTTED if name && (!self.token(self.next).on_new_line || is_component(self.word())) => {
                     if !self.count_operator() {
                         return;
                     }
@@ -224,7 +224,7 @@ impl Parser<'_> {
         self.start(ADDRESS);
         self.bump();
         self.elements(R_BRACKET, "`,` or `]`");
-        if self.is(DOTTED) && (!self.tokens[self.next].on_new_line || self.word() == ".unified") {
+        if self.is(DOTTED) && (!self.token(self.next).on_new_line || self.word() == ".unified") {
             self.bump();
         }
         self.finish();

@@ -8,6 +8,7 @@
 //!
 //! This file has the machinery; the grammar is cut by subject.
 
+mod again;
 mod declaration;
 mod expression;
 mod module;
@@ -15,18 +16,21 @@ mod statement;
 
 pub(crate) use declaration::is_space;
 
+use again::Standing;
 use oriole_diagnostics::{Code, Diagnostic, Message, Span};
-use rowan::{Checkpoint, GreenNode, GreenNodeBuilder, Language};
+use rowan::{GreenNode, GreenNodeData, NodeOrToken};
 
 use crate::SyntaxKind::{self, *};
+use crate::builder::{Checkpoint, TreeBuilder};
+use crate::lexer::Lexer;
 use crate::limits::{MAX_EXPRESSION_NESTING, MAX_SYNTAX_DIAGNOSTICS};
 use crate::split::UnitKind;
-use crate::{NodeRef, PtxLanguage, Token, tokenize};
+use crate::{NodeRef, Replaced, Token};
 
 /// The result of parsing one unit: a tree and what is wrong with the text.
 ///
 /// Two results are equal exactly if texts and findings are.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Eq, Debug)]
 pub struct Parse {
     /// The tree; its text is the unit's text.
     pub green: GreenNode,
@@ -51,38 +55,77 @@ impl Parse {
     }
 }
 
+impl PartialEq for Parse {
+    fn eq(&self, other: &Parse) -> bool {
+        self.errors == other.errors && same_tree(&self.green, &other.green)
+    }
+}
+
+/// Compares trees, of which many share most of their nodes.
+fn same_tree(one: &GreenNodeData, other: &GreenNodeData) -> bool {
+    std::ptr::eq(one, other)
+        || one.kind() == other.kind()
+            && one.text_len() == other.text_len()
+            && one.children().len() == other.children().len()
+            && one.children().zip(other.children()).all(|pair| match pair {
+                (NodeOrToken::Node(one), NodeOrToken::Node(other)) => same_tree(one, other),
+                (NodeOrToken::Token(one), NodeOrToken::Token(other)) => one == other,
+                _ => false,
+            })
+}
+
 /// Parses the text of one unit. The kind says what the splitter saw; only
 /// [`UnitKind::Broken`] changes the parse, which then gives one report and not
 /// one for each token.
 pub fn parse_unit(kind: UnitKind, text: &str) -> Parse {
-    let mut errors = Vec::new();
-    let tokens = tokenize(text, &mut errors);
+    let mut lexer = Lexer::new(text);
+    lexer.run();
+    parse(kind, text, lexer, Standing::default())
+}
+
+/// As [`parse_unit`], for a text of which all but `replaced` is that of `old`: takes over what still stands of it.
+pub fn parse_unit_again(kind: UnitKind, text: &str, old: &Parse, replaced: Replaced) -> Parse {
+    let standing = Standing::new(old, replaced, text.len());
+    if standing.is_empty() {
+        return parse_unit(kind, text);
+    }
+    parse(kind, text, Lexer::new(text), standing)
+}
+
+fn parse(kind: UnitKind, text: &str, lexer: Lexer<'_>, standing: Standing<'_>) -> Parse {
     let mut parser = Parser {
         text,
-        tokens,
+        lexer,
+        standing,
         at: 0,
         next: 0,
-        builder: GreenNodeBuilder::new(),
-        errors,
+        builder: TreeBuilder::default(),
+        errors: Vec::new(),
         scopes: 0,
         expressions: 0,
         operators: 0,
     };
     parser.skip_trivia();
     parser.unit(kind);
-    let Parser { builder, mut errors, .. } = parser;
+    let Parser { builder, lexer, errors: found, .. } = parser;
+    let mut errors = lexer.errors;
+    let room = MAX_SYNTAX_DIAGNOSTICS.saturating_sub(errors.len());
+    errors.extend(found.into_iter().take(room));
     errors.sort_by_key(|error| error.span.start);
     Parse { green: builder.finish(), errors }
 }
 
 struct Parser<'a> {
     text: &'a str,
-    tokens: Vec<Token>,
+    /// Has cut at least what has been looked at.
+    lexer: Lexer<'a>,
+    standing: Standing<'a>,
     /// First token that is not in the tree yet; may be trivia.
     at: usize,
     /// First token from `at` on that is not trivia.
     next: usize,
-    builder: GreenNodeBuilder<'static>,
+    builder: TreeBuilder,
+    /// Findings of the grammar.
     errors: Vec<Diagnostic>,
     /// Open scopes.
     scopes: usize,
@@ -96,7 +139,7 @@ impl<'a> Parser<'a> {
     // ---- looking
 
     fn kind(&self) -> SyntaxKind {
-        self.tokens[self.next].kind
+        self.token(self.next).kind
     }
 
     fn is(&self, kind: SyntaxKind) -> bool {
@@ -107,9 +150,14 @@ impl<'a> Parser<'a> {
         self.token_span(self.next)
     }
 
+    /// A token that has been looked at.
+    fn token(&self, index: usize) -> Token {
+        self.lexer.tokens[index]
+    }
+
     fn token_span(&self, index: usize) -> Span {
-        let start = self.tokens[index].start;
-        let end = self.tokens.get(index + 1).map_or(start, |next| next.start);
+        let start = self.token(index).start;
+        let end = self.lexer.tokens.get(index + 1).map_or(self.lexer.end(), |next| next.start);
         Span::between(start, end)
     }
 
@@ -128,46 +176,54 @@ impl<'a> Parser<'a> {
     }
 
     /// The kind of the `ahead`-th token behind the next one, trivia left out.
-    fn kind_after(&self, ahead: usize) -> SyntaxKind {
-        self.tokens[self.index_after(ahead)].kind
-    }
-
-    fn index_after(&self, ahead: usize) -> usize {
+    fn kind_after(&mut self, ahead: usize) -> SyntaxKind {
         let mut index = self.next;
         for _ in 0..ahead {
-            if self.tokens[index].kind == END {
-                break;
+            index = self.following(index);
+        }
+        self.token(index).kind
+    }
+
+    /// The token behind another one, trivia left out; nothing follows the end.
+    fn following(&mut self, index: usize) -> usize {
+        match self.token(index).kind {
+            END => index,
+            _ => self.significant(index + 1),
+        }
+    }
+
+    /// The first token from `index` on that is not trivia.
+    fn significant(&mut self, mut index: usize) -> usize {
+        loop {
+            if index == self.lexer.tokens.len() {
+                self.lexer.step();
+            }
+            if !self.token(index).kind.is_trivia() {
+                return index;
             }
             index += 1;
-            while self.tokens[index].kind.is_trivia() {
-                index += 1;
-            }
         }
-        index
     }
 
     /// The end of the last token in the tree that is not trivia.
     fn previous_end(&self) -> u32 {
         let mut index = self.at;
-        while index > 0 && self.tokens[index - 1].kind.is_trivia() {
+        while index > 0 && self.token(index - 1).kind.is_trivia() {
             index -= 1;
         }
-        self.tokens[index].start
+        self.token(index).start
     }
 
     /// Whether the next token is the first of its line and could begin a
     /// statement: the sign that the statement before it was left unfinished.
     fn at_statement_line(&self) -> bool {
-        self.tokens[self.next].on_new_line && matches!(self.kind(), IDENT | AT | DOTTED | L_BRACE | R_BRACE)
+        self.token(self.next).on_new_line && matches!(self.kind(), IDENT | AT | DOTTED | L_BRACE | R_BRACE)
     }
 
     // ---- building
 
     fn skip_trivia(&mut self) {
-        self.next = self.at;
-        while self.tokens[self.next].kind.is_trivia() {
-            self.next += 1;
-        }
+        self.next = self.significant(self.at);
     }
 
     /// Puts the trivia before the next token into the tree.
@@ -178,9 +234,9 @@ impl<'a> Parser<'a> {
     }
 
     fn push_token(&mut self) {
-        let kind = self.tokens[self.at].kind;
+        let kind = self.token(self.at).kind;
         let text = self.token_text(self.at);
-        self.builder.token(PtxLanguage::kind_to_raw(kind), text);
+        self.builder.token(kind, text);
         self.at += 1;
     }
 
@@ -202,10 +258,22 @@ impl<'a> Parser<'a> {
         found
     }
 
+    /// Puts the statement at the next token into the tree as it stood before, if it still stands.
+    fn take_over(&mut self) -> bool {
+        let Some(statement) = self.standing.at(self.lexer.tokens[self.next].start) else { return false };
+        let (tree, end, last) = (statement.tree(), statement.end, statement.last);
+        self.flush();
+        self.builder.take(tree);
+        self.lexer.jump(self.at, end, last);
+        self.at += 1;
+        self.skip_trivia();
+        true
+    }
+
     /// Opens a node; the trivia before the next token stay outside.
     fn start(&mut self, kind: SyntaxKind) {
         self.flush();
-        self.builder.start_node(PtxLanguage::kind_to_raw(kind));
+        self.builder.start_node(kind);
     }
 
     fn checkpoint(&mut self) -> Checkpoint {
@@ -214,7 +282,7 @@ impl<'a> Parser<'a> {
     }
 
     fn start_at(&mut self, checkpoint: Checkpoint, kind: SyntaxKind) {
-        self.builder.start_node_at(checkpoint, PtxLanguage::kind_to_raw(kind));
+        self.builder.start_node_at(checkpoint, kind);
     }
 
     fn finish(&mut self) {

@@ -10,7 +10,7 @@ use oriole_diagnostics::{Code, Span};
 
 impl Parser<'_> {
     pub(super) fn unit(&mut self, kind: UnitKind) {
-        self.builder.start_node(rowan::SyntaxKind(UNIT as u16));
+        self.builder.start_node(UNIT);
         if kind == UnitKind::Broken && !self.is(END) {
             self.broken();
         }
@@ -69,7 +69,7 @@ impl Parser<'_> {
                 break;
             }
             self.bump();
-            let next = self.tokens[self.next];
+            let next = self.token(self.next);
             if matches!(kind, SEMICOLON | R_BRACE) || next.on_new_line && next.kind == DOTTED {
                 break;
             }
@@ -251,12 +251,12 @@ impl Parser<'_> {
 
     /// Behind a linkage word: a function or a variable.
     fn linked(&mut self) {
-        let behind = self.tokens[self.next..].iter().enumerate().find(|&(ahead, token)| {
-            let text = self.token_text(self.next + ahead);
-            !token.kind.is_trivia() && !matches!(text, ".visible" | ".extern" | ".weak" | ".common")
-        });
-        match behind.map(|(ahead, _)| self.token_text(self.next + ahead)) {
-            Some(".entry" | ".func") => self.function(),
+        let mut behind = self.next;
+        while matches!(self.token_text(behind), ".visible" | ".extern" | ".weak" | ".common") {
+            behind = self.following(behind);
+        }
+        match self.token_text(behind) {
+            ".entry" | ".func" => self.function(),
             _ => self.variable(),
         }
     }
@@ -315,7 +315,7 @@ impl Parser<'_> {
     }
 
     fn at_item_line(&self) -> bool {
-        self.tokens[self.next].on_new_line
+        self.token(self.next).on_new_line
             && self.is(DOTTED)
             && matches!(
                 self.word(),

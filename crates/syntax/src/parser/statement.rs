@@ -45,6 +45,9 @@ impl Parser<'_> {
     }
 
     fn statement(&mut self) {
+        if self.take_over() {
+            return;
+        }
         match self.kind() {
             L_BRACE => self.block("scope"),
             IDENT if self.kind_after(1) == COLON => self.label(),
@@ -152,13 +155,16 @@ impl Parser<'_> {
     /// operand: then the opcode was left without its semicolon. (PTX itself does
     /// not care for line ends; calls often have their operands on lines of their
     /// own.)
-    fn at_next_statement(&self) -> bool {
-        self.tokens[self.next].on_new_line
+    fn at_next_statement(&mut self) -> bool {
+        self.token(self.next).on_new_line
             && match self.kind() {
                 AT | DOTTED | R_BRACE => true,
                 IDENT => match self.kind_after(1) {
                     IDENT | COLON => true,
-                    DOTTED => !super::expression::is_component(self.token_text(self.index_after(1))),
+                    DOTTED => {
+                        let behind = self.following(self.next);
+                        !super::expression::is_component(self.token_text(behind))
+                    }
                     _ => false,
                 },
                 _ => false,
@@ -168,7 +174,7 @@ impl Parser<'_> {
     /// Whether the dotted word at hand is the first of its line and a directive:
     /// then the opcode before it was left half-typed.
     fn starts_directive_line(&self) -> bool {
-        self.tokens[self.next].on_new_line
+        self.token(self.next).on_new_line
             && matches!(
                 self.word(),
                 ".reg" | ".loc" | ".pragma" | ".branchtargets" | ".calltargets" | ".callprototype"

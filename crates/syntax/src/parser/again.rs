@@ -1,0 +1,145 @@
+//! Parsing a unit again after a change: which statements of the earlier tree still stand.
+//!
+//! It is here so that a keystroke in a kernel of ten thousand statements parses one of them. The law: the result is that of
+//! parsing from scratch. A statement stands if the parser could not tell the difference: none of the bytes that it was made
+//! from have changed, and nothing was said about it. Since a statement with its semicolon is made from its own bytes alone,
+//! and a `.loc` from those up to the first byte of the token behind it, nothing needs to be remembered but the tree.
+
+use oriole_diagnostics::Diagnostic;
+use rowan::{GreenNode, GreenNodeData, Language, NodeOrToken};
+
+use super::Parse;
+use crate::SyntaxKind::{self, *};
+use crate::limits::MAX_SYNTAX_DIAGNOSTICS;
+use crate::{PtxLanguage, Replaced};
+
+/// A statement that stands, in bytes of the new text.
+pub(super) struct Statement<'t> {
+    pub start: u32,
+    pub end: u32,
+    /// The kind of its last token.
+    pub last: SyntaxKind,
+    tree: &'t GreenNodeData,
+}
+
+impl Statement<'_> {
+    pub fn tree(&self) -> GreenNode {
+        self.tree.to_owned()
+    }
+}
+
+/// The statements that stand, in text order.
+#[derive(Default)]
+pub(super) struct Standing<'t> {
+    statements: Vec<Statement<'t>>,
+    next: usize,
+}
+
+impl<'t> Standing<'t> {
+    /// Those of `old`, of whose text `replaced` was replaced; the new text has `length` bytes.
+    pub fn new(old: &'t Parse, replaced: Replaced, length: usize) -> Standing<'t> {
+        let mut standing = Standing::default();
+        // Where not everything was said, silence says nothing.
+        if old.errors.len() < MAX_SYNTAX_DIAGNOSTICS {
+            let errors = old.errors.as_slice();
+            Walk { errors, replaced, length, statements: &mut standing.statements }.tree(&old.green);
+        }
+        standing
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.statements.is_empty()
+    }
+
+    /// The statement that begins at this byte. Bytes are asked for in ascending order.
+    pub fn at(&mut self, start: u32) -> Option<&Statement<'t>> {
+        while self.statements.get(self.next)?.start < start {
+            self.next += 1;
+        }
+        self.statements.get(self.next).filter(|statement| statement.start == start)
+    }
+}
+
+struct Walk<'a, 't> {
+    /// Findings that do not stand before the statement at hand.
+    errors: &'a [Diagnostic],
+    replaced: Replaced,
+    length: usize,
+    statements: &'a mut Vec<Statement<'t>>,
+}
+
+impl<'t> Walk<'_, 't> {
+    fn tree(&mut self, root: &'t GreenNodeData) {
+        let mut open = vec![(root.children(), kind_of(root))];
+        let mut at = 0;
+        // A `.loc`, until it is known what stands behind it.
+        let mut pending: Option<(u32, &'t GreenNodeData)> = None;
+        while let Some((children, parent)) = open.last_mut() {
+            let Some(child) = children.next() else {
+                open.pop();
+                continue;
+            };
+            let node = match child {
+                NodeOrToken::Node(node) => node,
+                NodeOrToken::Token(token) => {
+                    if !PtxLanguage::kind_from_raw(token.kind()).is_trivia()
+                        && let Some((start, tree)) = pending.take()
+                    {
+                        self.statement(start, tree, at + 1);
+                    }
+                    at += u32::from(token.text_len());
+                    continue;
+                }
+            };
+            if let Some((start, tree)) = pending.take() {
+                self.statement(start, tree, at + 1);
+            }
+            let end = at + u32::from(node.text_len());
+            match kind_of(node) {
+                kind @ (FUNCTION | BLOCK) => {
+                    open.push((node.children(), kind));
+                    continue;
+                }
+                LOC_DIRECTIVE if *parent == BLOCK => pending = Some((at, node)),
+                INSTRUCTION | VARIABLE | PRAGMA if *parent == BLOCK => self.statement(at, node, end),
+                _ => {}
+            }
+            at = end;
+        }
+    }
+
+    /// A statement that was made from the bytes before `seen`.
+    fn statement(&mut self, start: u32, tree: &'t GreenNodeData, seen: u32) {
+        let Replaced { start: first, old_end, new_end } = self.replaced;
+        let before = self.errors.iter().take_while(|error| error.span.start < start).count();
+        self.errors = &self.errors[before..];
+        let said = self.errors.first().is_some_and(|error| error.span.start < seen);
+        let (moved, moved_seen) = if seen <= first {
+            (start, seen)
+        } else if start >= old_end {
+            (start - old_end + new_end, seen - old_end + new_end)
+        } else {
+            return;
+        };
+        let last = last_token(tree);
+        let complete = last == Some(SEMICOLON) || kind_of(tree) == LOC_DIRECTIVE;
+        if let Some(last) = last.filter(|_| complete && !said && moved_seen as usize <= self.length) {
+            let end = moved + u32::from(tree.text_len());
+            self.statements.push(Statement { start: moved, end, last, tree });
+        }
+    }
+}
+
+fn kind_of(node: &GreenNodeData) -> SyntaxKind {
+    PtxLanguage::kind_from_raw(node.kind())
+}
+
+fn last_token(mut node: &GreenNodeData) -> Option<SyntaxKind> {
+    loop {
+        match node.children().next_back()? {
+            NodeOrToken::Node(last) => node = last,
+            NodeOrToken::Token(token) => return Some(PtxLanguage::kind_from_raw(token.kind())),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The text of a unit together with its tree, which is made when it is first asked for.
+//!
+//! It is here because who edits a text knows what it was before: a text that came of another one by a change keeps a hold on
+//! that one's tree, until it has one of its own, and takes over from it what still stands. Nothing of this shows: the tree is
+//! that of the text.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::{Parse, Replaced, UnitKind, parse_unit, parse_unit_again};
+
+/// A unit's kind and text. Two are equal if these are.
+pub struct UnitSource {
+    kind: UnitKind,
+    text: Arc<str>,
+    tree: OnceLock<Parse>,
+    /// A tree of a text that was like this one but for a part.
+    earlier: Mutex<Option<(Parse, Replaced)>>,
+}
+
+impl UnitSource {
+    /// A text of which nothing is known.
+    pub fn new(kind: UnitKind, text: &str) -> UnitSource {
+        UnitSource { kind, text: text.into(), tree: OnceLock::new(), earlier: Mutex::new(None) }
+    }
+
+    /// A text that `old` becomes when `replaced` is replaced in it. Behind that part it may end earlier or later than `old`.
+    #[must_use]
+    pub fn changed(old: &UnitSource, kind: UnitKind, text: &str, replaced: Replaced) -> UnitSource {
+        let earlier = match old.tree.get() {
+            Some(tree) => Some((tree.clone(), replaced)),
+            // It never had a tree: what it could have used serves this one, unless it has not all of it. Changes to what
+            // it lacks are not known here.
+            None => old.earlier().clone().and_then(|(tree, before)| {
+                let behind = u32::from(tree.green.text_len()).saturating_sub(before.old_end);
+                let moved = before.new_end + behind;
+                (moved as usize <= old.text.len()).then(|| (tree, before.then(replaced)))
+            }),
+        };
+        UnitSource { earlier: Mutex::new(earlier), ..UnitSource::new(kind, text) }
+    }
+
+    /// The kind that the splitter gave it.
+    pub fn kind(&self) -> UnitKind {
+        self.kind
+    }
+
+    /// The text.
+    pub fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// Its tree. Threads that ask at the same time do not wait for each other.
+    pub fn parse(&self) -> &Parse {
+        if let Some(tree) = self.tree.get() {
+            return tree;
+        }
+        let earlier = self.earlier().clone();
+        let tree = match earlier {
+            Some((old, replaced)) => parse_unit_again(self.kind, &self.text, &old, replaced),
+            None => parse_unit(self.kind, &self.text),
+        };
+        let tree = self.tree.get_or_init(|| tree);
+        *self.earlier() = None;
+        tree
+    }
+
+    fn earlier(&self) -> std::sync::MutexGuard<'_, Option<(Parse, Replaced)>> {
+        self.earlier.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PartialEq for UnitSource {
+    fn eq(&self, other: &UnitSource) -> bool {
+        self.kind == other.kind && self.text == other.text
+    }
+}
+
+impl Eq for UnitSource {}
+
+impl std::fmt::Debug for UnitSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("UnitSource").field(&self.kind).field(&self.text).finish()
+    }
+}
