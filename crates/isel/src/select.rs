@@ -6,8 +6,8 @@ use crate::matcher::{Candidate, Tree, candidates};
 use crate::pattern::{Pattern, Piece, Target, Template};
 use oriole_chip::Chip;
 use oriole_ori::{
-    Assignment, BlockId, ConstBase, Destination, File, Fixup, Function, Instruction, MachineBlock,
-    MachineFunction, MachineInstruction, Opcode, Source, SourceKind, SymbolKind, Value,
+    Assignment, BlockId, ConstBase, Destination, File, Fixup, Function, IndexedConst, Instruction,
+    MachineBlock, MachineFunction, MachineInstruction, Opcode, Source, SourceKind, SymbolKind, Value,
 };
 use oriole_sass::{Control, Guard, Mods, Op, Operand, OperandKind};
 use smallvec::SmallVec;
@@ -252,7 +252,8 @@ impl Registers<'_> {
             SourceKind::Const { bank, base, offset } => {
                 OperandKind::Const { bank: *bank, offset: based(*base, *offset, &mut symbolic)? }
             }
-            SourceKind::ConstIndexed { bank, base, index, offset } => {
+            SourceKind::ConstIndexed(place) => {
+                let IndexedConst { bank, base, index, offset } = &**place;
                 let offset = based(*base, *offset, &mut symbolic)?;
                 let index_register = self.number(*index)?;
                 match self.function.file(*index) {

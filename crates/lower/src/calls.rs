@@ -5,8 +5,8 @@ use crate::context::{Lower, Lowered};
 use crate::parameters::{Home, convention};
 use oriole_hir::{Instruction, Operand, Parameter, Signature};
 use oriole_ori::{
-    CallShape, ConstBase, Destination, File, LocalVariable, Pseudo, Source, SourceKind, SymbolId, SymbolKind,
-    Table, Value,
+    CallShape, ConstBase, Destination, File, IndexedConst, LocalVariable, Pseudo, Source, SourceKind,
+    SymbolId, SymbolKind, Table, Value,
 };
 use oriole_ptx::Type;
 use oriole_sass::Mod;
@@ -189,7 +189,8 @@ impl Lower<'_> {
         });
         let base = ConstBase::Table(number as u32);
         let target = self.b.pair();
-        self.load_constant(target, &[Mod::_64], SourceKind::ConstIndexed { bank: 2, base, index, offset: 0 });
+        let place = IndexedConst { bank: 2, base, index, offset: 0 };
+        self.load_constant(target, &[Mod::_64], SourceKind::ConstIndexed(Box::new(place)));
         Ok(target.into())
     }
 

@@ -2,7 +2,7 @@
 
 use crate::context::{Lower, Lowered};
 use oriole_hir::{Instruction, Operand, Table};
-use oriole_ori::{BlockId, ConstBase, Pseudo, Source, SourceKind};
+use oriole_ori::{BlockId, ConstBase, IndexedConst, Pseudo, Source, SourceKind};
 use oriole_ptx::Type;
 use oriole_sass::{Mod, Op};
 
@@ -41,9 +41,8 @@ impl Lower<'_> {
         let scaled = self.b.r();
         self.b.shl(scaled, index, 2u32);
         let target = self.b.pair();
-        let place =
-            SourceKind::ConstIndexed { bank: 2, base: ConstBase::Table(number), index: scaled, offset: 0 };
-        self.load_constant([target[0]], &[], place);
+        let place = IndexedConst { bank: 2, base: ConstBase::Table(number), index: scaled, offset: 0 };
+        self.load_constant([target[0]], &[], SourceKind::ConstIndexed(Box::new(place)));
         self.b.sar(target[1], target[0], 31u32);
         // The table holds offsets from the start of the kernel's code.
         self.b.op(Op::BRX).from(target).from(SourceKind::KernelStart).emit();

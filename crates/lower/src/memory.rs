@@ -4,7 +4,9 @@ use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
 use crate::operand::imm;
 use oriole_hir::{Address, AddressBase, Instruction, Operand, VariableHome, VariableId};
-use oriole_ori::{Address as OriAddress, ConstBase, MemoryInfo, Pseudo, Source, SourceKind, Value, Values};
+use oriole_ori::{
+    Address as OriAddress, ConstBase, IndexedConst, MemoryInfo, Pseudo, Source, SourceKind, Value, Values,
+};
 use oriole_ptx::{Opcode, Space, Type};
 use oriole_sass::{Mod, Op};
 use smallvec::SmallVec;
@@ -398,7 +400,7 @@ impl Lower<'_> {
         let at = |extra: i64| {
             let offset = (offset + extra) as i32;
             match index {
-                Some(index) => SourceKind::ConstIndexed { bank, base, index, offset },
+                Some(index) => SourceKind::ConstIndexed(Box::new(IndexedConst { bank, base, index, offset })),
                 None => SourceKind::Const { bank, base, offset },
             }
         };

@@ -60,8 +60,8 @@ fn alone(function: &Function, instruction: &Instruction) -> (Function, Assignmen
     for source in &mut instruction.sources {
         match &mut source.kind {
             oriole_ori::SourceKind::Values(values) => fresh(values, &mut single, &mut assignment),
-            oriole_ori::SourceKind::ConstIndexed { index, .. } => {
-                fresh(std::slice::from_mut(index), &mut single, &mut assignment)
+            oriole_ori::SourceKind::ConstIndexed(place) => {
+                fresh(std::slice::from_mut(&mut place.index), &mut single, &mut assignment)
             }
             oriole_ori::SourceKind::Address(address) => {
                 let oriole_ori::Address { descriptor, base, uniform, .. } = &mut **address;

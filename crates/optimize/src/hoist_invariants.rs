@@ -195,8 +195,7 @@ fn may_move(instruction: &Instruction, definitions: &Definitions) -> bool {
     let fixed = instruction.destinations.iter().any(|destination| destination.fixed.is_some())
         || instruction.sources.iter().any(|source| source.fixed.is_some());
     // A word of a constant bank that an index names may lie beyond its end.
-    let indexed =
-        instruction.sources.iter().any(|source| matches!(source.kind, SourceKind::ConstIndexed { .. }));
+    let indexed = instruction.sources.iter().any(|source| matches!(source.kind, SourceKind::ConstIndexed(_)));
     // Copies and immediates are made where they are used; a register would be no better.
     let trivial = matches!(
         (&instruction.opcode, instruction.sources.as_slice()),

@@ -71,7 +71,8 @@ fn kind(function: &Function, op: Op, source: &Source, symbolic: &mut u32) -> Opt
         SourceKind::Const { bank, base, offset } => {
             OperandKind::Const { bank: *bank, offset: based(*base, *offset) }
         }
-        SourceKind::ConstIndexed { bank, base, index, offset } => {
+        SourceKind::ConstIndexed(place) => {
+            let oriole_ori::IndexedConst { bank, base, index, offset } = &**place;
             let (bank, offset) = (*bank, based(*base, *offset));
             match function.file(*index) {
                 File::UR => OperandKind::ConstUniformIndexed { bank, index: 0, offset },

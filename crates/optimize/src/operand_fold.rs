@@ -8,7 +8,9 @@ use crate::facts::{Fact, Facts};
 use crate::legality::is_legal;
 use crate::slots::{Slot, exchanged, signed_word, slot};
 use oriole_chip::Chip;
-use oriole_ori::{AddressPart, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind};
+use oriole_ori::{
+    AddressPart, File, Function, IndexedConst, Instruction, Opcode, Pseudo, Source, SourceKind,
+};
 use oriole_sass::{Mod, Op};
 
 /// Puts known values into the operands of an instruction; true if it changed.
@@ -211,9 +213,8 @@ fn all_zero(function: &Function, facts: &Facts, i: &Instruction, index: usize) -
 
 /// A constant bank that is indexed by a known number.
 fn known_index(facts: &Facts, i: &mut Instruction, index: usize) -> bool {
-    let SourceKind::ConstIndexed { bank, base, index: register, offset } = i.sources[index].kind else {
-        return false;
-    };
+    let SourceKind::ConstIndexed(place) = &i.sources[index].kind else { return false };
+    let IndexedConst { bank, base, index: register, offset } = **place;
     let Some(known) = facts.word(register) else { return false };
     let sum = i64::from(offset) + i64::from(known as i32);
     if !(0..=0xffff).contains(&sum) {

@@ -149,7 +149,7 @@ fn is_long(pseudo: Pseudo) -> bool {
 /// True if running it on lanes that would not have changes nothing that anybody sees. A constant load by register may
 /// fault where the index is not checked.
 fn is_harmless(instruction: &Instruction) -> bool {
-    let indexed = |s: &Source| matches!(s.kind, SourceKind::ConstIndexed { .. });
+    let indexed = |s: &Source| matches!(s.kind, SourceKind::ConstIndexed(_));
     instruction.opcode == Opcode::Pseudo(Pseudo::Undefined)
         || (effects::is_pure(instruction) && !instruction.sources.iter().any(indexed))
 }

@@ -148,12 +148,14 @@ fn for_each_name(function: &mut Function, visit: &mut dyn FnMut(NameRef<'_>)) {
 }
 
 fn visit_source(kind: &mut SourceKind, visit: &mut dyn FnMut(NameRef<'_>)) {
-    match kind {
-        SourceKind::Const { base, .. } | SourceKind::ConstIndexed { base, .. } => match base {
+    if let Some(base) = kind.const_base_mut() {
+        return match base {
             ConstBase::Variable(symbol) | ConstBase::AddressSlot(symbol) => visit(NameRef::Symbol(symbol)),
             ConstBase::Table(table) => visit(NameRef::Table(table)),
             ConstBase::Bank => {}
-        },
+        };
+    }
+    match kind {
         SourceKind::Address32 { symbol, .. } => visit(NameRef::Symbol(symbol)),
         SourceKind::Address(address) => {
             if let Some(symbol) = &mut address.symbol {

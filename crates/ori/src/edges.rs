@@ -42,9 +42,7 @@ fn redirect_table(function: &mut Function, from: BlockId, old: BlockId, new: Blo
     let mut read = Vec::new();
     for instruction in &function.block(from).instructions {
         for source in &instruction.sources {
-            if let SourceKind::Const { base: ConstBase::Table(table), .. }
-            | SourceKind::ConstIndexed { base: ConstBase::Table(table), .. } = &source.kind
-            {
+            if let Some(ConstBase::Table(table)) = source.kind.const_base() {
                 let table = *table as usize;
                 read.extend(matches!(function.tables.get(table), Some(Table::Targets(_))).then_some(table));
             }

@@ -1,7 +1,7 @@
 //! Operands of Ori: destinations and sources, with the signs and suffixes that SASS writes round them.
 
-use crate::{BlockId, SymbolId, Value, Values};
-use oriole_sass::{Mods, Operand, OperandKind, Symbol};
+use crate::{BlockId, Suffixes, SymbolId, Value, Values};
+use oriole_sass::{Operand, OperandKind, Symbol};
 
 /// A memory address. `base` is one (32-bit spaces) or two components (64-bit), none for an absolute address.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -43,7 +43,7 @@ pub struct Source {
     /// Bitwise complement `~x`, or `!p` of a predicate.
     pub invert: bool,
     /// Dot-suffixes of the operand (`H0_H0`, `H1_H1`, `B1`, `X4` ...).
-    pub suffixes: Mods,
+    pub suffixes: Suffixes,
     /// The lowest physical register, where a convention fixes it.
     pub fixed: Option<u8>,
 }
@@ -66,7 +66,7 @@ pub enum SourceKind {
     /// `c[bank][base+offset]`, offset in bytes, spanning one or two words as the form says.
     Const { bank: u8, base: ConstBase, offset: i32 },
     /// `c[bank][base+Rindex+offset]`, only in LDC.
-    ConstIndexed { bank: u8, base: ConstBase, index: Value, offset: i32 },
+    ConstIndexed(Box<IndexedConst>),
     /// A memory address.
     Address(Box<Address>),
     /// One piece of the address of a variable or function, filled in by the layout of the kernel. That of a function
@@ -83,6 +83,19 @@ pub enum SourceKind {
     ReturnAddress(AddressPart),
     /// A special register or another named operand.
     Symbol(Symbol),
+}
+
+/// A place in a constant bank that a register names. It is rare, and in a box of its own, so that sources are small.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct IndexedConst {
+    /// The bank.
+    pub bank: u8,
+    /// Where the offset counts from.
+    pub base: ConstBase,
+    /// Bytes to be added.
+    pub index: Value,
+    /// Byte offset.
+    pub offset: i32,
 }
 
 /// Where a constant operand's offset counts from.
@@ -108,6 +121,26 @@ pub enum AddressPart {
     High,
 }
 
+impl SourceKind {
+    /// Where the offset of a constant counts from, index or no index.
+    pub fn const_base(&self) -> Option<&ConstBase> {
+        match self {
+            SourceKind::Const { base, .. } => Some(base),
+            SourceKind::ConstIndexed(place) => Some(&place.base),
+            _ => None,
+        }
+    }
+
+    /// The same, to be replaced.
+    pub fn const_base_mut(&mut self) -> Option<&mut ConstBase> {
+        match self {
+            SourceKind::Const { base, .. } => Some(base),
+            SourceKind::ConstIndexed(place) => Some(&mut place.base),
+            _ => None,
+        }
+    }
+}
+
 impl Destination {
     /// A destination of these components.
     pub fn new(file: crate::File, values: impl IntoIterator<Item = Value>) -> Destination {
@@ -125,7 +158,14 @@ impl Source {
     /// A source with no sign and no suffix.
     #[inline]
     pub fn plain(kind: SourceKind) -> Source {
-        Source { kind, negate: false, absolute: false, invert: false, suffixes: Mods::none(), fixed: None }
+        Source {
+            kind,
+            negate: false,
+            absolute: false,
+            invert: false,
+            suffixes: Suffixes::none(),
+            fixed: None,
+        }
     }
 
     /// One register.
@@ -177,7 +217,7 @@ impl Source {
             absolute: self.absolute,
             invert: self.invert,
             reuse: false,
-            suffixes: self.suffixes.clone(),
+            suffixes: (&self.suffixes).into(),
         }
     }
 
@@ -227,7 +267,7 @@ impl Source {
     pub fn for_each_value(&self, mut visit: impl FnMut(Value)) {
         match &self.kind {
             SourceKind::Values(values) => values.iter().for_each(|&v| visit(v)),
-            SourceKind::ConstIndexed { index, .. } => visit(*index),
+            SourceKind::ConstIndexed(place) => visit(place.index),
             SourceKind::Address(address) => {
                 let Address { descriptor, base, uniform, .. } = &**address;
                 descriptor.iter().flatten().for_each(|&v| visit(v));
@@ -243,7 +283,7 @@ impl Source {
     pub fn for_each_value_mut(&mut self, mut visit: impl FnMut(&mut Value)) {
         match &mut self.kind {
             SourceKind::Values(values) => values.iter_mut().for_each(visit),
-            SourceKind::ConstIndexed { index, .. } => visit(index),
+            SourceKind::ConstIndexed(place) => visit(&mut place.index),
             SourceKind::Address(address) => {
                 let Address { descriptor, base, uniform, .. } = &mut **address;
                 descriptor.iter_mut().flatten().for_each(&mut visit);

@@ -3,8 +3,8 @@
 
 use crate::{
     Address, AddressPart, Block, BlockId, CallShape, Clobbers, ConstBase, Destination, File, Function, Guard,
-    Instruction, LocalVariable, MemoryInfo, Opcode, Origin, Phi, Pseudo, Source, SourceKind, Space, SymbolId,
-    SymbolKind, SymbolRef, Table, Value, ValueData, Values,
+    IndexedConst, Instruction, LocalVariable, MemoryInfo, Opcode, Origin, Phi, Pseudo, Source, SourceKind,
+    Space, SymbolId, SymbolKind, SymbolRef, Table, Value, ValueData, Values,
 };
 use oriole_sass::{Mod, Mods, Op, Symbol};
 use std::fmt;
@@ -501,7 +501,7 @@ impl FunctionParser {
         }
         let suffixes = self.suffixes(cursor)?;
         let fixed = self.fixed(cursor)?;
-        Ok(Source { kind, negate, absolute, invert, suffixes, fixed })
+        Ok(Source { kind, negate, absolute, invert, suffixes: suffixes.into(), fixed })
     }
 
     fn source_kind(&mut self, cursor: &mut Cursor<'_>) -> Parsed<SourceKind> {
@@ -589,7 +589,7 @@ impl FunctionParser {
             let index = self.value(cursor)?;
             let offset = cursor.offset()?;
             cursor.expect("]")?;
-            return Ok(SourceKind::ConstIndexed { bank, base, index, offset });
+            return Ok(SourceKind::ConstIndexed(Box::new(IndexedConst { bank, base, index, offset })));
         }
         let offset = self.bracket_offset(cursor)?;
         cursor.expect("]")?;

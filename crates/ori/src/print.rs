@@ -24,8 +24,8 @@
 //! `contract` before it says that a floating operation may be contracted.
 
 use crate::{
-    Address, AddressPart, BlockId, CallShape, ConstBase, Destination, File, Function, Instruction,
-    MemoryInfo, Opcode, Source, SourceKind, Space, SymbolKind, Table, Value,
+    Address, AddressPart, BlockId, CallShape, ConstBase, Destination, File, Function, IndexedConst,
+    Instruction, MemoryInfo, Opcode, Source, SourceKind, Space, SymbolKind, Table, Value,
 };
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -266,7 +266,8 @@ impl Display for SourceText<'_> {
                 }
                 write!(f, "{}]", BracketOffset(*offset, *base == ConstBase::Bank))?;
             }
-            SourceKind::ConstIndexed { bank, base, index, offset } => {
+            SourceKind::ConstIndexed(place) => {
+                let IndexedConst { bank, base, index, offset } = &**place;
                 write!(f, "c[{bank}][")?;
                 match base {
                     ConstBase::Bank => {}

@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn operands_are_small() {
         assert_eq!(size_of::<Values>(), 16);
-        assert_eq!(size_of::<crate::Source>(), 48);
-        assert!(size_of::<crate::Instruction>() <= 256, "{}", size_of::<crate::Instruction>());
+        assert_eq!(size_of::<crate::Source>(), 40);
+        assert!(size_of::<crate::Instruction>() <= 224, "{}", size_of::<crate::Instruction>());
     }
 }

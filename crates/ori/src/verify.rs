@@ -171,11 +171,11 @@ impl Verifier<'_> {
                 }
             }
             SourceKind::Address32 { symbol, .. } => self.symbol(symbol.0),
-            SourceKind::Const { base, .. } | SourceKind::ConstIndexed { base, .. } => match base {
-                crate::ConstBase::Variable(symbol) | crate::ConstBase::AddressSlot(symbol) => {
+            SourceKind::Const { .. } | SourceKind::ConstIndexed(_) => match source.kind.const_base() {
+                Some(crate::ConstBase::Variable(symbol) | crate::ConstBase::AddressSlot(symbol)) => {
                     self.symbol(symbol.0)
                 }
-                crate::ConstBase::Table(table) if *table as usize >= self.function.tables.len() => {
+                Some(crate::ConstBase::Table(table)) if *table as usize >= self.function.tables.len() => {
                     self.say(format!("table t{table} does not exist"));
                 }
                 _ => {}

@@ -127,7 +127,9 @@ fn random_source(dice: &mut Dice, function: &Function) -> Source {
         4 => SourceKind::Literal(dice.pick(&[0, 5, -7, i64::MAX, i64::MIN])),
         5 => SourceKind::Const { bank, base, offset },
         6 => match random_values(dice, function, Some(File::R)).first() {
-            Some(&index) => SourceKind::ConstIndexed { bank, base, index, offset },
+            Some(&index) => {
+                SourceKind::ConstIndexed(Box::new(oriole_ori::IndexedConst { bank, base, index, offset }))
+            }
             None => SourceKind::Imm(1),
         },
         7 => {
@@ -155,7 +157,7 @@ fn random_source(dice: &mut Dice, function: &Function) -> Source {
     source.absolute = dice.roll(4) == 0;
     source.invert = dice.roll(4) == 0;
     if dice.roll(4) == 0 {
-        source.suffixes = random_mods(dice);
+        source.suffixes = random_mods(dice).into();
     }
     source.fixed = (dice.roll(8) == 0).then(|| dice.roll(256) as u8);
     source

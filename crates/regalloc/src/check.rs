@@ -560,14 +560,11 @@ impl Checker<'_> {
             }
             match (&a.kind, &b.kind) {
                 (SourceKind::Values(x), SourceKind::Values(y)) => self.tuple(x, y, a.fixed, state),
-                (
-                    SourceKind::ConstIndexed { bank, base, index, offset },
-                    SourceKind::ConstIndexed { bank: bank2, base: base2, index: index2, offset: offset2 },
-                ) => {
-                    if (bank, base, offset) != (bank2, base2, offset2) {
+                (SourceKind::ConstIndexed(place), SourceKind::ConstIndexed(now)) => {
+                    if (place.bank, place.base, place.offset) != (now.bank, now.base, now.offset) {
                         self.problem(ProblemKind::InstructionLost, || "a constant changed".into());
                     }
-                    self.tuple(&[*index], &[*index2], None, state);
+                    self.tuple(&[place.index], &[now.index], None, state);
                 }
                 (SourceKind::Address(address), SourceKind::Address(now)) => {
                     let key = |it: &Address| (it.symbol, it.offset, it.descriptor.is_some());

@@ -77,7 +77,7 @@ pub fn sources(
     for (index, source) in instruction.sources.iter().enumerate() {
         match &source.kind {
             SourceKind::Values(values) => add(values, source.fixed, Slot::Source(index)),
-            SourceKind::ConstIndexed { index: value, .. } => add(&[*value], None, Slot::Source(index)),
+            SourceKind::ConstIndexed(place) => add(&[place.index], None, Slot::Source(index)),
             SourceKind::Address(address) => {
                 let Address { descriptor, base, uniform, .. } = &**address;
                 if let Some(descriptor) = descriptor {
@@ -118,7 +118,7 @@ pub fn replace(instruction: &mut Instruction, operand: Slot, values: &[Value]) {
         }
         Slot::Source(index) => match &mut instruction.sources[index].kind {
             SourceKind::Values(list) => copy(list),
-            SourceKind::ConstIndexed { index, .. } => *index = values[0],
+            SourceKind::ConstIndexed(place) => place.index = values[0],
             _ => {}
         },
         Slot::Address(index, part) => {

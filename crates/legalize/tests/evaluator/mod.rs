@@ -452,9 +452,13 @@ impl Machine<'_> {
             SourceKind::Const { base: ConstBase::Table(table), offset, .. } => {
                 self.table_word(*table, (*offset as u32) / 4 + part as u32)
             }
-            SourceKind::ConstIndexed { base: ConstBase::Table(table), index, offset, .. } => {
-                self.table_word(*table, (values[index.0 as usize] + *offset as u32) / 4 + part as u32)
-            }
+            SourceKind::ConstIndexed(place) => match place.base {
+                ConstBase::Table(table) => {
+                    let at = values[place.index.0 as usize] + place.offset as u32;
+                    self.table_word(table, at / 4 + part as u32)
+                }
+                base => panic!("cannot read {base:?} by an index"),
+            },
             other => panic!("cannot read {other:?}"),
         }
     }
