@@ -658,14 +658,14 @@ impl View<'_> {
             let value = values[0];
             let Some(comparison_op) = self.definition(value) else { continue };
             let Opcode::Sass(op @ (Op::ISETP | Op::FSETP)) = comparison_op.opcode else { continue };
-            if self.definitions.uses(value) != 1
-                || sole_destination(comparison_op) != Some(0)
+            if sole_destination(comparison_op) != Some(0)
                 || comparison_op.mods.has(Mod::EX)
                 || !comparison_op.mods.has(Mod::AND)
                 || comparison_op.sources.len() != 3
                 || !matches!(comparison_op.sources[2].kind, SourceKind::True(_))
                 || comparison_op.sources[2].invert
                 || !comparison_op.sources.iter().all(|s| self.is_stable(s))
+                || !self.definitions.is_read_once(value)
             {
                 continue;
             }

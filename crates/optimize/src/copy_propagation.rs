@@ -36,21 +36,39 @@ pub fn run(function: &Function, definitions: &Definitions, facts: &Facts, i: &mu
 /// Replaces copies and known constants in a phi; true if it changed.
 pub fn run_phi(function: &Function, definitions: &Definitions, facts: &Facts, phi: &mut Phi) -> bool {
     let mut changed = false;
-    let file = function.file(phi.destination);
+    let (destination, file) = (phi.destination, function.file(phi.destination));
     for (_, source) in &mut phi.sources {
-        let Some(value) = source.as_plain_value() else { continue };
-        let plain = match facts.of(value) {
-            Fact::Same { value, invert: false } if value != phi.destination => Source::value(value),
-            Fact::Word(0) if file == File::R => Source::rz(),
-            Fact::Word(bits) if file == File::R => Source::imm(bits),
-            _ => continue,
-        };
-        if definitions.is_stable(value) {
+        if let Some(plain) = merged(definitions, facts, destination, file, source) {
             *source = plain;
             changed = true;
         }
     }
     changed
+}
+
+/// True if [`run_phi`] would change the phi.
+pub fn is_open(function: &Function, definitions: &Definitions, facts: &Facts, phi: &Phi) -> bool {
+    let (destination, file) = (phi.destination, function.file(phi.destination));
+    phi.sources.iter().any(|(_, source)| merged(definitions, facts, destination, file, source).is_some())
+}
+
+/// What a phi may read instead of a source.
+#[inline]
+fn merged(
+    definitions: &Definitions,
+    facts: &Facts,
+    destination: Value,
+    file: File,
+    source: &Source,
+) -> Option<Source> {
+    let value = source.as_plain_value()?;
+    let plain = match facts.of(value) {
+        Fact::Same { value, invert: false } if value != destination => Source::value(value),
+        Fact::Word(0) if file == File::R => Source::rz(),
+        Fact::Word(bits) if file == File::R => Source::imm(bits),
+        _ => return None,
+    };
+    definitions.is_stable(value).then_some(plain)
 }
 
 /// The value that this one copies, and whether it is the contrary.

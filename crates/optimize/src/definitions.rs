@@ -5,6 +5,7 @@
 //! all values are; outside it most are, and the others are left alone.
 
 use oriole_ori::{BlockId, Cfg, Dominators, Function, Instruction, Value};
+use std::cell::RefCell;
 
 /// A place in a function that defines values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,6 +24,8 @@ pub struct Definitions {
     places: Vec<Place>,
     stable: Vec<bool>,
     uses: Vec<u32>,
+    /// Values of which [`Definitions::is_read_once`] said no.
+    shared: RefCell<Vec<Value>>,
 }
 
 impl Definitions {
@@ -73,7 +76,7 @@ impl Definitions {
                 });
             }
         }
-        Definitions { places, stable, uses }
+        Definitions { places, stable, uses, shared: RefCell::default() }
     }
 
     fn judged(function: &Function, mut places: Vec<Place>, written: Vec<u8>) -> Definitions {
@@ -104,7 +107,7 @@ impl Definitions {
                 *place = Place::Unknown;
             }
         }
-        Definitions { places, stable, uses }
+        Definitions { places, stable, uses, shared: RefCell::default() }
     }
 
     /// True if the value means the same at every use.
@@ -123,6 +126,39 @@ impl Definitions {
     #[inline]
     pub fn uses(&self, value: Value) -> u32 {
         self.uses.get(value.0 as usize).copied().unwrap_or(0)
+    }
+
+    /// True if one operand reads the value. Whoever asks wants to know when that becomes true, see
+    /// [`Definitions::doubted`].
+    pub fn is_read_once(&self, value: Value) -> bool {
+        let once = self.uses(value) == 1;
+        if !once {
+            self.shared.borrow_mut().push(value);
+        }
+        once
+    }
+
+    /// True if one operand reads a value now of which [`Definitions::is_read_once`] said no.
+    pub fn doubted(&self, function: &Function) -> bool {
+        let shared = self.shared.borrow();
+        if shared.is_empty() {
+            return false;
+        }
+        let mut uses = vec![0u32; self.uses.len()];
+        for block in &function.blocks {
+            for (_, source) in block.phis.iter().flat_map(|phi| &phi.sources) {
+                source.for_each_value(|value| uses[value.0 as usize] += 1);
+            }
+            for instruction in &block.instructions {
+                instruction.for_each_use(|value| uses[value.0 as usize] += 1);
+            }
+        }
+        shared.iter().any(|value| uses[value.0 as usize] == 1)
+    }
+
+    /// True if as much is told of where values are defined.
+    pub fn agrees(&self, other: &Definitions) -> bool {
+        self.places == other.places && self.stable == other.stable
     }
 
     /// One more operand reads the value.

@@ -3,6 +3,9 @@
 //!
 //! A sweep walks the blocks in RPO and rewrites one instruction at a time in its place; what a definition is known to
 //! be is known when its uses come. Only phis of loops learn late, so few sweeps suffice, and their number is bounded.
+//! Another sweep is made only where the last one leaves something open: a rule reads its instruction, the definitions
+//! of its operands, which came before, and what is known of them, so that what a sweep went by twice over it would find
+//! as it left it, but for what [`sweep`] lists.
 //!
 //! It works in SSA and outside it: there only values with a single definition that dominates its uses are looked at
 //! (see [`Definitions`]); the others are left alone.
@@ -10,6 +13,7 @@
 use crate::algebra::View;
 use crate::definitions::Definitions;
 use crate::facts::Facts;
+use crate::live_dead::Removed;
 use crate::{address_fold, algebra, copy_propagation, live_dead, operand_fold};
 use oriole_chip::Chip;
 use oriole_options::OptimizeOptions;
@@ -30,43 +34,66 @@ pub fn run(function: &mut Function, chip: Chip, options: &OptimizeOptions, form:
         return false;
     }
     let mut settled = false;
+    let mut definitions = look(function, form);
     for _ in 0..SWEEPS {
-        if !sweep(function, chip, form) {
+        if !sweep(function, chip, form, &mut definitions) {
             settled = true;
             break;
         }
     }
     if options.dead_code {
-        // With the readers that go, others may become the only ones.
-        settled &= !live_dead::run(function);
+        settled &= match live_dead::remove(function) {
+            Removed::Nothing => true,
+            // With the readers that go, others may become the only ones. Outside SSA more may be told of a value that
+            // is read in fewer places.
+            Removed::Whole => form == Form::Ssa && !definitions.doubted(function),
+            Removed::Results => false,
+        };
     }
     settled
 }
 
-/// One walk over all instructions; true if something changed.
-fn sweep(function: &mut Function, chip: Chip, form: Form) -> bool {
-    let definitions = match form {
+fn look(function: &Function, form: Form) -> Definitions {
+    match form {
         Form::Ssa => Definitions::in_ssa(function),
         _ => Definitions::new(function),
-    };
+    }
+}
+
+/// One walk over all instructions; true if another one might find something. That is so where
+///
+/// * a phi was changed by what became known behind it, or could be changed once more;
+/// * a branch went, and with it sources of phis;
+/// * an instruction was left before nothing more was found;
+/// * a value has one reader now and had several when a rule asked;
+/// * outside SSA, more or less can be told of where values are defined.
+///
+/// `definitions` is what the function had at the start, and then what it has.
+fn sweep(function: &mut Function, chip: Chip, form: Form, known: &mut Definitions) -> bool {
+    let definitions = &*known;
     let mut facts = Facts::new(function.values.len());
-    let mut changed = false;
+    let (mut changed, mut open) = (false, false);
     let order = Cfg::new(function).order().to_vec();
     for id in order {
         // What is looked at stands outside the function meanwhile: no rule reads a phi, and none looks from an
         // instruction to itself.
         let mut phis = std::mem::take(&mut function.block_mut(id).phis);
         for phi in &mut phis {
-            changed |= copy_propagation::run_phi(function, &definitions, &facts, phi);
-            facts.learn_phi(function, &definitions, phi);
+            if copy_propagation::run_phi(function, definitions, &facts, phi) {
+                changed = true;
+                open |= copy_propagation::is_open(function, definitions, &facts, phi);
+            }
+            facts.learn_phi(function, definitions, phi);
         }
         function.block_mut(id).phis = phis;
         for index in 0..function.block(id).instructions.len() {
             let place = &mut function.block_mut(id).instructions[index];
             let nothing = Instruction::new(Op::NOP, place.origin);
             let mut instruction = std::mem::replace(place, nothing);
-            changed |= rewrite(function, chip, &definitions, &facts, &mut instruction);
-            facts.learn(function, &definitions, &instruction);
+            let (rewritten, done) = rewrite(function, chip, definitions, &facts, &mut instruction);
+            changed |= rewritten;
+            open |= !done;
+            facts.learn(function, definitions, &instruction);
             function.block_mut(id).instructions[index] = instruction;
         }
     }
@@ -74,25 +101,35 @@ fn sweep(function: &mut Function, chip: Chip, form: Form) -> bool {
     for id in function.block_ids() {
         let mut phis = std::mem::take(&mut function.block_mut(id).phis);
         for phi in &mut phis {
-            changed |= copy_propagation::run_phi(function, &definitions, &facts, phi);
+            open |= copy_propagation::run_phi(function, definitions, &facts, phi);
         }
         function.block_mut(id).phis = phis;
     }
     // Convergence barriers are placed for the graph that was there; only SSA comes before them for certain.
     if form == Form::Ssa {
-        changed |= fold_branches(function, &definitions);
+        open |= fold_branches(function, definitions);
     }
-    changed
+    if !changed && !open {
+        return false;
+    }
+    open |= definitions.doubted(function);
+    if form == Form::Ssa && !open {
+        return false;
+    }
+    let now = look(function, form);
+    open |= !definitions.agrees(&now);
+    *known = now;
+    open
 }
 
-/// Rewrites one instruction until nothing more is found; true if it changed.
+/// Rewrites one instruction until nothing more is found; true if it changed, and true if nothing more is found.
 fn rewrite(
     function: &Function,
     chip: Chip,
     definitions: &Definitions,
     facts: &Facts,
     i: &mut Instruction,
-) -> bool {
+) -> (bool, bool) {
     let view = View { chip, function, definitions, facts };
     let mut changed = false;
     for _ in 0..REWRITES {
@@ -103,11 +140,11 @@ fn rewrite(
         again |= algebra::run(&view, i);
         again |= known_result(definitions, facts, i);
         if !again {
-            break;
+            return (changed, true);
         }
         changed = true;
     }
-    changed
+    (true, false)
 }
 
 /// A guard that always holds goes away. One that never holds leaves the old values.

@@ -26,8 +26,24 @@ const KEPT: u8 = 1;
 /// What is found of an instruction: it may write a predicate.
 const PREDICATE: u8 = 2;
 
+/// What went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Removed {
+    /// Nothing.
+    Nothing,
+    /// Instructions and phis as a whole.
+    Whole,
+    /// Results of instructions that stay, and maybe whole ones too.
+    Results,
+}
+
 /// Removes dead code. Returns true if something went.
 pub fn run(function: &mut Function) -> bool {
+    remove(function) != Removed::Nothing
+}
+
+/// Removes dead code.
+pub fn remove(function: &mut Function) -> Removed {
     let mut needed = vec![false; function.values.len()];
     let mut last = vec![NONE; function.values.len()];
     let mut work: Vec<Value> = Vec::new();
@@ -92,26 +108,30 @@ pub fn run(function: &mut Function) -> bool {
             }
         }
     }
-    let mut changed = false;
+    let (mut whole, mut results) = (false, false);
     for (block, &start) in function.blocks.iter_mut().zip(&starts) {
         if !passed.is_empty() {
             let phis = block.phis.len();
             block.phis.retain(|phi| needed[phi.destination.0 as usize]);
-            changed |= block.phis.len() != phis;
+            whole |= block.phis.len() != phis;
         }
         let found = &found[start..start + block.instructions.len()];
         for (instruction, known) in block.instructions.iter_mut().zip(found) {
             if *known == KEPT | PREDICATE {
-                changed |= drop_predicates(instruction, &needed);
+                results |= drop_predicates(instruction, &needed);
             }
         }
         if found.iter().any(|known| known & KEPT == 0) {
-            changed = true;
+            whole = true;
             let mut found = found.iter();
             block.instructions.retain(|_| found.next().is_none_or(|known| known & KEPT != 0));
         }
     }
-    changed
+    match (whole, results) {
+        (_, true) => Removed::Results,
+        (true, false) => Removed::Whole,
+        (false, false) => Removed::Nothing,
+    }
 }
 
 /// Somebody reads the value. What the sweep has still to come by needs no more than the mark.
