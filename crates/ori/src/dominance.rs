@@ -3,6 +3,7 @@
 //! It is here because SSA construction, the verifier, convergence placement and code motion need them. Queries are
 //! constant time through the numbering of the tree.
 
+use crate::lists::Lists;
 use crate::{BlockId, Cfg, Function};
 
 const NONE: u32 = u32::MAX;
@@ -15,7 +16,7 @@ pub struct Dominators {
     /// Numbering of the tree: a dominates b if b's interval lies in a's.
     enter: Vec<u32>,
     leave: Vec<u32>,
-    children: Vec<Vec<BlockId>>,
+    children: Lists<BlockId>,
     roots: Vec<BlockId>,
 }
 
@@ -124,23 +125,25 @@ impl Dominators {
     }
 
     fn number(parent: Vec<u32>, order: Vec<u32>, count: usize) -> Dominators {
-        let mut children = vec![Vec::new(); count];
+        let mut below = Vec::with_capacity(count);
         let mut roots = Vec::new();
         for &block in &order {
             match parent[block as usize] {
                 NONE => roots.push(BlockId(block)),
-                p => children[p as usize].push(BlockId(block)),
+                p => below.push((p, BlockId(block))),
             }
         }
+        let children = Lists::new(count, &below);
         let mut enter = vec![NONE; count];
         let mut leave = vec![0; count];
         let mut clock = 0;
+        let mut stack: Vec<(BlockId, usize)> = Vec::new();
         for &root in &roots {
-            let mut stack = vec![(root, 0usize)];
+            stack.push((root, 0));
             enter[root.0 as usize] = clock;
             clock += 1;
             while let Some((block, next)) = stack.last_mut() {
-                if let Some(&child) = children[block.0 as usize].get(*next) {
+                if let Some(&child) = children.of(block.0).get(*next) {
                     *next += 1;
                     enter[child.0 as usize] = clock;
                     clock += 1;
@@ -173,7 +176,7 @@ impl Dominators {
     /// The blocks whose immediate dominator this one is.
     #[inline]
     pub fn children(&self, block: BlockId) -> &[BlockId] {
-        &self.children[block.0 as usize]
+        self.children.of(block.0)
     }
 
     /// The roots: the entry, or for post-dominance the children of the virtual exit.
@@ -194,7 +197,7 @@ impl Dominators {
         let mut stack: Vec<BlockId> = self.roots.iter().rev().copied().collect();
         while let Some(block) = stack.pop() {
             order.push(block);
-            stack.extend(self.children[block.0 as usize].iter().rev());
+            stack.extend(self.children(block).iter().rev());
         }
         order
     }

@@ -20,6 +20,7 @@ pub mod edges;
 pub mod effects;
 pub mod function;
 pub mod instruction;
+pub mod lists;
 pub mod liveness;
 pub mod loops;
 pub mod machine;
