@@ -344,17 +344,16 @@ impl View<'_> {
                 return become_copy(i, source);
             }
         }
-        let mut changed = table != old;
-        let mut candidate = i.clone();
-        candidate.sources[3].kind = SourceKind::Literal(table.into());
-        for index in 0..3 {
-            if !used.contains(&index) && !matches!(i.sources[index].kind, SourceKind::Zero(_)) {
-                candidate.sources[index] = Source::rz();
-                changed = true;
-            }
-        }
+        let idle =
+            |index: usize| !used.contains(&index) && !matches!(i.sources[index].kind, SourceKind::Zero(_));
+        let simpler = (table != old || (0..3).any(idle)).then(|| {
+            let mut simpler = i.clone();
+            simpler.sources[3].kind = SourceKind::Literal(table.into());
+            (0..3).filter(|&index| idle(index)).for_each(|index| simpler.sources[index] = Source::rz());
+            simpler
+        });
         // `(x & mask) ^ flip` of `(x & mask) ^ flip` is one of them; some need one constant only.
-        if let Some((value, mask, flip)) = self.masked(&candidate) {
+        if let Some((value, mask, flip)) = self.masked(simpler.as_ref().unwrap_or(i)) {
             let (mut mask, mut flip, mut from) = (mask, flip, value);
             let mut deeper = false;
             if let Some(inner) = self.definition(value)
@@ -384,8 +383,9 @@ impl View<'_> {
                     (u32::MAX, flip) => (Source::imm(flip), 0x3c),
                     (mask, 0) => (Source::imm(mask), 0xc0),
                     (mask, flip) if flip == !mask => (Source::imm(flip), 0xfc),
-                    _ => return changed && self.accept(i, candidate),
+                    _ => return simpler.is_some_and(|simpler| self.accept(i, simpler)),
                 };
+                let mut candidate = simpler.unwrap_or_else(|| i.clone());
                 candidate.sources[0] = from.into();
                 candidate.sources[1] = sources;
                 candidate.sources[2] = Source::rz();
@@ -393,7 +393,7 @@ impl View<'_> {
                 return self.accept(i, candidate);
             }
         }
-        changed && self.accept(i, candidate)
+        simpler.is_some_and(|simpler| self.accept(i, simpler))
     }
 
     /// A logic operation of one register and constants, as `(x & mask) ^ flip`.
