@@ -79,8 +79,11 @@ impl Registers {
 
     /// Adds all of another set; true if one was new.
     pub fn extend(&mut self, other: &Registers) -> bool {
-        let before = *self;
-        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
-        *self != before
+        let mut new = 0;
+        for (mine, other) in self.0.iter_mut().zip(&other.0) {
+            new |= other & !*mine;
+            *mine |= other;
+        }
+        new != 0
     }
 }

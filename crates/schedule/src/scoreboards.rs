@@ -7,6 +7,7 @@
 
 use crate::effects::{Effects, REGISTERS, Registers};
 use oriole_latency::{SCOREBOARDS, counted_scoreboard};
+use oriole_ori::lists::Lists;
 use oriole_ori::{BlockId, MachineFunction};
 use oriole_sass::Op;
 
@@ -17,21 +18,19 @@ struct Pending {
     reads: [u8; REGISTERS],
     /// Fences under way: whatever comes next waits.
     fence: u8,
+    /// Everything that may be pending. Most blocks begin and end with nothing, and ask for no look at the rest.
+    all: u8,
 }
 
 impl Pending {
     fn nothing() -> Pending {
-        Pending { results: [0; REGISTERS], reads: [0; REGISTERS], fence: 0 }
-    }
-
-    /// Everything that may be pending.
-    fn all(&self) -> u8 {
-        self.results.iter().chain(&self.reads).fold(self.fence, |mask, m| mask | m)
+        Pending { results: [0; REGISTERS], reads: [0; REGISTERS], fence: 0, all: 0 }
     }
 
     /// These scoreboards are at zero.
     fn clear(&mut self, mask: u8) {
-        if mask != 0 {
+        if mask & self.all != 0 {
+            self.all &= !mask;
             self.results.iter_mut().chain(&mut self.reads).for_each(|m| *m &= !mask);
             self.fence &= !mask;
         }
@@ -40,6 +39,7 @@ impl Pending {
     fn join(&mut self, other: &Pending) -> bool {
         let mut changed = self.fence | other.fence != self.fence;
         self.fence |= other.fence;
+        self.all |= other.all;
         let mine = self.results.iter_mut().chain(&mut self.reads);
         for (a, b) in mine.zip(other.results.iter().chain(&other.reads)) {
             changed |= *a | b != *a;
@@ -50,6 +50,9 @@ impl Pending {
 
     /// What an instruction must wait for.
     fn wanted(&self, effects: &Effects) -> u8 {
+        if self.all == 0 {
+            return 0;
+        }
         let mut mask = self.fence;
         for &(r, _) in &effects.reads {
             mask |= self.results[usize::from(r)];
@@ -57,7 +60,7 @@ impl Pending {
         for &(r, _) in &effects.writes {
             mask |= self.results[usize::from(r)] | self.reads[usize::from(r)];
         }
-        if effects.drains { mask | self.all() } else { mask }
+        if effects.drains { mask | self.all } else { mask }
     }
 
     fn issue(&mut self, effects: &Effects, write: Option<u8>, read: Option<u8>) {
@@ -66,16 +69,52 @@ impl Pending {
             for &(r, _) in &effects.reads {
                 if effects.reported_read(r) {
                     self.reads[usize::from(r)] |= 1 << n;
+                    self.all |= 1 << n;
                 }
             }
         }
         if let Some(n) = write {
             for &(r, _) in &effects.writes {
                 self.results[usize::from(r)] |= 1 << n;
+                self.all |= 1 << n;
             }
         }
         if effects.reports.fence {
             self.fence |= write.map_or(0, |n| 1 << n) | read.map_or(0, |n| 1 << n);
+            self.all |= self.fence;
+        }
+    }
+}
+
+/// What is known of the top of a block.
+#[derive(Clone)]
+enum Entry {
+    /// Nobody has come there.
+    Unknown,
+    /// Whoever came there had nothing pending.
+    Quiet,
+    /// What may be pending.
+    Busy(Box<Pending>),
+}
+
+impl Entry {
+    /// Somebody comes there with this; true if more is known now.
+    fn join(&mut self, state: &Pending) -> bool {
+        match self {
+            Entry::Busy(known) => state.all != 0 && known.join(state),
+            Entry::Quiet if state.all == 0 => false,
+            _ => {
+                *self = if state.all == 0 { Entry::Quiet } else { Entry::Busy(Box::new(state.clone())) };
+                true
+            }
+        }
+    }
+
+    /// The state at the top.
+    fn load(&self, state: &mut Pending) {
+        match self {
+            Entry::Busy(known) => state.clone_from(known),
+            _ => state.clear(state.all),
         }
     }
 }
@@ -102,22 +141,18 @@ fn usable(function: &MachineFunction) -> u8 {
 pub fn assign(function: &mut MachineFunction, effects: &[Vec<Effects>], order: &[BlockId]) {
     let usable = usable(function);
     let (touched, written) = later(function, effects);
-    let mut entry: Vec<Option<Pending>> = vec![None; function.blocks.len()];
+    let mut entry = vec![Entry::Unknown; function.blocks.len()];
     if let Some(first) = entry.first_mut() {
-        *first = Some(Pending::nothing());
+        *first = Entry::Quiet;
     }
+    let mut state = Pending::nothing();
     // Numbers, with the waits as far as they are known: back edges come later and cannot change a number.
     for &block in order {
         let at = block.0 as usize;
-        let mut state = entry[at].clone().unwrap_or_else(Pending::nothing);
+        entry[at].load(&mut state);
         choose(function, at, &effects[at], &mut state, usable, &touched[at], &written[at]);
         for successor in &function.blocks[at].successors {
-            match &mut entry[successor.0 as usize] {
-                Some(known) => {
-                    known.join(&state);
-                }
-                slot => *slot = Some(state.clone()),
-            }
+            entry[successor.0 as usize].join(&state);
         }
     }
     // Waits, until nothing changes. The state at the top of a block only grows.
@@ -128,7 +163,7 @@ pub fn assign(function: &mut MachineFunction, effects: &[Vec<Effects>], order: &
     let mut work: std::collections::BTreeSet<u32> = (0..order.len() as u32).collect();
     while let Some(place) = work.pop_first() {
         let at = order[place as usize].0 as usize;
-        let mut state = entry[at].clone().unwrap_or_else(Pending::nothing);
+        entry[at].load(&mut state);
         for (machine, effects) in function.blocks[at].instructions.iter_mut().zip(&effects[at]) {
             let control = &mut machine.instruction.control;
             control.wait_mask = state.wanted(effects);
@@ -136,13 +171,7 @@ pub fn assign(function: &mut MachineFunction, effects: &[Vec<Effects>], order: &
             state.issue(effects, control.write_barrier, control.read_barrier);
         }
         for successor in &function.blocks[at].successors {
-            let changed = match &mut entry[successor.0 as usize] {
-                Some(known) => known.join(&state),
-                slot => {
-                    *slot = Some(state.clone());
-                    true
-                }
-            };
+            let changed = entry[successor.0 as usize].join(&state);
             if changed && position[successor.0 as usize] != u32::MAX {
                 work.insert(position[successor.0 as usize]);
             }
@@ -170,19 +199,34 @@ fn later(function: &MachineFunction, effects: &[Vec<Effects>]) -> (Vec<Registers
         }
     }
     let mut out = vec![(Registers::default(), Registers::default()); count];
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for block in (0..count).rev() {
-            for successor in &function.blocks[block].successors {
-                let s = successor.0 as usize;
-                let mut through = out[s];
-                through.0.extend(&own[s].0);
-                through.1.extend(&own[s].1);
-                changed |= out[block].0.extend(&through.0);
-                changed |= out[block].1.extend(&through.1);
+    let mut before: Vec<(u32, u32)> = Vec::new();
+    for (block, from) in (0..).zip(&function.blocks) {
+        before.extend(from.successors.iter().map(|successor| (successor.0, block)));
+    }
+    let before = Lists::new(count, &before);
+    // Blocks whose predecessors do not know yet what comes behind them, in rounds from the last to the first.
+    let mut fresh = vec![true; count];
+    let mut round: Vec<u32> = (0..count as u32).collect();
+    while !round.is_empty() {
+        let mut next: Vec<u32> = Vec::new();
+        for &block in round.iter().rev() {
+            if !std::mem::replace(&mut fresh[block as usize], false) {
+                continue;
+            }
+            let mut through = out[block as usize];
+            through.0.extend(&own[block as usize].0);
+            through.1.extend(&own[block as usize].1);
+            for &predecessor in before.of(block) {
+                let known = &mut out[predecessor as usize];
+                let more = known.0.extend(&through.0) | known.1.extend(&through.1);
+                // Those that come in this round anyway are not noted again.
+                if more && !std::mem::replace(&mut fresh[predecessor as usize], true) {
+                    next.push(predecessor);
+                }
             }
         }
+        next.sort_unstable();
+        round = next;
     }
     out.into_iter().unzip()
 }
@@ -262,11 +306,11 @@ fn choose(
         control.read_barrier = None;
         state.clear(state.wanted(e));
         let mut take = |state: &Pending, reads: bool, other: Option<u8>| -> u8 {
-            let busy = state.all() | other.map_or(0, |n| 1 << n);
+            let busy = state.all | other.map_or(0, |n| 1 << n);
             // Reads of stores share one number as long as there are results to serve.
             let shared = (0..SCOREBOARDS)
                 .filter(|&n| {
-                    usable >> n & 1 != 0 && reads && for_reads[usize::from(n)] && state.all() >> n & 1 != 0
+                    usable >> n & 1 != 0 && reads && for_reads[usize::from(n)] && state.all >> n & 1 != 0
                 })
                 .max_by_key(|&n| set_at[usize::from(n)]);
             let free = (0..SCOREBOARDS).find(|&n| usable >> n & 1 != 0 && busy >> n & 1 == 0);
