@@ -79,20 +79,33 @@ pub fn improve(work: &mut Work, before: Work, facts: &Facts, floor: u16) {
     let mut highest = work.highest();
     while highest > FEWEST.max(floor) {
         let limit = (highest - 1) / UNIT * UNIT;
-        let Some(trial) = attempt(before.clone(), facts, limit.max(floor), false, first) else { break };
+        let trial = start(&before, facts);
+        let Some(trial) = attempt(trial, Some(&before), facts, limit.max(floor), false, first) else { break };
         highest = trial.highest();
         *work = trial;
     }
     let best = Cost::of(work, facts).and(WORTH_RESTED);
-    if let Some(trial) = attempt(before, facts, highest, true, best) {
+    if let Some(trial) = attempt(before, None, facts, highest, true, best) {
         *work = trial;
     }
 }
 
+/// Another start from the same function. Instructions are copied block by block as the scan comes to them: one that is
+/// given up early copies no more than it has seen.
+pub fn start(before: &Work, facts: &Facts) -> Work {
+    before.without(|block| facts.cfg.is_reachable(block))
+}
+
 /// An allocation within a limit and a cost, if there is one.
-fn attempt(before: Work, facts: &Facts, limit: u16, spread: bool, patience: Patience) -> Option<Work> {
-    let mut trial = before;
-    general(&mut trial, facts, limit, spread, Some(patience)).ok()?;
+fn attempt(
+    mut trial: Work,
+    before: Option<&Work>,
+    facts: &Facts,
+    limit: u16,
+    spread: bool,
+    patience: Patience,
+) -> Option<Work> {
+    general(&mut trial, before, facts, limit, spread, Some(patience)).ok()?;
     let cost = Cost::of(&trial, facts);
     (cost.memory <= patience.memory && cost.moves <= patience.moves).then_some(trial)
 }

@@ -1,7 +1,7 @@
 //! The order of the files, and the limits of each.
 
 use crate::frame::{self, FRAME_ALIGN};
-use crate::narrow::improve;
+use crate::narrow::{improve, start};
 use crate::operands::alignment;
 use crate::scan::{Facts, Patience, Registers, scan};
 use crate::set::RegisterSet;
@@ -102,22 +102,28 @@ pub fn allocate(
     };
     {
         let facts = Facts::new(&work, File::P);
-        file(&mut work, &facts, &predicates)?;
+        file(&mut work, None, &facts, &predicates)?;
     }
 
     let mut limit = limit;
     let facts = Facts::new(&work, File::R);
     // What another try would start from.
-    let before = (limit < 255 || options.level > 0).then(|| work.clone());
+    let before = match limit < 255 || options.level > 0 {
+        true => {
+            let first = start(&work, &facts);
+            Some(std::mem::replace(&mut work, first))
+        }
+        false => None,
+    };
     loop {
-        match general(&mut work, &facts, limit, false, None) {
+        match general(&mut work, before.as_ref(), &facts, limit, false, None) {
             Ok(()) => break,
             // Sources may lie so badly that a wide result finds no aligned range: a few more registers help.
             Err(error @ AllocateError::TooFewRegisters { .. }) => {
                 let more = limit < 255 && work.function.routine.is_none();
                 let Some(before) = before.as_ref().filter(|_| more) else { return Err(error) };
                 limit = (limit + 8).min(255);
-                work = before.clone();
+                work = start(before, &facts);
             }
             Err(error) => return Err(error),
         }
@@ -149,9 +155,11 @@ pub fn allocate(
     })
 }
 
-/// Allocates the general registers below a limit; with `spread` those first that have rested longest.
+/// Allocates the general registers below a limit; with `spread` those first that have rested longest. `before` has the
+/// instructions that are left out of `work`.
 pub(crate) fn general(
     work: &mut Work,
+    before: Option<&Work>,
     facts: &Facts,
     limit: u16,
     spread: bool,
@@ -166,11 +174,16 @@ pub(crate) fn general(
     let cheap =
         if work.function.is_entry || routine.is_some() { usable } else { usable.without(abi::saved()) };
     let registers = Registers { file: File::R, usable, count: limit, cheap, spread, patience };
-    file(work, facts, &registers)
+    file(work, before, facts, &registers)
 }
 
 /// Scans one file and repairs the edges.
-fn file(work: &mut Work, facts: &Facts, registers: &Registers) -> Result<(), AllocateError> {
-    let borders = scan(work, registers, facts)?;
+fn file(
+    work: &mut Work,
+    before: Option<&Work>,
+    facts: &Facts,
+    registers: &Registers,
+) -> Result<(), AllocateError> {
+    let borders = scan(work, before, registers, facts)?;
     edges::repair(work, registers, facts, &borders)
 }

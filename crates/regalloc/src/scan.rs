@@ -9,6 +9,7 @@ use crate::AllocateError;
 mod borders;
 mod choose;
 mod facts;
+mod occupants;
 mod parallel;
 
 pub use facts::Facts;
@@ -18,16 +19,13 @@ use crate::next_use::NEVER;
 use crate::operands::{Group, Slot, destinations, is_parallel_copy, is_partial, replace, sources};
 use crate::set::RegisterSet;
 use crate::work::Work;
+use occupants::{COPY, FREE, Occupants};
 use oriole_ori::{BlockId, File, Instruction, Opcode, Origin, Pseudo, Value};
 use oriole_sass::Op;
 use smallvec::SmallVec;
 
 /// No register.
 pub const NONE: u8 = 255;
-/// Occupant of a free register.
-const FREE: u32 = u32::MAX;
-/// Occupant of a register that holds a second copy for one instruction.
-const COPY: u32 = u32::MAX - 1;
 
 /// The registers that may be used, and which to prefer.
 #[derive(Clone, Debug)]
@@ -91,13 +89,14 @@ struct Site {
 
 pub struct Scan<'a> {
     work: &'a mut Work,
+    before: Option<&'a Work>,
     registers: &'a Registers,
     facts: &'a Facts,
     // State at the current point, by value.
     home: Vec<u8>,
     in_memory: Vec<bool>,
     next: Vec<u32>,
-    occupant: [u32; 256],
+    occupant: Occupants,
     /// When each register was touched last, in instructions.
     used: [u32; 256],
     clock: u32,
@@ -125,18 +124,25 @@ pub struct Scan<'a> {
     exit: Vec<Vec<(Value, Location)>>,
 }
 
-/// Runs the scan over all blocks of the function that the facts are about. The function's instructions are rewritten; block borders come back for the edges.
-pub fn scan(work: &mut Work, registers: &Registers, facts: &Facts) -> Result<Borders, AllocateError> {
+/// Runs the scan over all blocks of the function that the facts are about. The function's instructions are rewritten, or
+/// those of `before` are put into it; block borders come back for the edges.
+pub fn scan(
+    work: &mut Work,
+    before: Option<&Work>,
+    registers: &Registers,
+    facts: &Facts,
+) -> Result<Borders, AllocateError> {
     let function = &work.function;
     let values = function.values.len();
     let blocks = function.blocks.len();
     let mut scan = Scan {
+        before,
         registers,
         facts,
         home: vec![NONE; values],
         in_memory: vec![false; values],
         next: vec![NEVER; values],
-        occupant: [FREE; 256],
+        occupant: Occupants::none(),
         used: [0; 256],
         clock: 0,
         site: vec![None; values],
@@ -183,7 +189,14 @@ impl Scan<'_> {
 
     fn run_block(&mut self) -> Result<(), AllocateError> {
         let at = self.block.0 as usize;
-        let length = self.work.function.blocks[at].instructions.len();
+        let (instructions, marks) = match self.before {
+            Some(before) => (before.function.blocks[at].instructions.clone(), before.inserted[at].clone()),
+            None => (
+                std::mem::take(&mut self.work.function.blocks[at].instructions),
+                std::mem::take(&mut self.work.inserted[at]),
+            ),
+        };
+        let length = instructions.len();
         // Next uses behind each touch, found backwards.
         for &(v, distance) in self.facts.next_use.at_exit(self.block) {
             self.next[v.0 as usize] = distance.saturating_add(length as u32);
@@ -204,8 +217,6 @@ impl Scan<'_> {
             touch.kept().for_each(|v| self.next[v.0 as usize] = index as u32);
             ends[index] = (split, records.len() as u32);
         }
-        let instructions = std::mem::take(&mut self.work.function.blocks[at].instructions);
-        let marks = std::mem::take(&mut self.work.inserted[at]);
         self.out.reserve(length);
         self.marks.reserve(length);
         for (index, (instruction, mark)) in instructions.into_iter().zip(marks).enumerate() {
@@ -234,13 +245,7 @@ impl Scan<'_> {
     }
 
     fn free(&self) -> RegisterSet {
-        let mut set = RegisterSet::default();
-        for r in self.registers.usable.iter() {
-            if self.occupant[usize::from(r)] == FREE {
-                set.insert(r);
-            }
-        }
-        set
+        self.registers.usable.without(self.occupant.taken())
     }
 
     fn touch(&mut self, v: Value) {
@@ -260,11 +265,11 @@ impl Scan<'_> {
         self.touch(v);
         let old = self.home[v.0 as usize];
         if old != NONE {
-            self.occupant[usize::from(old)] = FREE;
+            self.occupant.set(usize::from(old), FREE);
         }
         self.home[v.0 as usize] = register;
         if register != NONE {
-            self.occupant[usize::from(register)] = v.0;
+            self.occupant.set(usize::from(register), v.0);
             self.used[usize::from(register)] = self.clock;
             self.remember(v, register);
         }
@@ -472,13 +477,13 @@ impl Scan<'_> {
             if home != NONE {
                 read_homes.push((v, home));
                 if !early {
-                    self.occupant[usize::from(home)] = FREE;
+                    self.occupant.set(usize::from(home), FREE);
                 }
             }
         }
         if !early {
             for k in 0..self.copies.len() {
-                self.occupant[usize::from(self.copies[k].1)] = FREE;
+                self.occupant.set(usize::from(self.copies[k].1), FREE);
             }
         }
 
@@ -495,7 +500,7 @@ impl Scan<'_> {
                     (Some(base), _) => base,
                     (None, Some((_, registers))) => {
                         for &r in registers {
-                            self.occupant[usize::from(r)] = FREE;
+                            self.occupant.set(usize::from(r), FREE);
                         }
                         registers[0]
                     }
@@ -527,7 +532,7 @@ impl Scan<'_> {
         self.marks.push(mark);
         for (v, home) in read_homes {
             if self.occupant[usize::from(home)] == v.0 {
-                self.occupant[usize::from(home)] = FREE;
+                self.occupant.set(usize::from(home), FREE);
             }
             self.home[v.0 as usize] = NONE;
             self.in_memory[v.0 as usize] = false;
@@ -538,7 +543,7 @@ impl Scan<'_> {
         for k in 0..self.copies.len() {
             let r = usize::from(self.copies[k].1);
             if self.occupant[r] == COPY {
-                self.occupant[r] = FREE;
+                self.occupant.set(r, FREE);
             }
         }
         let sites = results.iter().map(|(g, r)| (g, r, false));
@@ -551,7 +556,7 @@ impl Scan<'_> {
                 self.in_memory[at] = self.stored_at_definition[at];
                 if !again {
                     self.home[at] = r;
-                    self.occupant[usize::from(r)] = v.0;
+                    self.occupant.set(usize::from(r), v.0);
                     self.remember(v, r);
                     self.site[at] = Some(Site {
                         block: self.block.0,
@@ -561,7 +566,7 @@ impl Scan<'_> {
                     });
                 }
                 if next == NEVER {
-                    self.occupant[usize::from(self.home[at])] = FREE;
+                    self.occupant.set(usize::from(self.home[at]), FREE);
                     self.home[at] = NONE;
                     self.in_memory[at] = false;
                 }

@@ -1,11 +1,11 @@
 //! The function under allocation: instructions with marks for those that were put in, incarnations of values, spill
 //! slots.
 
-use oriole_ori::{File, Function, Value};
+use oriole_ori::{Block, BlockId, File, Function, Value};
 use rustc_hash::FxHashMap;
 
 /// A function on its way through the files.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Work {
     /// The function as rewritten so far.
     pub function: Function,
@@ -58,6 +58,48 @@ impl Work {
         };
         work.register[stack_pointer.0 as usize] = Some(1);
         work
+    }
+
+    /// A copy without the instructions of blocks that the filter chooses.
+    pub fn without(&self, leave: impl Fn(BlockId) -> bool) -> Work {
+        let Work { function, inserted, .. } = self;
+        let bare = |(id, block): (BlockId, &Block)| Block {
+            phis: block.phis.clone(),
+            instructions: if leave(id) { Vec::new() } else { block.instructions.clone() },
+            successors: block.successors.clone(),
+        };
+        Work {
+            function: Function {
+                is_entry: function.is_entry,
+                routine: function.routine,
+                values: function.values.clone(),
+                blocks: function.block_ids().zip(&function.blocks).map(bare).collect(),
+                symbols: function.symbols.clone(),
+                locals: function.locals.clone(),
+                tables: function.tables.clone(),
+                parameter_bytes: function.parameter_bytes,
+                barriers: function.barriers,
+                register_limit: function.register_limit,
+            },
+            inserted: function
+                .block_ids()
+                .zip(inserted)
+                .map(|(id, marks)| if leave(id) { Vec::new() } else { marks.clone() })
+                .collect(),
+            blocks: self.blocks.clone(),
+            register: self.register.clone(),
+            original: self.original.clone(),
+            stack_pointer: self.stack_pointer,
+            spill_base: self.spill_base,
+            spill_words: self.spill_words,
+            slots: self.slots.clone(),
+            stores: self.stores,
+            loads: self.loads,
+            incarnations: self.incarnations.clone(),
+            slot_values: self.slot_values.clone(),
+            emergency: self.emergency.clone(),
+            bystanders: self.bystanders.clone(),
+        }
     }
 
     /// The highest general register chosen so far, plus one.

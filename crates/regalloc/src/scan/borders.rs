@@ -1,7 +1,7 @@
 //! The borders of blocks in the scan: where values are at the top and at the end of a
 //! block, and the stores that belong behind definitions.
 
-use super::{COPY, FREE, Location, NONE, Scan, location};
+use super::{COPY, FREE, Location, NONE, Occupants, Scan, location};
 use crate::moves::Emitter;
 use crate::next_use::{LOOP_EXIT, NEVER};
 use oriole_ori::{BlockId, Value};
@@ -17,7 +17,7 @@ impl Scan<'_> {
     pub(super) fn enter(&mut self, block: BlockId) {
         self.block = block;
         self.depth = self.facts.loops.depth(block);
-        self.occupant = [FREE; 256];
+        self.occupant = Occupants::none();
         let live_in: Vec<(Value, u32)> = self.facts.next_use.at_entry(block).to_vec();
         for &(v, _) in &live_in {
             self.home[v.0 as usize] = NONE;
@@ -55,7 +55,7 @@ impl Scan<'_> {
                 self.in_memory[at] = self.stored_at_definition[at]
                     || (exit.in_memory && ((everywhere && stays) || exit.register == NONE));
                 if exit.register != NONE {
-                    self.occupant[usize::from(exit.register)] = v.0;
+                    self.occupant.set(usize::from(exit.register), v.0);
                 }
             }
             // What is unknown on the chosen path may be known on another: it gets a place all the same.
@@ -109,7 +109,7 @@ impl Scan<'_> {
             }
             excess -= 1;
             let at = v.0 as usize;
-            self.occupant[usize::from(self.home[at])] = FREE;
+            self.occupant.set(usize::from(self.home[at]), FREE);
             self.home[at] = NONE;
             if self.facts.recipes[at].is_none() {
                 // The edge into the loop stores it, or its definition does.
@@ -139,9 +139,10 @@ impl Scan<'_> {
         for &(v, _) in self.facts.next_use.at_exit(self.block) {
             self.next[v.0 as usize] = NEVER;
         }
-        for r in 0..256 {
-            if self.occupant[r] < COPY {
-                self.home[self.occupant[r] as usize] = NONE;
+        for r in self.occupant.taken().iter() {
+            let occupant = self.occupant[usize::from(r)];
+            if occupant != COPY {
+                self.home[occupant as usize] = NONE;
             }
         }
         self.work.function.blocks[block].instructions = std::mem::take(&mut self.out);

@@ -212,7 +212,7 @@ impl Scan<'_> {
             let home = self.home[v.0 as usize];
             let elsewhere = home != NONE && self.pinned.contains(home);
             if elsewhere || ((in_place || self.forbidden.contains(r)) && lives(v)) {
-                self.occupant[usize::from(r)] = COPY;
+                self.occupant.set(usize::from(r), COPY);
                 self.copies.push((v, r));
             } else {
                 self.put(v, r);
@@ -261,7 +261,7 @@ impl Scan<'_> {
                             r
                         }
                     };
-                    self.occupant[usize::from(r)] = COPY;
+                    self.occupant.set(usize::from(r), COPY);
                     self.copies.push((v, r));
                     self.pinned.insert(r);
                     return Some(r);
