@@ -31,21 +31,24 @@ impl Pending {
     fn clear(&mut self, mask: u8) {
         if mask & self.all != 0 {
             self.all &= !mask;
-            self.results.iter_mut().chain(&mut self.reads).for_each(|m| *m &= !mask);
+            self.results.iter_mut().for_each(|m| *m &= !mask);
+            self.reads.iter_mut().for_each(|m| *m &= !mask);
             self.fence &= !mask;
         }
     }
 
     fn join(&mut self, other: &Pending) -> bool {
-        let mut changed = self.fence | other.fence != self.fence;
+        let mut new = other.fence & !self.fence;
         self.fence |= other.fence;
         self.all |= other.all;
-        let mine = self.results.iter_mut().chain(&mut self.reads);
-        for (a, b) in mine.zip(other.results.iter().chain(&other.reads)) {
-            changed |= *a | b != *a;
-            *a |= b;
+        // One list after the other: many registers are joined at once then.
+        for (mine, others) in [(&mut self.results, &other.results), (&mut self.reads, &other.reads)] {
+            for (a, b) in mine.iter_mut().zip(others) {
+                new |= b & !*a;
+                *a |= b;
+            }
         }
-        changed
+        new != 0
     }
 
     /// What an instruction must wait for.
