@@ -54,6 +54,19 @@ impl<'db> Spot<'db> {
         let best = if worth(&behind) > worth(&before) { behind } else { before };
         best.filter(|path| !path.token.kind().is_trivia())
     }
+
+    /// How a name at the position is spelled, or at least the word that it begins with.
+    pub fn name(&self, db: &'db dyn Db) -> Option<&'db str> {
+        let path = self.path(db)?;
+        match path.token.kind() {
+            SyntaxKind::IDENT if above(&path, SyntaxKind::OPCODE).is_none() => Some(path.token.text()),
+            SyntaxKind::DOTTED => {
+                let member = above(&path, SyntaxKind::MEMBER)?;
+                Some(member.first_solid_token()?.text())
+            }
+            _ => None,
+        }
+    }
 }
 
 /// How much a token is worth to somebody who points at it.

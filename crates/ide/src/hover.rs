@@ -78,7 +78,7 @@ fn subject(analysis: &Analysis, file: FileId, at: u32) -> Option<Hover> {
 
 fn name(analysis: &Analysis, file: FileId, named: &Named<'_>) -> Option<String> {
     let db = &analysis.db;
-    let occurrence = named.occurrence;
+    let occurrence = &named.occurrence;
     match occurrence.meaning {
         Meaning::Special => {
             let (ty, meaning) = documentation::special(&occurrence.name)?;
@@ -171,7 +171,7 @@ fn parameter_place(db: &dyn Db, unit: FunctionUnit<'_>, name: &str) -> String {
 }
 
 fn counted(named: &Named<'_>, access: Access, verb: &str, unit: &str) -> String {
-    let count = named.names.same(named.occurrence).filter(|found| found.access == access).count();
+    let count = named.names.same(&named.occurrence).filter(|found| found.access == access).count();
     match count {
         0 => format!("never {verb}"),
         1 => format!("{verb} once"),
@@ -205,13 +205,13 @@ fn lines(analysis: &Analysis, file: FileId, ranges: impl Iterator<Item = Range>)
 fn register(analysis: &Analysis, file: FileId, named: &Named<'_>) -> String {
     let db: &dyn Db = &analysis.db;
     let (unit, start) = (named.spot.unit, named.spot.start);
-    let declared = named.names.declaration(named.occurrence).expect("a register has a declaration");
+    let declared = named.names.declaration(&named.occurrence).expect("a register has a declaration");
     let mut text = format!("```ptx\n{} {}\n```\n", declared.detail, named.occurrence.name);
     let places = |access: Access| {
-        let found = named.names.same(named.occurrence).filter(move |found| found.access == access);
+        let found = named.names.same(&named.occurrence).filter(move |found| found.access == access);
         found.filter_map(|found| named.located.up(found.range.shifted(start)))
     };
-    let count = |access: Access| named.names.same(named.occurrence).filter(|it| it.access == access).count();
+    let count = |access: Access| named.names.same(&named.occurrence).filter(|it| it.access == access).count();
     let mut row = |what: &str, list: String| {
         if !list.is_empty() {
             text.push_str(&format!("* {what} {list}\n"));
@@ -223,7 +223,7 @@ fn register(analysis: &Analysis, file: FileId, named: &Named<'_>) -> String {
     };
     row(&format!("written {}: line", often(Access::Write)), lines(analysis, file, places(Access::Write)));
     row(&format!("read {}: line", often(Access::Read)), lines(analysis, file, places(Access::Read)));
-    let live = crate::live_range::live_range(db, unit, named.occurrence);
+    let live = crate::live_range::live_range(db, unit, &named.names, &named.occurrence);
     let live = live.into_iter().filter_map(|range| named.located.up(range.shifted(start)));
     row("live at the start of line", lines(analysis, file, live));
     if named.located.snippet.is_none() && unit.text(db).len() <= LARGEST_UNIT {

@@ -10,7 +10,7 @@ use oriole_syntax::ast::{self, AstNode};
 
 use crate::Range;
 use crate::cursor::trimmed;
-use crate::names::{Access, DeclarationKind, Meaning, Occurrence, names};
+use crate::names::{Access, DeclarationKind, Meaning, Names, Occurrence};
 
 struct Step {
     range: Range,
@@ -21,8 +21,15 @@ struct Step {
 }
 
 /// The instructions at whose start the register is live, as ranges of the unit in text order.
-pub(crate) fn live_range<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, register: &Occurrence) -> Vec<Range> {
-    let mut steps = steps(db, unit, register);
+///
+/// `names` must have the labels, the jumps and the places of the register.
+pub(crate) fn live_range<'db>(
+    db: &'db dyn Db,
+    unit: FunctionUnit<'db>,
+    names: &Names,
+    register: &Occurrence,
+) -> Vec<Range> {
+    let mut steps = steps(db, unit, names, register);
     let count = steps.len();
     let mut before: Vec<Vec<usize>> = vec![Vec::new(); count];
     for (at, step) in steps.iter().enumerate() {
@@ -51,8 +58,7 @@ pub(crate) fn live_range<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, register
     steps.into_iter().map(|step| step.range).collect()
 }
 
-fn steps<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, register: &Occurrence) -> Vec<Step> {
-    let names = names(db, unit);
+fn steps<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, names: &Names, register: &Occurrence) -> Vec<Step> {
     let root = graph::function_tree(db, unit).syntax();
     let instructions: Vec<_> = root.descendants().filter_map(ast::Instruction::cast).collect();
     let ranges: Vec<Range> = instructions.iter().map(|instruction| trimmed(instruction.syntax())).collect();

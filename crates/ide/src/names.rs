@@ -144,8 +144,22 @@ impl Names {
 #[salsa::tracked(returns(ref))]
 pub(crate) fn names<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Names {
     let _running = db.executes("names", Place::Unit(unit));
-    let tree = graph::function_tree(db, unit).unit();
-    let mut builder = Builder::default();
+    build(graph::function_tree(db, unit).unit(), Builder::default())
+}
+
+/// What a question about one name needs of the names of a unit: all declarations, and of the other names at least those that
+/// are spelled like it and those that jumps mention. In a large kernel that is little, and it is found without reading most
+/// of the tree, which counts when somebody points at a name right behind a keystroke.
+pub(crate) fn names_like<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, spelling: &str) -> Names {
+    let text = unit.text(db);
+    let wanted = match spelling.is_empty() {
+        true => Vec::new(),
+        false => text.match_indices(spelling).map(|(at, _)| at as u32).collect(),
+    };
+    build(graph::function_tree(db, unit).unit(), Builder { wanted: Some(wanted), ..Builder::default() })
+}
+
+fn build(tree: ast::Unit<'_>, mut builder: Builder) -> Names {
     for item in tree.items() {
         match item {
             Item::Function(function) => builder.function(&function),
@@ -179,6 +193,8 @@ struct Builder {
     names: Names,
     scopes: Vec<Scope>,
     interned: FxHashMap<Box<str>, Arc<str>>,
+    /// Bytes of the unit, ascending: instructions that hold none of them and do not jump are left out.
+    wanted: Option<Vec<u32>>,
 }
 
 /// The words of a declaration's head: state space with type, and the type alone.
@@ -421,6 +437,7 @@ impl Builder {
         let span = Range::from(statement.span());
         match statement {
             Statement::Block(block) => self.block(block, true),
+            Statement::Instruction(instruction) if !self.wants(instruction, span) => {}
             Statement::Instruction(instruction) => self.instruction(instruction, span),
             Statement::Variable(variable) => {
                 let (detail, ty) = head(*variable);
@@ -445,6 +462,16 @@ impl Builder {
             | Statement::Pragma(_)
             | Statement::CallPrototype(_) => {}
         }
+    }
+
+    fn wants(&self, instruction: &ast::Instruction, span: Range) -> bool {
+        let Some(wanted) = &self.wanted else { return true };
+        let behind = wanted.partition_point(|&at| at < span.start);
+        let jumps = || {
+            let mnemonic = instruction.opcode().and_then(|opcode| opcode.mnemonic());
+            mnemonic.is_some_and(|token| matches!(token.text(), "bra" | "brx"))
+        };
+        wanted.get(behind).is_some_and(|&at| at < span.end) || jumps()
     }
 
     fn target(&mut self, name: &ast::Name, statement: Range) {
@@ -510,5 +537,61 @@ impl Builder {
             }
         }
         self.operand(&base, access, span);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use oriole_inputs::{Database, SourceFile};
+
+    use super::*;
+    use crate::cursor::Spot;
+
+    const KERNEL: &str = "
+.version 8.0
+.target sm_90
+.global .b32 table[4];
+.visible .entry k(.param .u64 p)
+{
+    .reg .pred %p<3>; .reg .v4 .b32 v; .reg .b32 %r<10>, %r1x; .reg .b64 %rd<4>;
+    .shared .b32 tile[4];
+    ld.param.u64 %rd1, [p+8];
+    mov.b32 %r1, %tid.x; mov.b32 %r10, %ntid.y; mov.b32 %r1x, WARP_SZ;
+top:
+    @!%p1 bra top;
+    { .reg .b32 %r1; add.u32 %r1, %r1, v.x; label: bra label; bra top; }
+    list: .branchtargets top, label;
+    setp.eq.and.u32 %p1|_, %r1, table, !%p2;
+    st.shared.b32 [tile+4], {v.x};
+    brx.idx %r1, list;
+    call (%r2), unknown, (%r1, tile);
+    mov.u64 %rd2, table; add.u32 %r1;
+}
+";
+
+    /// Whatever somebody points at: the answer from a part of the names is the one from all of them.
+    #[test]
+    fn names_like_one_answer_for_it() {
+        let db = Database::default();
+        let file = SourceFile::open(&db, KERNEL);
+        let mut asked = 0;
+        for &unit in graph::split_file(&db, file) {
+            let all = names(&db, unit);
+            for at in 0..=unit.text(&db).len() as u32 {
+                let found = all.at(at);
+                let spelling = Spot { unit, start: unit.start(&db), at }.name(&db);
+                assert!(found.is_none() || spelling.is_some(), "at {at}: {found:?}");
+                let Some(spelling) = spelling else { continue };
+                let some = names_like(&db, unit, spelling);
+                assert_eq!(some.at(at), found, "at {at}");
+                let Some(found) = found else { continue };
+                assert!(some.same(found).eq(all.same(found)), "at {at}");
+                assert_eq!(some.declarations, all.declarations);
+                let live = |names| crate::live_range::live_range(&db, unit, names, found);
+                assert_eq!(live(&some), live(all), "at {at}");
+                asked += 1;
+            }
+        }
+        assert!(asked > 100, "{asked}");
     }
 }

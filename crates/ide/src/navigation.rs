@@ -7,7 +7,7 @@ use oriole_syntax::SyntaxKind;
 
 use crate::analysis::Located;
 use crate::cursor::{Spot, spot};
-use crate::names::{Access, DeclarationKind, Meaning, Names, Occurrence, names};
+use crate::names::{Access, DeclarationKind, Meaning, Names, Occurrence, names, names_like};
 use crate::{Analysis, Edit, FileId, Range};
 
 /// Where something is declared.
@@ -72,23 +72,28 @@ impl std::error::Error for RenameError {}
 pub(crate) struct Named<'a> {
     pub located: Located<'a>,
     pub spot: Spot<'a>,
-    pub names: &'a Names,
-    pub occurrence: &'a Occurrence,
+    /// Those of the unit that have to do with the name.
+    pub names: Names,
+    pub occurrence: Occurrence,
 }
 
 pub(crate) fn named<'a>(analysis: &'a Analysis, file: FileId, at: u32) -> Option<Named<'a>> {
     let located = analysis.locate(file, at)?;
     let db: &dyn Db = &analysis.db;
-    let mut spot = spot(db, located.source, located.at)?;
-    let mut found = names(db, spot.unit);
-    if found.at(spot.at).is_none() {
+    let spot = spot(db, located.source, located.at)?;
+    named_at(db, located, spot).or_else(|| {
         // At the border of two units the name may begin the second one.
         let units = graph::split_file(db, located.source);
         let next = units.iter().copied().find(|unit| unit.start(db) == located.at)?;
-        spot = Spot { unit: next, start: located.at, at: 0 };
-        found = names(db, next);
-    }
-    Some(Named { located, spot, names: found, occurrence: found.at(spot.at)? })
+        named_at(db, located, Spot { unit: next, start: located.at, at: 0 })
+    })
+}
+
+fn named_at<'a>(db: &'a dyn Db, located: Located<'a>, spot: Spot<'a>) -> Option<Named<'a>> {
+    let spelling = spot.name(db)?;
+    let names = names_like(db, spot.unit, spelling);
+    let occurrence = names.at(spot.at)?.clone();
+    Some(Named { located, spot, names, occurrence })
 }
 
 pub(crate) fn definition(analysis: &Analysis, file: FileId, at: u32) -> Vec<Target> {
@@ -99,7 +104,7 @@ pub(crate) fn definition(analysis: &Analysis, file: FileId, at: u32) -> Vec<Targ
         let (range, full) = (located.up(range)?, located.up(full));
         Some(Target { file, range, full: full.unwrap_or(range), origin })
     };
-    if let Some(declaration) = named.names.declaration(named.occurrence) {
+    if let Some(declaration) = named.names.declaration(&named.occurrence) {
         let range = declaration.range.shifted(start);
         return target(range, declaration.full.shifted(start)).into_iter().collect();
     }
@@ -130,7 +135,7 @@ pub(crate) fn references(analysis: &Analysis, file: FileId, at: u32) -> Vec<Refe
             let mut all = Vec::new();
             for &unit in graph::split_file(db, named.located.source) {
                 let start = unit.start(db);
-                for found in names(db, unit).same(named.occurrence) {
+                for found in names(db, unit).same(&named.occurrence) {
                     if let Some(range) = named.located.up(found.range.shifted(start)) {
                         all.push(Reference { file, range, access: found.access });
                     }
@@ -142,11 +147,11 @@ pub(crate) fn references(analysis: &Analysis, file: FileId, at: u32) -> Vec<Refe
 }
 
 fn in_unit(named: &Named<'_>, file: FileId) -> Vec<Reference> {
-    let declared = named.names.declaration(named.occurrence);
+    let declared = named.names.declaration(&named.occurrence);
     let prefix = declared.filter(|declared| matches!(declared.kind, DeclarationKind::Registers(_)));
     let mut all: Vec<Reference> = named
         .names
-        .same(named.occurrence)
+        .same(&named.occurrence)
         .chain(
             // The declaration of the range that the register is one of.
             named.names.occurrences.iter().filter(|found| {
@@ -185,7 +190,7 @@ pub(crate) fn prepare_rename(
     }
     let name = named.occurrence.name.to_string();
     if named.located.snippet.is_some() {
-        let declared = named.names.declaration(named.occurrence);
+        let declared = named.names.declaration(&named.occurrence);
         let visible = |range: Range| named.located.up(range.shifted(named.spot.start)).is_some();
         if !declared.is_some_and(|declared| visible(declared.range)) {
             return Err(RenameError::Foreign);
@@ -209,10 +214,10 @@ pub(crate) fn rename(
     if *new == *named.occurrence.name {
         return Ok(Vec::new());
     }
-    if let Some(declaration) = named.names.declaration(named.occurrence)
+    if let Some(declaration) = named.names.declaration(&named.occurrence)
         && let DeclarationKind::Registers(_) = declaration.kind
     {
-        return rename_range(&named, declaration.name.as_ref(), new);
+        return rename_range(&named, names(&analysis.db, named.spot.unit), &declaration.name, new);
     }
     let db = &analysis.db;
     let module = named.occurrence.meaning == Meaning::Module;
@@ -232,7 +237,7 @@ pub(crate) fn rename(
     let units = graph::split_file(db, named.located.source);
     for &unit in units.iter().filter(|&&unit| module || unit == named.spot.unit) {
         let names = names(db, unit);
-        let mut same = names.same(named.occurrence).peekable();
+        let mut same = names.same(&named.occurrence).peekable();
         if same.peek().is_some() && (taken || in_the_way(names)) {
             return Err(RenameError::Taken(new.to_owned()));
         }
@@ -252,7 +257,7 @@ fn member(name: &str, prefix: &str) -> Option<u64> {
 }
 
 /// Renaming one of a range, or its declaration, renames the range: `%r3` to `%x3` makes `%r<9>` to `%x<9>`.
-fn rename_range(named: &Named<'_>, prefix: &str, new: &str) -> Result<Vec<Edit>, RenameError> {
+fn rename_range(named: &Named<'_>, all: &Names, prefix: &str, new: &str) -> Result<Vec<Edit>, RenameError> {
     let own = &*named.occurrence.name;
     let new_prefix = match own.strip_prefix(prefix) {
         Some("") => new,
@@ -263,13 +268,13 @@ fn rename_range(named: &Named<'_>, prefix: &str, new: &str) -> Result<Vec<Edit>,
         return Err(RenameError::BadName(new.to_owned()));
     }
     let other = |found: &Occurrence| found.meaning != named.occurrence.meaning;
-    if named.names.occurrences.iter().any(|found| {
+    if all.occurrences.iter().any(|found| {
         other(found) && (*found.name == *new_prefix || member(&found.name, new_prefix).is_some())
     }) {
         return Err(RenameError::Taken(new_prefix.to_owned()));
     }
     let mut edits = Vec::new();
-    for found in named.names.occurrences.iter().filter(|found| !other(found)) {
+    for found in all.occurrences.iter().filter(|found| !other(found)) {
         let Some(tail) = found.name.strip_prefix(prefix) else { continue };
         let edit = Edit::new(found.range.shifted(named.spot.start), format!("{new_prefix}{tail}"));
         edits.push(named.located.up_edit(edit).ok_or(RenameError::Foreign)?);
