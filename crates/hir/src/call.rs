@@ -13,9 +13,9 @@ use crate::names::Meaning;
 use crate::operand::Named;
 use crate::{Operand, Parameter, Signature, Table, evaluate};
 
-impl Resolver<'_> {
+impl<'a> Resolver<'a> {
     /// The operands of a call in the order written: results, callee, arguments, target list or prototype.
-    pub fn call(&mut self, operands: &[ast::Operand], span: Span) -> Option<Vec<Operand>> {
+    pub fn call(&mut self, operands: &[ast::Operand<'a>], span: Span) -> Option<Vec<Operand>> {
         let mut rest = operands;
         let mut results = None;
         if let [ast::Operand::ArgumentList(list), tail @ ..] = rest {
@@ -39,10 +39,10 @@ impl Resolver<'_> {
         }
         let (callee, target, signature) = self.callee(callee, target)?;
         let list = |resolver: &mut Self,
-                    list: Option<&ast::ArgumentList>,
+                    list: Option<&ast::ArgumentList<'a>>,
                     wanted: &[Parameter],
                     what: &str| {
-            let given: SmallVec<[ast::Operand; 8]> =
+            let given: SmallVec<[ast::Operand<'a>; 8]> =
                 list.into_iter().flat_map(|list| list.arguments()).collect();
             resolver.check_count(given.len(), wanted.len(), what, list.map_or(span, |list| list.span()))?;
             let resolved: Vec<Option<Operand>> = given
@@ -79,8 +79,8 @@ impl Resolver<'_> {
     /// Who is called, what the call says about the target, and with which signature.
     fn callee(
         &mut self,
-        callee: &ast::Operand,
-        target: Option<&ast::Operand>,
+        callee: &ast::Operand<'a>,
+        target: Option<&ast::Operand<'a>>,
     ) -> Option<(Operand, Option<Operand>, Signature)> {
         let span = callee.span();
         let ast::Operand::Name(name) = callee else {
@@ -164,7 +164,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn argument(&mut self, node: &ast::Operand, wanted: &Parameter, result: bool) -> Option<Operand> {
+    fn argument(&mut self, node: &ast::Operand<'a>, wanted: &Parameter, result: bool) -> Option<Operand> {
         let span = node.span();
         let mismatch = |resolver: &mut Self, found: String| {
             let bytes = wanted.size();

@@ -24,7 +24,7 @@ use crate::{
 pub(crate) struct Resolver<'a> {
     pub surroundings: &'a dyn Surroundings,
     pub header: HeaderView<'a>,
-    pub names: Names,
+    pub names: Names<'a>,
     pub body: Body,
     pub map: SourceMap,
     pub diagnostics: Vec<Diagnostic>,
@@ -32,8 +32,8 @@ pub(crate) struct Resolver<'a> {
     /// First uses, as three lists like those of [`Uses`].
     pub use_spans: [Vec<Span>; 3],
     /// Module variables and functions by name, once they have been asked for.
-    pub globals: FxHashMap<Box<str>, Option<VariableId>>,
-    pub functions: FxHashMap<Box<str>, Option<FunctionId>>,
+    pub globals: FxHashMap<&'a str, Option<VariableId>>,
+    pub functions: FxHashMap<&'a str, Option<FunctionId>>,
     /// Functions that stand in [`Uses`], and whether as called.
     pub used_functions: FxHashSet<(FunctionId, bool)>,
     /// Bytes of one element of a variable, for indexed addresses.
@@ -103,7 +103,7 @@ pub fn resolve_function(
     Some(Resolved { name, body, has_body, source_map: map, diagnostics, uses, signature: Some(info) })
 }
 
-impl Resolver<'_> {
+impl<'a> Resolver<'a> {
     /// Reports a finding, unless the parser has already reported the statement that it is in.
     pub fn report(&mut self, code: Code, span: Span, message: impl Into<String>) {
         self.push(Diagnostic::new(code, span, message.into()));
@@ -121,43 +121,43 @@ impl Resolver<'_> {
         self.diagnostics.push(diagnostic);
     }
 
-    fn declare_parameters(&mut self, info: &SignatureInfo, names: &[(String, Span)]) {
+    fn declare_parameters(&mut self, info: &SignatureInfo, names: &[(&'a str, Span)]) {
         let results = info.signature.results.len();
         let space = if info.is_entry { Space::KernelParameter } else { Space::FunctionParameter };
         let all = info.signature.results.iter().chain(&info.signature.parameters);
-        for (index, (parameter, (name, span))) in all.zip(names).enumerate() {
+        for (index, (parameter, &(name, span))) in all.zip(names).enumerate() {
             let home = if index < results {
                 VariableHome::Result(index as u32)
             } else {
                 VariableHome::Parameter((index - results) as u32)
             };
             let variable = Variable {
-                name: name.clone(),
+                name: name.to_string(),
                 space: if parameter.in_register { Space::Register } else { space },
                 ty: parameter.ty,
                 size: parameter.size(),
                 align: parameter.align,
                 home,
             };
-            let id = self.add_variable(variable, Some(*span), u64::from(parameter.ty.bytes()));
+            let id = self.add_variable(variable, Some(span), u64::from(parameter.ty.bytes()));
             if name.is_empty() || name == "_" {
                 continue;
             }
             let declared = if parameter.in_register {
-                let declared = self.names.declare_register(name, parameter.ty, 1, *span);
+                let declared = self.names.declare_register(name, parameter.ty, 1, span);
                 if let Some(register) = self.register_of(name) {
                     self.body.parameter_registers.push((id, register));
                 }
                 declared
             } else {
-                self.names.declare(name, Meaning::Variable(id), *span)
+                self.names.declare(name, Meaning::Variable(id), span)
             };
-            self.check_new(name, *span, declared);
+            self.check_new(name, span, declared);
         }
     }
 
     /// The register of a name that has just been declared.
-    fn register_of(&mut self, name: &str) -> Option<RegisterId> {
+    fn register_of(&mut self, name: &'a str) -> Option<RegisterId> {
         match self.names.look_up(name)? {
             Meaning::Register(index) => Some(self.register(index, name).0),
             _ => None,
@@ -206,7 +206,7 @@ impl Resolver<'_> {
     }
 
     /// The module's variable of this name, entered into the body at its first use.
-    pub fn global(&mut self, name: &str, span: Span) -> Option<VariableId> {
+    pub fn global(&mut self, name: &'a str, span: Span) -> Option<VariableId> {
         if let Some(&known) = self.globals.get(name) {
             return known;
         }
@@ -223,12 +223,12 @@ impl Resolver<'_> {
             };
             self.add_variable(variable, None, u64::from(info.ty.bytes()) * u64::from(info.vector))
         });
-        self.globals.insert(name.into(), id);
+        self.globals.insert(name, id);
         id
     }
 
     /// The function of this name, entered into the body at its first use.
-    pub fn function(&mut self, name: &str, span: Span, called: bool) -> Option<FunctionId> {
+    pub fn function(&mut self, name: &'a str, span: Span, called: bool) -> Option<FunctionId> {
         let id = match self.functions.get(name) {
             Some(&known) => known,
             None => {
@@ -241,7 +241,7 @@ impl Resolver<'_> {
                     });
                     id
                 });
-                self.functions.insert(name.into(), id);
+                self.functions.insert(name, id);
                 id
             }
         }?;

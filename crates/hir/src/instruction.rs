@@ -40,9 +40,9 @@ fn code_of(problem: &FormProblem) -> Code {
     }
 }
 
-impl Resolver<'_> {
+impl<'a> Resolver<'a> {
     /// Resolves an instruction and adds it to the body. One that has errors is left out: the body is not compiled.
-    pub fn instruction(&mut self, node: &ast::Instruction) {
+    pub fn instruction(&mut self, node: &ast::Instruction<'a>) {
         let guard = match node.guard() {
             Some(guard) => match self.guard(&guard) {
                 Some(guard) => Some(guard),
@@ -52,7 +52,7 @@ impl Resolver<'_> {
         };
         let Some(opcode_node) = node.opcode() else { return };
         let Some(mnemonic) = opcode_node.mnemonic() else { return };
-        let operands: SmallVec<[ast::Operand; 6]> = node.operands().collect();
+        let operands: SmallVec<[ast::Operand<'a>; 6]> = node.operands().collect();
         let shapes: SmallVec<[Shape; 6]> = operands.iter().map(shape).collect();
         let Some(known) = self.form(&opcode_node, mnemonic, &shapes) else { return };
         let word_span = |word: Option<usize>| {
@@ -109,7 +109,7 @@ impl Resolver<'_> {
     /// The form of an opcode as spelled.
     fn form(
         &mut self,
-        node: &ast::Opcode,
+        node: &ast::Opcode<'a>,
         mnemonic: TokenRef<'_>,
         shapes: &[Shape],
     ) -> Option<Rc<KnownForm>> {
@@ -253,7 +253,7 @@ impl Resolver<'_> {
         &mut self,
         form: &Form,
         rows: &[OperandRow],
-        operands: &[ast::Operand],
+        operands: &[ast::Operand<'a>],
         resolved: &mut Vec<Operand>,
     ) -> bool {
         let mut complete = true;
@@ -418,7 +418,7 @@ fn shorten(name: &str) -> String {
 }
 
 /// What an operand looks like.
-fn shape(operand: &ast::Operand) -> Shape {
+fn shape(operand: &ast::Operand<'_>) -> Shape {
     let count = |count: usize| count.min(255) as u8;
     match operand {
         ast::Operand::Vector(vector) => Shape::Vector(count(vector.elements().count())),

@@ -47,24 +47,33 @@ struct Range {
 }
 
 #[derive(Default, Debug)]
-struct Scope {
-    names: Vec<Box<str>>,
-    ranges: Vec<Box<str>>,
+struct Scope<'t> {
+    names: Vec<&'t str>,
+    ranges: Vec<&'t str>,
     /// For each prefix of a name that ends in digits: the smallest number behind it.
-    numbered: FxHashMap<Box<str>, u64>,
+    numbered: FxHashMap<&'t str, u64>,
 }
 
-/// What one name means in the scopes that declare it: depth, meaning, place of the declaration.
-type Entries = SmallVec<[(u32, Meaning, Span); 1]>;
+/// What a name means in one of the scopes that declare it.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    depth: u32,
+    meaning: Meaning,
+    declaration: Span,
+    /// The entry of the next outer scope that declares the name: index into [`Names::entries`].
+    outer: Option<u32>,
+}
 
-/// All names that are visible.
+/// All names that are visible, as they stand in a text `'t`.
 #[derive(Default, Debug)]
-pub(crate) struct Names {
+pub(crate) struct Names<'t> {
     /// Registers in the order in which they got an entry.
     pub registers: Vec<DeclaredRegister>,
-    entries: FxHashMap<Box<str>, Entries>,
-    ranges: FxHashMap<Box<str>, SmallVec<[(u32, Range); 1]>>,
-    scopes: Vec<Scope>,
+    /// For each name its entry of the innermost scope that declares it, or none any more.
+    innermost: FxHashMap<&'t str, Option<u32>>,
+    entries: Vec<Entry>,
+    ranges: FxHashMap<&'t str, SmallVec<[(u32, Range); 1]>>,
+    scopes: Vec<Scope<'t>>,
     /// One more than the depth of the innermost scope that holds a range.
     deepest_range: usize,
 }
@@ -82,7 +91,26 @@ fn splits(name: &str) -> impl Iterator<Item = (&str, u64)> {
     })
 }
 
-impl Names {
+impl<'t> Names<'t> {
+    /// Makes room for so many more names.
+    pub fn reserve(&mut self, names: usize) {
+        self.innermost.reserve(names);
+        self.entries.reserve(names);
+    }
+
+    /// The entry of the innermost scope that declares a name.
+    fn entry(&self, name: &str) -> Option<Entry> {
+        self.innermost.get(name).copied().flatten().map(|index| self.entries[index as usize])
+    }
+
+    /// Makes an entry in a scope inside of all that declare the name.
+    fn enter_name(&mut self, name: &'t str, depth: u32, meaning: Meaning, declaration: Span) {
+        let index = self.entries.len() as u32;
+        let outer = self.innermost.insert(name, Some(index)).flatten();
+        self.entries.push(Entry { depth, meaning, declaration, outer });
+        self.scopes[depth as usize].names.push(name);
+    }
+
     /// Opens a scope.
     pub fn enter(&mut self) {
         self.scopes.push(Scope::default());
@@ -93,12 +121,16 @@ impl Names {
         let Some(scope) = self.scopes.pop() else { return };
         let depth = self.scopes.len() as u32;
         for name in scope.names {
-            if let Some(list) = self.entries.get_mut(&name) {
-                list.retain(|entry| entry.0 < depth);
+            if let Some(innermost) = self.innermost.get_mut(name) {
+                while let Some(index) = *innermost
+                    && self.entries[index as usize].depth >= depth
+                {
+                    *innermost = self.entries[index as usize].outer;
+                }
             }
         }
         for prefix in scope.ranges {
-            if let Some(list) = self.ranges.get_mut(&prefix) {
+            if let Some(list) = self.ranges.get_mut(prefix) {
                 list.retain(|entry| entry.0 < depth);
             }
         }
@@ -113,12 +145,12 @@ impl Names {
     ///
     /// # Errors
     /// The place of an earlier declaration of the same name in this scope.
-    pub fn declare(&mut self, name: &str, meaning: Meaning, span: Span) -> Result<(), Span> {
+    pub fn declare(&mut self, name: &'t str, meaning: Meaning, span: Span) -> Result<(), Span> {
         let depth = self.scopes.len() as u32 - 1;
-        if let Some(list) = self.entries.get(name)
-            && let Some(entry) = list.iter().find(|entry| entry.0 == depth)
+        if let Some(entry) = self.entry(name)
+            && entry.depth == depth
         {
-            return Err(entry.2);
+            return Err(entry.declaration);
         }
         if self.deepest_range == self.scopes.len() {
             for (prefix, number) in splits(name) {
@@ -131,25 +163,20 @@ impl Names {
         }
         let scope = &mut self.scopes[depth as usize];
         for (prefix, number) in splits(name) {
-            match scope.numbered.get_mut(prefix) {
-                Some(least) => *least = number.min(*least),
-                None => {
-                    scope.numbered.insert(prefix.into(), number);
-                }
-            }
+            let least = scope.numbered.entry(prefix).or_insert(number);
+            *least = number.min(*least);
         }
-        scope.names.push(name.into());
-        self.entries.entry(name.into()).or_default().push((depth, meaning, span));
+        self.enter_name(name, depth, meaning, span);
         Ok(())
     }
 
     /// Replaces the meaning of a name of the innermost scope.
     pub fn redefine(&mut self, name: &str, meaning: Meaning) {
         let depth = self.scopes.len() as u32 - 1;
-        if let Some(entry) =
-            self.entries.get_mut(name).and_then(|list| list.iter_mut().find(|entry| entry.0 == depth))
+        if let Some(index) = self.innermost.get(name).copied().flatten()
+            && self.entries[index as usize].depth == depth
         {
-            entry.1 = meaning;
+            self.entries[index as usize].meaning = meaning;
         }
     }
 
@@ -161,7 +188,7 @@ impl Names {
     ///
     /// # Errors
     /// As for [`Names::declare`].
-    pub fn declare_register(&mut self, name: &str, ty: Type, vector: u8, span: Span) -> Result<(), Span> {
+    pub fn declare_register(&mut self, name: &'t str, ty: Type, vector: u8, span: Span) -> Result<(), Span> {
         let meaning = self.new_register(ty, vector, span);
         self.declare(name, meaning, span)
     }
@@ -180,7 +207,7 @@ impl Names {
     /// The place of an earlier declaration in this scope that takes one of the names.
     pub fn declare_range(
         &mut self,
-        prefix: &str,
+        prefix: &'t str,
         count: u64,
         ty: Type,
         vector: u8,
@@ -195,13 +222,12 @@ impl Names {
             && least < count
         {
             let name = format!("{prefix}{least}");
-            let earlier =
-                self.entries.get(name.as_str()).and_then(|list| list.iter().find(|entry| entry.0 == depth));
-            return Err(earlier.map_or(span, |entry| entry.2));
+            let earlier = self.entry(&name).filter(|entry| entry.depth == depth);
+            return Err(earlier.map_or(span, |entry| entry.declaration));
         }
-        scope.ranges.push(prefix.into());
+        scope.ranges.push(prefix);
         self.ranges
-            .entry(prefix.into())
+            .entry(prefix)
             .or_default()
             .push((depth, Range { ty, vector, count, declaration: span }));
         self.deepest_range = self.scopes.len();
@@ -209,9 +235,9 @@ impl Names {
     }
 
     /// What a name means here, or nothing.
-    pub fn look_up(&mut self, name: &str) -> Option<Meaning> {
-        let entry = self.entries.get(name).and_then(|list| list.iter().max_by_key(|entry| entry.0)).copied();
-        if let Some((depth, meaning, _)) = entry
+    pub fn look_up(&mut self, name: &'t str) -> Option<Meaning> {
+        let entry = self.entry(name);
+        if let Some(Entry { depth, meaning, .. }) = entry
             && depth as usize + 1 >= self.deepest_range
         {
             return Some(meaning);
@@ -228,13 +254,11 @@ impl Names {
             }
         }
         match (entry, best) {
-            (Some((depth, meaning, _)), Some((inner, _))) if inner <= depth => Some(meaning),
-            (Some((_, meaning, _)), None) => Some(meaning),
+            (Some(Entry { depth, meaning, .. }), Some((inner, _))) if inner <= depth => Some(meaning),
+            (Some(Entry { meaning, .. }), None) => Some(meaning),
             (_, Some((depth, range))) => {
                 let meaning = self.new_register(range.ty, range.vector, range.declaration);
-                self.scopes[depth as usize].names.push(name.into());
-                let list = self.entries.entry(name.into()).or_default();
-                list.push((depth, meaning, range.declaration));
+                self.enter_name(name, depth, meaning, range.declaration);
                 Some(meaning)
             }
             (None, None) => None,

@@ -24,7 +24,7 @@ pub(crate) use want::Want;
 use want::{narrow, want};
 
 /// A name in an operand.
-pub(crate) enum Named {
+pub(crate) enum Named<'t> {
     Register(RegisterId, Type),
     /// Components of a vector register.
     Registers(Vec<(RegisterId, Type)>),
@@ -33,13 +33,13 @@ pub(crate) enum Named {
     SpecialVector,
     Variable(VariableId),
     Other(Meaning),
-    Function(String),
+    Function(&'t str),
     WarpSize,
 }
 
-impl Resolver<'_> {
+impl<'a> Resolver<'a> {
     /// What a name means in an operand. Reports and gives `None` if it means nothing.
-    pub fn named(&mut self, text: &str, span: Span) -> Option<Named> {
+    pub fn named(&mut self, text: &'a str, span: Span) -> Option<Named<'a>> {
         match self.names.look_up(text) {
             Some(Meaning::Register(index)) => {
                 let (id, ty) = self.register(index, text);
@@ -65,14 +65,14 @@ impl Resolver<'_> {
         }
     }
 
-    fn outside(&mut self, text: &str, span: Span) -> Option<Named> {
+    fn outside(&mut self, text: &'a str, span: Span) -> Option<Named<'a>> {
         if let Some(id) = self.global(text, span) {
             return Some(Named::Variable(id));
         }
         if self.functions.get(text).is_some_and(Option::is_some)
             || self.surroundings.signature(text).is_some()
         {
-            return Some(Named::Function(text.to_string()));
+            return Some(Named::Function(text));
         }
         let what = if text.starts_with('%') { "register" } else { "register or variable" };
         self.report(Code::UnknownName, span, format!("no {what} is called `{text}`"));
@@ -85,7 +85,7 @@ impl Resolver<'_> {
     }
 
     /// `v.x`, `%tid.x`
-    fn member(&mut self, member: &ast::Member) -> Option<Named> {
+    fn member(&mut self, member: &ast::Member<'a>) -> Option<Named<'a>> {
         let span = member.span();
         let base = match member.base()? {
             ast::Operand::Name(name) => name.token()?,
@@ -154,7 +154,7 @@ impl Resolver<'_> {
     }
 
     /// The name that an operand consists of, or nothing if it is something else; reported names give `Err`.
-    fn as_name(&mut self, node: &ast::Operand) -> Option<Result<Named, ()>> {
+    fn as_name(&mut self, node: &ast::Operand<'a>) -> Option<Result<Named<'a>, ()>> {
         match node {
             ast::Operand::Name(name) => {
                 let token = name.token()?;
@@ -174,7 +174,7 @@ impl Resolver<'_> {
     }
 
     /// Resolves the operand at a position and insists on what its row says.
-    fn checked(&mut self, node: &ast::Operand, row: &OperandRow, form: &Form) -> Option<Operand> {
+    fn checked(&mut self, node: &ast::Operand<'a>, row: &OperandRow, form: &Form) -> Option<Operand> {
         let want = want(row.ty, form);
         let span = node.span();
         match row.kind {
@@ -435,7 +435,7 @@ impl Resolver<'_> {
     }
 
     /// A variable of an opaque type, or a register with its handle.
-    fn opaque(&mut self, node: &ast::Operand, opaque: Opaque) -> Option<Operand> {
+    fn opaque(&mut self, node: &ast::Operand<'a>, opaque: Opaque) -> Option<Operand> {
         let span = node.span();
         let wanted = match opaque {
             Opaque::Texture => [Type::Texref; 2],
@@ -469,7 +469,7 @@ impl Resolver<'_> {
         self.header.has_independent_textures()
     }
 
-    fn branch_targets(&mut self, node: &ast::Operand) -> Option<Operand> {
+    fn branch_targets(&mut self, node: &ast::Operand<'a>) -> Option<Operand> {
         let span = node.span();
         if let ast::Operand::Name(name) = node
             && let Some(token) = name.token()
@@ -499,7 +499,7 @@ impl Resolver<'_> {
     }
 
     /// An operand of a family that the table knows only by name.
-    fn anything(&mut self, node: &ast::Operand) -> Option<Operand> {
+    fn anything(&mut self, node: &ast::Operand<'a>) -> Option<Operand> {
         match node {
             ast::Operand::Address(address) => {
                 let parts: Vec<_> = address.parts().collect();

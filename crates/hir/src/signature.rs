@@ -47,7 +47,7 @@ pub(crate) fn single_linkage(
 
 /// A function's head, read.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct FunctionHead {
+pub(crate) struct FunctionHead<'t> {
     /// Name.
     pub name: String,
     /// Place of the name, relative to the unit.
@@ -61,17 +61,17 @@ pub(crate) struct FunctionHead {
     /// Performance directives.
     pub directives: Directives,
     /// Names of results, then of parameters, with their places.
-    pub parameter_names: Vec<(String, Span)>,
+    pub parameter_names: Vec<(&'t str, Span)>,
     /// Findings, with spans relative to the unit.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Reads the head of a function. `None` where it has no name, which the parser has reported.
-pub(crate) fn function_head(
+pub(crate) fn function_head<'t>(
     unit: &Unit,
-    function: &Function,
+    function: &Function<'t>,
     header: &HeaderView<'_>,
-) -> Option<FunctionHead> {
+) -> Option<FunctionHead<'t>> {
     let name = function.name()?;
     let mut diagnostics = Vec::new();
     let linkage = single_linkage(&function.linkage(), &mut diagnostics);
@@ -80,7 +80,7 @@ pub(crate) fn function_head(
         diagnostics.push(Diagnostic::new(Code::InvalidParameter, list.span(), "a kernel returns nothing"));
     }
     let mut parameter_names = Vec::new();
-    let mut read = |list: Vec<ast::Parameter>, diagnostics: &mut Vec<Diagnostic>| {
+    let mut read = |list: Vec<ast::Parameter<'t>>, diagnostics: &mut Vec<Diagnostic>| {
         parameters(&list, is_entry, Some(&mut parameter_names), diagnostics)
     };
     let results = read(function.results().collect(), &mut diagnostics);
@@ -203,10 +203,10 @@ fn check_limits(
 }
 
 /// Reads a list of parameters; their names and places go to `names`.
-pub(crate) fn parameters(
-    list: &[ast::Parameter],
+pub(crate) fn parameters<'t>(
+    list: &[ast::Parameter<'t>],
     is_entry: bool,
-    mut names: Option<&mut Vec<(String, Span)>>,
+    mut names: Option<&mut Vec<(&'t str, Span)>>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Parameter> {
     let mut parameters = Vec::new();
@@ -231,7 +231,7 @@ pub(crate) fn parameters(
                 None => Shape::of(Type::B32),
             };
         if let Some(names) = names.as_deref_mut() {
-            names.push((name.map_or_else(String::new, |token| token.text().to_string()), span));
+            names.push((name.map_or("", TokenRef::text), span));
         }
         if ty == Type::Pred && !in_register {
             diagnostics.push(Diagnostic::new(

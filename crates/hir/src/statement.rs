@@ -35,7 +35,7 @@ impl<'a> Resolver<'a> {
         self.depth -= 1;
     }
 
-    fn declare_label(&mut self, statement: &ast::Statement) {
+    fn declare_label(&mut self, statement: &ast::Statement<'a>) {
         let (label, table) = match statement {
             ast::Statement::Label(label) => (Some(*label), None),
             ast::Statement::BranchTargets(list) => (list.label(), Some(Table::Labels(Vec::new()))),
@@ -144,7 +144,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// A label by name.
-    pub fn label(&mut self, name: &ast::Name) -> Option<LabelId> {
+    pub fn label(&mut self, name: &ast::Name<'a>) -> Option<LabelId> {
         let token = name.token()?;
         let span = token.span();
         match self.names.look_up(token.text()) {
@@ -164,7 +164,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn variable(&mut self, variable: &ast::Variable) {
+    fn variable(&mut self, variable: &ast::Variable<'a>) {
         let linkage = variable.linkage();
         if let Some((_, word)) = linkage.first()
             && word.text() != ".extern"
@@ -276,7 +276,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn line(&mut self, line: &ast::LocDirective) {
+    fn line(&mut self, line: &ast::LocDirective<'a>) {
         let Some((file, row, column)) = line.position() else { return };
         let inlined = line.inlined_at().map(|inlined| Inlined {
             function_name: inlined.function_name().map(|(label, offset)| (label.text().to_string(), offset)),
@@ -287,7 +287,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The guard of an instruction.
-    pub fn guard(&mut self, guard: &ast::Guard) -> Option<(RegisterId, bool)> {
+    pub fn guard(&mut self, guard: &ast::Guard<'a>) -> Option<(RegisterId, bool)> {
         let token = guard.register()?;
         let span = token.span();
         match self.names.look_up(token.text()) {

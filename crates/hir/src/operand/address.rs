@@ -23,10 +23,10 @@ pub(crate) fn holds(space: Space, variable: Space) -> bool {
     }
 }
 
-impl Resolver<'_> {
+impl<'a> Resolver<'a> {
     /// `variable`, `variable + 4`, `variable[2]` as a value; `None` if the operand is something else, `Some(None)`
     /// if it has been reported.
-    pub(super) fn variable_address(&mut self, node: &ast::Operand) -> Option<Option<Operand>> {
+    pub(super) fn variable_address(&mut self, node: &ast::Operand<'a>) -> Option<Option<Operand>> {
         if !self.mentions_variable(node) {
             return None;
         }
@@ -38,7 +38,7 @@ impl Resolver<'_> {
     }
 
     /// Whether the leftmost name of an expression is a variable.
-    pub(super) fn mentions_variable(&mut self, node: &ast::Operand) -> bool {
+    pub(super) fn mentions_variable(&mut self, node: &ast::Operand<'a>) -> bool {
         let mut node = *node;
         loop {
             let next = match &node {
@@ -63,7 +63,7 @@ impl Resolver<'_> {
     }
 
     /// Splits an address into a base and an offset in bytes.
-    pub(super) fn base_and_offset(&mut self, node: &ast::Operand) -> Option<(AddressBase, i64)> {
+    pub(super) fn base_and_offset(&mut self, node: &ast::Operand<'a>) -> Option<(AddressBase, i64)> {
         let span = node.span();
         match node {
             ast::Operand::Name(name) => {
@@ -128,11 +128,11 @@ impl Resolver<'_> {
         }
     }
 
-    pub(super) fn has_name(&self, node: &ast::Operand) -> bool {
+    pub(super) fn has_name(&self, node: &ast::Operand<'a>) -> bool {
         node.syntax().descendants().any(|node| node.kind() == oriole_syntax::SyntaxKind::NAME)
     }
 
-    pub(super) fn integer(&mut self, node: &ast::Operand) -> Option<i64> {
+    pub(super) fn integer(&mut self, node: &ast::Operand<'a>) -> Option<i64> {
         match evaluate(node) {
             Ok(value) => {
                 let integer = value.integer();
@@ -178,7 +178,7 @@ impl Resolver<'_> {
         }
     }
 
-    pub(super) fn address(&mut self, node: &ast::Operand) -> Option<Operand> {
+    pub(super) fn address(&mut self, node: &ast::Operand<'a>) -> Option<Operand> {
         let span = node.span();
         let inner = match node {
             ast::Operand::Address(address) => {

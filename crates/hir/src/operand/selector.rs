@@ -7,11 +7,11 @@ use crate::names::Meaning;
 use oriole_diagnostics::Code;
 use oriole_syntax::ast::{self, AstNode, PrefixOperator};
 
-impl Resolver<'_> {
+impl<'a> Resolver<'a> {
     /// A word of a video instruction, with a selector of its parts and a sign where one may stand.
     pub(super) fn selected(
         &mut self,
-        node: &ast::Operand,
+        node: &ast::Operand<'a>,
         want: Want,
         selector: impl Fn(&str) -> bool,
         destination: bool,

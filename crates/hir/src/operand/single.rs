@@ -11,8 +11,8 @@ use oriole_diagnostics::{Code, Span};
 use oriole_ptx::{Space, SpecialRegister, Type};
 use oriole_syntax::ast::{self, AstNode, PrefixOperator};
 
-impl Resolver<'_> {
-    pub(super) fn destination(&mut self, node: &ast::Operand, want: Want, sink: bool) -> Option<Operand> {
+impl<'a> Resolver<'a> {
+    pub(super) fn destination(&mut self, node: &ast::Operand<'a>, want: Want, sink: bool) -> Option<Operand> {
         let span = node.span();
         if let ast::Operand::Sink(_) = node {
             if sink {
@@ -47,7 +47,7 @@ impl Resolver<'_> {
     }
 
     /// A register, a constant, or with `!` a negated predicate.
-    pub fn source(&mut self, node: &ast::Operand, want: Want, specials: bool) -> Option<Operand> {
+    pub fn source(&mut self, node: &ast::Operand<'a>, want: Want, specials: bool) -> Option<Operand> {
         let span = node.span();
         if let ast::Operand::Prefix(prefix) = node
             && prefix.operator() == Some(PrefixOperator::Not)
@@ -155,7 +155,7 @@ impl Resolver<'_> {
     /// A constant integer that must pass a test.
     pub(super) fn constant(
         &mut self,
-        node: &ast::Operand,
+        node: &ast::Operand<'a>,
         want: Want,
         fits: impl Fn(i64) -> bool,
         wanted: impl Fn() -> String,
@@ -171,7 +171,7 @@ impl Resolver<'_> {
     }
 
     /// The four components of a special register that is a vector; the fourth is always the same.
-    pub(super) fn special_vector(&mut self, name: &str, want: Want, span: Span) -> Option<Operand> {
+    pub(super) fn special_vector(&mut self, name: &'a str, want: Want, span: Span) -> Option<Operand> {
         let mut components = Vec::new();
         for component in ["x", "y", "z", "w"] {
             let special = SpecialRegister::from_name(&format!("{name}.{component}"))?;
@@ -219,7 +219,7 @@ impl Resolver<'_> {
         None
     }
 
-    pub(super) fn move_source(&mut self, node: &ast::Operand, want: Want) -> Option<Operand> {
+    pub(super) fn move_source(&mut self, node: &ast::Operand<'a>, want: Want) -> Option<Operand> {
         let span = node.span();
         if let ast::Operand::Vector(_) = node {
             return self.packed(node, want, false);
@@ -247,7 +247,7 @@ impl Resolver<'_> {
         {
             match self.named(token.text(), token.span())? {
                 Named::Function(function) => {
-                    let id = self.function(&function, span, false)?;
+                    let id = self.function(function, span, false)?;
                     return Some(Operand::FunctionAddress(id));
                 }
                 Named::Special(special) => return self.special(special, want, span),

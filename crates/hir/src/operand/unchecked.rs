@@ -14,9 +14,9 @@ use crate::function::Resolver;
 use crate::names::Meaning;
 use crate::{Constant, Immediate, Operand, evaluate};
 
-impl Resolver<'_> {
+impl<'a> Resolver<'a> {
     /// Resolves the operand at a position.
-    pub fn operand(&mut self, node: &ast::Operand, row: &OperandRow, form: &Form) -> Option<Operand> {
+    pub fn operand(&mut self, node: &ast::Operand<'a>, row: &OperandRow, form: &Form) -> Option<Operand> {
         let mark = self.diagnostics.len();
         let operand = self.checked(node, row, form);
         if operand.is_some() || !row.unchecked {
@@ -32,8 +32,8 @@ impl Resolver<'_> {
 
     /// An operand that the instruction does not take, and that other PTX compilers accept at a place that they do not
     /// check. Nothing is reported here.
-    fn unchecked(&mut self, node: &ast::Operand, want: Want) -> Option<Operand> {
-        let register = |resolver: &mut Self, node: &ast::Operand| {
+    fn unchecked(&mut self, node: &ast::Operand<'a>, want: Want) -> Option<Operand> {
+        let register = |resolver: &mut Self, node: &ast::Operand<'a>| {
             let ast::Operand::Name(name) = node else { return None };
             let token = name.token()?;
             let Some(Meaning::Register(index)) = resolver.names.look_up(token.text()) else { return None };
@@ -44,8 +44,8 @@ impl Resolver<'_> {
             ast::Operand::Name(name) => {
                 let meaning = self.names.look_up(name.token()?.text());
                 if let Some(Meaning::Vector(first, count)) = meaning {
-                    let text = name.token()?.text().to_owned();
-                    let (id, ty) = self.component(first, 0, &text);
+                    let text = name.token()?.text();
+                    let (id, ty) = self.component(first, 0, text);
                     return (want.accepts(ty) && count > 1).then_some(Operand::Register(id));
                 }
                 let (id, ty) = register(self, node)?;

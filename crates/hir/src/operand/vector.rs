@@ -9,11 +9,11 @@ use oriole_diagnostics::{Code, Span};
 use oriole_ptx::{SpecialRegister, Type};
 use oriole_syntax::ast::{self, AstNode};
 
-impl Resolver<'_> {
+impl<'a> Resolver<'a> {
     /// An operand that is a vector with `.v2` and wider. A vector of one stands for its element.
     pub(super) fn vector(
         &mut self,
-        node: &ast::Operand,
+        node: &ast::Operand<'a>,
         want: Want,
         width: u8,
         destination: bool,
@@ -53,7 +53,7 @@ impl Resolver<'_> {
 
     pub(super) fn element(
         &mut self,
-        node: &ast::Operand,
+        node: &ast::Operand<'a>,
         want: Want,
         destination: bool,
         sink: bool,
@@ -63,7 +63,7 @@ impl Resolver<'_> {
 
     pub(super) fn exact_vector(
         &mut self,
-        node: &ast::Operand,
+        node: &ast::Operand<'a>,
         want: Want,
         width: u8,
         destination: bool,
@@ -114,7 +114,7 @@ impl Resolver<'_> {
     }
 
     /// Whether an operand is the name of a vector register.
-    fn names_vector(&mut self, node: &ast::Operand) -> bool {
+    fn names_vector(&mut self, node: &ast::Operand<'a>) -> bool {
         let ast::Operand::Name(name) = node else { return false };
         let meaning = name.token().and_then(|token| self.names.look_up(token.text()));
         matches!(meaning, Some(Meaning::Vector(..)))
@@ -151,7 +151,7 @@ impl Resolver<'_> {
     /// possible and ignored. The first may be a layer, and a single one may stand `alone`, without braces.
     pub(super) fn coordinates(
         &mut self,
-        node: &ast::Operand,
+        node: &ast::Operand<'a>,
         want: Want,
         count: u8,
         (layer, alone): (bool, bool),
@@ -188,7 +188,7 @@ impl Resolver<'_> {
     }
 
     /// `{a, b}` as source or destination of a `mov` that packs or unpacks.
-    pub(super) fn packed(&mut self, node: &ast::Operand, want: Want, destination: bool) -> Option<Operand> {
+    pub(super) fn packed(&mut self, node: &ast::Operand<'a>, want: Want, destination: bool) -> Option<Operand> {
         let span = node.span();
         let ast::Operand::Vector(vector) = node else { return None };
         let Want::Typed(ty, _) = want else { return None };
