@@ -110,8 +110,11 @@ fn for_each_register(operand: &Operand, visit: &mut impl FnMut(RegisterId)) {
 /// What each register holds. An instruction whose first operand is a source only makes less known, never more.
 fn held(body: &Body, instructions: &[&Instruction]) -> Vec<Held> {
     let mut held = vec![Held::Nothing; body.registers.len()];
-    // Who reads a register by `mov`, `add` or `sub`, and so must be looked at again when more is known of it.
-    let mut readers: Vec<Vec<u32>> = vec![Vec::new(); body.registers.len()];
+    // Who reads a register by `mov`, `add` or `sub`, and so must be looked at again when more is known of it: a chain
+    // through the instructions, from the last one that does.
+    const NOBODY: u32 = u32::MAX;
+    let mut last_reader = vec![NOBODY; body.registers.len()];
+    let mut reader_before = vec![NOBODY; instructions.len()];
     for &(_, register) in &body.parameter_registers {
         held[register.0 as usize] = Held::Unknown;
     }
@@ -127,7 +130,7 @@ fn held(body: &Body, instructions: &[&Instruction]) -> Vec<Held> {
         if let (Opcode::Mov | Opcode::Add | Opcode::Sub, Some(Operand::Register(source))) =
             (instruction.opcode, instruction.operands.get(1))
         {
-            readers[source.0 as usize].push(at as u32);
+            reader_before[at] = std::mem::replace(&mut last_reader[source.0 as usize], at as u32);
         }
     }
     // What is known of a register falls at most twice, so that each instruction is looked at a few times.
@@ -139,7 +142,11 @@ fn held(body: &Body, instructions: &[&Instruction]) -> Vec<Held> {
         let now = before.joined(result(body, &held, instruction));
         if now != before {
             held[*register as usize] = now;
-            open.extend(&readers[*register as usize]);
+            let mut reader = last_reader[*register as usize];
+            while let Some(&before) = reader_before.get(reader as usize) {
+                open.push(reader);
+                reader = before;
+            }
         }
     }
     held

@@ -43,16 +43,18 @@ fn code_of(problem: &FormProblem) -> Code {
 impl<'a> Resolver<'a> {
     /// Resolves an instruction and adds it to the body. One that has errors is left out: the body is not compiled.
     pub fn instruction(&mut self, node: &ast::Instruction<'a>) {
-        let guard = match node.guard() {
+        let (guard, opcode_node, list) = node.parts();
+        let guard = match guard {
             Some(guard) => match self.guard(&guard) {
                 Some(guard) => Some(guard),
                 None => return,
             },
             None => None,
         };
-        let Some(opcode_node) = node.opcode() else { return };
+        let Some(opcode_node) = opcode_node else { return };
         let Some(mnemonic) = opcode_node.mnemonic() else { return };
-        let operands: SmallVec<[ast::Operand<'a>; 6]> = node.operands().collect();
+        let operands: SmallVec<[ast::Operand<'a>; 6]> =
+            list.into_iter().flat_map(|list| list.operands()).collect();
         let shapes: SmallVec<[Shape; 6]> = operands.iter().map(shape).collect();
         let Some(known) = self.form(&opcode_node, mnemonic, &shapes) else { return };
         let word_span = |word: Option<usize>| {

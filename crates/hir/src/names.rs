@@ -226,10 +226,7 @@ impl<'t> Names<'t> {
             return Err(earlier.map_or(span, |entry| entry.declaration));
         }
         scope.ranges.push(prefix);
-        self.ranges
-            .entry(prefix)
-            .or_default()
-            .push((depth, Range { ty, vector, count, declaration: span }));
+        self.ranges.entry(prefix).or_default().push((depth, Range { ty, vector, count, declaration: span }));
         self.deepest_range = self.scopes.len();
         Ok(())
     }

@@ -22,10 +22,16 @@ impl<'a> Resolver<'a> {
         if inner {
             self.names.enter();
         }
-        let statements: Vec<ast::Statement<'a>> = block.statements().collect();
-        for statement in &statements {
-            self.declare_label(statement);
+        let mut statements: Vec<ast::Statement<'a>> = Vec::new();
+        for statement in block.statements() {
+            self.declare_label(&statement);
+            statements.push(statement);
         }
+        // Most instructions write a register of their own.
+        self.names.reserve(statements.len());
+        self.body.statements.reserve(statements.len());
+        self.map.statements.reserve(statements.len());
+        self.map.instructions.reserve(statements.len());
         for statement in statements {
             self.statement(statement);
         }

@@ -188,7 +188,12 @@ impl<'a> Resolver<'a> {
     }
 
     /// `{a, b}` as source or destination of a `mov` that packs or unpacks.
-    pub(super) fn packed(&mut self, node: &ast::Operand<'a>, want: Want, destination: bool) -> Option<Operand> {
+    pub(super) fn packed(
+        &mut self,
+        node: &ast::Operand<'a>,
+        want: Want,
+        destination: bool,
+    ) -> Option<Operand> {
         let span = node.span();
         let ast::Operand::Vector(vector) = node else { return None };
         let Want::Typed(ty, _) = want else { return None };

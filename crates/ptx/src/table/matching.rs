@@ -204,6 +204,14 @@ impl Trial {
     }
 }
 
+/// Whether the words of the row's name stand where they must, which is quick to tell.
+fn has_heads(row: &Row, tokens: &[Token<'_>]) -> bool {
+    row.slots.iter().enumerate().all(|(at, slot)| match slot {
+        Slot::Head(words) => matches!(tokens.get(at), Some(Token::Word(word)) if words.contains(word)),
+        _ => true,
+    })
+}
+
 /// Words that other PTX compilers take twice.
 const REPEATABLE: [&str; 6] = ["sync", "approx", "sat", "satfinite", "relu", "cc"];
 
@@ -498,10 +506,9 @@ pub fn match_form_with_shapes(opcode: Opcode, words: &[&str], shapes: &[Shape]) 
 /// # Errors
 /// As for [`match_form_with_shapes`].
 pub fn match_forms(opcode: Opcode, words: &[&str], shapes: &[Shape]) -> Result<Vec<Form>, FormError> {
-    let first = find(opcode, words, shapes.len(), Some(shapes))?;
     let tokens: SmallVec<[Token<'_>; 8]> = join(words).iter().map(|pair| pair.1).collect();
     let mut forms = Vec::new();
-    for row in rows(opcode) {
+    for row in rows(opcode).filter(|row| has_heads(row, &tokens)) {
         let trial = try_row(row, &tokens);
         if trial.cost(&tokens) == 0 {
             let (least, most) = trial.form.operand_counts();
@@ -510,8 +517,9 @@ pub fn match_forms(opcode: Opcode, words: &[&str], shapes: &[Shape]) -> Result<V
             }
         }
     }
+    // Nothing fits as it is: the nearest form, or what is wrong.
     if forms.is_empty() {
-        forms.push(first);
+        forms.push(find(opcode, words, shapes.len(), Some(shapes))?);
     }
     Ok(forms)
 }

@@ -72,6 +72,20 @@ impl<'t> Instruction<'t> {
         child(self.0)
     }
 
+    /// Guard, opcode and operand list, found in one walk.
+    pub fn parts(self) -> (Option<Guard<'t>>, Option<Opcode<'t>>, Option<OperandList<'t>>) {
+        let (mut guard, mut opcode, mut list) = (None, None, None);
+        for node in self.0.children() {
+            match node.kind() {
+                GUARD if guard.is_none() => guard = Guard::cast(node),
+                OPCODE if opcode.is_none() => opcode = Opcode::cast(node),
+                OPERAND_LIST if list.is_none() => list = OperandList::cast(node),
+                _ => {}
+            }
+        }
+        (guard, opcode, list)
+    }
+
     /// The operands; empty without a list.
     pub fn operands(self) -> impl Iterator<Item = Operand<'t>> + use<'t> {
         self.operand_list().into_iter().flat_map(|list| list.operands())
