@@ -4,17 +4,19 @@
 //! half typed: it reads the tree and not the resolved body. The rules of scopes are those of the resolver; what the
 //! module declares is only named, and looked up by who asks.
 
+mod access;
+
 use std::sync::Arc;
 
 use oriole_inputs::{Db, FunctionUnit, Place};
-use oriole_ptx::table::{Kind, Presence, match_form, rows_of as rows};
-use oriole_ptx::{Opcode, SpecialRegister};
+use oriole_ptx::SpecialRegister;
 use oriole_queries::graph;
 use oriole_syntax::ast::{self, AstNode, DeclarationHead, Item, Operand, Statement};
 use oriole_syntax::{NodeRef, TokenRef};
 use rustc_hash::FxHashMap;
 
 use crate::Range;
+use access::Accesses;
 
 /// How a name is used.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -159,7 +161,7 @@ pub(crate) fn names_like<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, spelling
     build(graph::function_tree(db, unit).unit(), Builder { wanted: Some(wanted), ..Builder::default() })
 }
 
-fn build(tree: ast::Unit<'_>, mut builder: Builder) -> Names {
+fn build<'t>(tree: ast::Unit<'t>, mut builder: Builder<'t>) -> Names {
     for item in tree.items() {
         match item {
             Item::Function(function) => builder.function(&function),
@@ -182,17 +184,18 @@ fn build(tree: ast::Unit<'_>, mut builder: Builder) -> Names {
 }
 
 #[derive(Default)]
-struct Scope {
-    names: FxHashMap<Box<str>, u32>,
-    ranges: FxHashMap<Box<str>, u32>,
+struct Scope<'t> {
+    names: FxHashMap<&'t str, u32>,
+    ranges: FxHashMap<&'t str, u32>,
     end: u32,
 }
 
 #[derive(Default)]
-struct Builder {
+struct Builder<'t> {
     names: Names,
-    scopes: Vec<Scope>,
-    interned: FxHashMap<Box<str>, Arc<str>>,
+    scopes: Vec<Scope<'t>>,
+    interned: FxHashMap<&'t str, Arc<str>>,
+    accesses: Accesses,
     /// Bytes of the unit, ascending: instructions that hold none of them and do not jump are left out.
     wanted: Option<Vec<u32>>,
 }
@@ -211,89 +214,12 @@ fn dimensions(declarator: &ast::Declarator) -> String {
     declarator.dimensions().map(|dimension| dimension.text().trim().to_owned()).collect()
 }
 
-/// Whether the operand at a place is written, read or called.
-fn accesses(instruction: &ast::Instruction) -> Vec<Access> {
-    let operands: Vec<Operand> = instruction.operands().collect();
-    let read = vec![Access::Read; operands.len()];
-    let Some(node) = instruction.opcode() else { return read };
-    let Some(opcode) = node.mnemonic().and_then(|token| Opcode::from_name(token.text())) else {
-        // An unknown instruction most likely writes its first operand.
-        let first = |at| if at == 0 { Access::Write } else { Access::Read };
-        return (0..operands.len()).map(first).collect();
-    };
-    if opcode == Opcode::Call {
-        return call_accesses(&operands);
-    }
-    let modifiers: Vec<TokenRef<'_>> = node.modifiers().collect();
-    let words: Vec<&str> =
-        modifiers.iter().flat_map(|token| token.text().trim_start_matches('.').split('.')).collect();
-    let form = match_form(opcode, &words, operands.len());
-    let present: Vec<Kind> = match &form {
-        Ok(form) => form
-            .row
-            .operands
-            .iter()
-            .filter(|row| match row.presence {
-                Presence::With(token) => form.modifiers.has(token),
-                _ => true,
-            })
-            .map(|row| row.kind)
-            .collect(),
-        Err(_) => rows(opcode)
-            .next()
-            .map_or_else(Vec::new, |row| row.operands.iter().map(|operand| operand.kind).collect()),
-    };
-    let access = |at: usize| match present.get(at) {
-        Some(kind) if writes(*kind) => Access::Write,
-        _ => Access::Read,
-    };
-    (0..operands.len()).map(access).collect()
-}
-
-/// Whether an operand of this kind is written.
-pub(crate) fn writes(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Destination
-            | Kind::DestinationOrSink
-            | Kind::VectorDestination
-            | Kind::PairDestination
-            | Kind::PairDestinationOrSink
-            | Kind::BothDestinations
-            | Kind::Destinations(_)
-            | Kind::MoveDestination
-            | Kind::VectorDestinationOrSink
-            | Kind::Texels
-            | Kind::SelectedDestination
-            | Kind::LanesDestination(_)
-            | Kind::DestinationsBy(_)
-    )
-}
-
-/// `call (results), function, (arguments), targets`: results only where something stands behind them.
-fn call_accesses(operands: &[Operand]) -> Vec<Access> {
-    let results = matches!(operands.first(), Some(Operand::ArgumentList(_))) && operands.len() > 1;
-    let callee = usize::from(results);
-    (0..operands.len())
-        .map(|at| match at {
-            0 if results => Access::Write,
-            at if at == callee => Access::Call,
-            _ => Access::Read,
-        })
-        .collect()
-}
-
-impl Builder {
-    fn intern(&mut self, name: &str) -> Arc<str> {
-        if let Some(known) = self.interned.get(name) {
-            return known.clone();
-        }
-        let name: Arc<str> = name.into();
-        self.interned.insert((&*name).into(), name.clone());
-        name
+impl<'t> Builder<'t> {
+    fn intern(&mut self, name: &'t str) -> Arc<str> {
+        self.interned.entry(name).or_insert_with(|| name.into()).clone()
     }
 
-    fn push(&mut self, token: TokenRef<'_>, meaning: Meaning, access: Access, statement: Range) {
+    fn push(&mut self, token: TokenRef<'t>, meaning: Meaning, access: Access, statement: Range) {
         let name = self.intern(token.text());
         let range = token.span().into();
         self.names.occurrences.push(Occurrence { range, name, meaning, access, statement });
@@ -305,7 +231,7 @@ impl Builder {
 
     fn declare(
         &mut self,
-        token: TokenRef<'_>,
+        token: TokenRef<'t>,
         kind: DeclarationKind,
         full: Range,
         (detail, ty): (String, String),
@@ -315,7 +241,7 @@ impl Builder {
         let index = self.names.declarations.len() as u32;
         let list =
             if matches!(kind, DeclarationKind::Registers(_)) { &mut scope.ranges } else { &mut scope.names };
-        list.entry(token.text().into()).or_insert(index);
+        list.entry(token.text()).or_insert(index);
         let scope = Range::new(whole_scope.unwrap_or(full.start), scope.end);
         let name = self.intern(token.text());
         let range = token.span().into();
@@ -350,7 +276,7 @@ impl Builder {
     }
 
     /// A name that is used.
-    fn name(&mut self, token: TokenRef<'_>, access: Access, statement: Range) {
+    fn name(&mut self, token: TokenRef<'t>, access: Access, statement: Range) {
         let text = token.text();
         let meaning = match self.look_up(text) {
             Some(index) => Meaning::Local(index),
@@ -360,7 +286,7 @@ impl Builder {
         self.push(token, meaning, access, statement);
     }
 
-    fn module_variable(&mut self, variable: &ast::Variable) {
+    fn module_variable(&mut self, variable: &ast::Variable<'t>) {
         let statement = Range::from(variable.span());
         for declarator in variable.declarators() {
             if let Some(name) = declarator.name() {
@@ -373,7 +299,7 @@ impl Builder {
     }
 
     /// Every name below a node, as read.
-    fn names_below(&mut self, node: NodeRef<'_>, statement: Range) {
+    fn names_below(&mut self, node: NodeRef<'t>, statement: Range) {
         for name in node.descendants().filter_map(ast::Name::cast) {
             if let Some(token) = name.token().filter(|token| !matches!(token.text(), "generic" | "mask")) {
                 self.name(token, Access::Read, statement);
@@ -381,7 +307,7 @@ impl Builder {
         }
     }
 
-    fn function(&mut self, function: &ast::Function) {
+    fn function(&mut self, function: &ast::Function<'t>) {
         let span = Range::from(function.span());
         if let Some(name) = function.name() {
             self.push(name, Meaning::Module, Access::Declare, span);
@@ -402,7 +328,7 @@ impl Builder {
         self.scopes.pop();
     }
 
-    fn block(&mut self, block: &ast::Block, inner: bool) {
+    fn block(&mut self, block: &ast::Block<'t>, inner: bool) {
         let span = Range::from(block.span());
         if inner {
             self.enter(span.end);
@@ -419,7 +345,7 @@ impl Builder {
         }
     }
 
-    fn label(&mut self, statement: &Statement, start: u32) {
+    fn label(&mut self, statement: &Statement<'t>, start: u32) {
         let (label, kind) = match statement {
             Statement::Label(label) => (Some(*label), DeclarationKind::Label),
             Statement::BranchTargets(list) => (list.label(), DeclarationKind::Targets),
@@ -433,7 +359,7 @@ impl Builder {
         }
     }
 
-    fn statement(&mut self, statement: &Statement) {
+    fn statement(&mut self, statement: &Statement<'t>) {
         let span = Range::from(statement.span());
         match statement {
             Statement::Block(block) => self.block(block, true),
@@ -474,24 +400,27 @@ impl Builder {
         wanted.get(behind).is_some_and(|&at| at < span.end) || jumps()
     }
 
-    fn target(&mut self, name: &ast::Name, statement: Range) {
+    fn target(&mut self, name: &ast::Name<'t>, statement: Range) {
         if let Some(token) = name.token() {
             self.name(token, Access::Read, statement);
         }
     }
 
-    fn instruction(&mut self, instruction: &ast::Instruction, span: Range) {
-        if let Some(register) = instruction.guard().and_then(|guard| guard.register()) {
+    fn instruction(&mut self, instruction: &ast::Instruction<'t>, span: Range) {
+        let (guard, opcode, list) = instruction.parts();
+        if let Some(register) = guard.and_then(|guard| guard.register()) {
             self.name(register, Access::Read, span);
         }
-        let accesses = accesses(instruction);
-        for (operand, access) in instruction.operands().zip(accesses) {
-            self.operand(&operand, access, span);
+        let operands: Vec<Operand<'t>> = list.into_iter().flat_map(|list| list.operands()).collect();
+        let accesses = opcode.map(|opcode| self.accesses.of(opcode, &operands));
+        for (at, operand) in operands.iter().enumerate() {
+            let access = accesses.as_ref().and_then(|known| known.get(at)).copied();
+            self.operand(operand, access.unwrap_or(Access::Read), span);
         }
     }
 
-    fn operand(&mut self, operand: &Operand, access: Access, span: Range) {
-        let mut each = |list: &mut dyn Iterator<Item = Operand>, access| {
+    fn operand(&mut self, operand: &Operand<'t>, access: Access, span: Range) {
+        let mut each = |list: &mut dyn Iterator<Item = Operand<'t>>, access| {
             list.for_each(|operand| self.operand(&operand, access, span));
         };
         match operand {
@@ -522,7 +451,7 @@ impl Builder {
     }
 
     /// `%tid.x` is one name; `v.x` names the vector.
-    fn member(&mut self, member: &ast::Member, access: Access, span: Range) {
+    fn member(&mut self, member: &ast::Member<'t>, access: Access, span: Range) {
         let Some(base) = member.base() else { return };
         if let (Operand::Name(name), Some(component)) = (&base, member.component())
             && let Some(token) = name.token()
@@ -530,7 +459,7 @@ impl Builder {
             let whole = format!("{}{}", token.text(), component.text());
             if self.look_up(token.text()).is_none() && SpecialRegister::from_name(&whole).is_some() {
                 let range = Range::from(member.span());
-                let name = self.intern(&whole);
+                let name = whole.into();
                 let meaning = Meaning::Special;
                 self.names.occurrences.push(Occurrence { range, name, meaning, access, statement: span });
                 return;

@@ -1,0 +1,111 @@
+//! How an instruction uses its operands: which it writes, which it reads, what it calls.
+//!
+//! It is here apart from the names, since it asks the table of instructions and nothing of scopes. Each spelling is looked
+//! up in the table once.
+
+use std::fmt::Write;
+use std::rc::Rc;
+
+use oriole_ptx::Opcode;
+use oriole_ptx::table::{Kind, Presence, match_form, rows_of as rows};
+use oriole_syntax::TokenRef;
+use oriole_syntax::ast::{self, Operand};
+use rustc_hash::FxHashMap;
+
+use super::Access;
+
+/// What is known of the spellings met so far.
+#[derive(Default)]
+pub(super) struct Accesses {
+    /// By opcode as spelled and number of operands.
+    known: FxHashMap<Box<str>, Rc<[Access]>>,
+    /// Scratch space for spellings.
+    spelling: String,
+}
+
+impl Accesses {
+    /// How the operands of an opcode are used, found once for each spelling.
+    pub fn of(&mut self, node: ast::Opcode<'_>, operands: &[Operand<'_>]) -> Rc<[Access]> {
+        let mnemonic = node.mnemonic().map_or("", TokenRef::text);
+        let opcode = Opcode::from_name(mnemonic);
+        if opcode == Some(Opcode::Call) {
+            return call_accesses(operands);
+        }
+        self.spelling.clear();
+        self.spelling.push_str(mnemonic);
+        node.modifiers().for_each(|token| self.spelling.push_str(token.text()));
+        // No word holds a blank.
+        let _ = write!(self.spelling, " {}", operands.len());
+        if let Some(known) = self.known.get(self.spelling.as_str()) {
+            return Rc::clone(known);
+        }
+        let found = accesses_of(node, opcode, operands.len());
+        self.known.insert(self.spelling.as_str().into(), Rc::clone(&found));
+        found
+    }
+}
+
+/// Whether the operand at a place is written, read or called; of a call the operands themselves tell.
+fn accesses_of(node: ast::Opcode<'_>, opcode: Option<Opcode>, operands: usize) -> Rc<[Access]> {
+    let Some(opcode) = opcode else {
+        // An unknown instruction most likely writes its first operand.
+        let first = |at| if at == 0 { Access::Write } else { Access::Read };
+        return (0..operands).map(first).collect();
+    };
+    let words: Vec<&str> =
+        node.modifiers().flat_map(|token| token.text().trim_start_matches('.').split('.')).collect();
+    let form = match_form(opcode, &words, operands);
+    let present: Vec<Kind> = match &form {
+        Ok(form) => form
+            .row
+            .operands
+            .iter()
+            .filter(|row| match row.presence {
+                Presence::With(token) => form.modifiers.has(token),
+                _ => true,
+            })
+            .map(|row| row.kind)
+            .collect(),
+        Err(_) => rows(opcode)
+            .next()
+            .map_or_else(Vec::new, |row| row.operands.iter().map(|operand| operand.kind).collect()),
+    };
+    let access = |at: usize| match present.get(at) {
+        Some(kind) if writes(*kind) => Access::Write,
+        _ => Access::Read,
+    };
+    (0..operands).map(access).collect()
+}
+
+/// Whether an operand of this kind is written.
+fn writes(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Destination
+            | Kind::DestinationOrSink
+            | Kind::VectorDestination
+            | Kind::PairDestination
+            | Kind::PairDestinationOrSink
+            | Kind::BothDestinations
+            | Kind::Destinations(_)
+            | Kind::MoveDestination
+            | Kind::VectorDestinationOrSink
+            | Kind::Texels
+            | Kind::SelectedDestination
+            | Kind::LanesDestination(_)
+            | Kind::DestinationsBy(_)
+    )
+}
+
+/// `call (results), function, (arguments), targets`: results only where something stands behind them.
+fn call_accesses(operands: &[Operand]) -> Rc<[Access]> {
+    let results = matches!(operands.first(), Some(Operand::ArgumentList(_))) && operands.len() > 1;
+    let callee = usize::from(results);
+    (0..operands.len())
+        .map(|at| match at {
+            0 if results => Access::Write,
+            at if at == callee => Access::Call,
+            _ => Access::Read,
+        })
+        .collect()
+}
