@@ -269,8 +269,8 @@ fn merge(
     emit.b.set_block(join);
     let merged: Vec<Value> = left.iter().map(|_| emit.b.r()).collect();
     for (&destination, (&left, &right)) in merged.iter().zip(left.iter().zip(right)) {
-        let sources = vec![(one, Source::value(left)), (other, Source::value(right))];
-        emit.b.function_mut().block_mut(join).phis.push(Phi { destination, sources: sources.into() });
+        let sources = [(one, left.into()), (other, right.into())].into_iter().collect();
+        emit.b.function_mut().block_mut(join).phis.push(Phi { destination, sources });
     }
     merged
 }

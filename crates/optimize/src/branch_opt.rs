@@ -205,7 +205,7 @@ pub fn join_chains(function: &mut Function) -> bool {
                 let origin = block.instructions.last().map_or(oriole_ori::Origin(0), |last| last.origin);
                 let mut copy = Instruction::new(oriole_ori::Pseudo::Copy, origin);
                 copy.destinations.push(oriole_ori::Destination::new(file, [phi.destination]));
-                copy.sources.push(source);
+                copy.sources.push(source.source());
                 block.instructions.push(copy);
             }
             let block = function.block_mut(id);

@@ -34,17 +34,17 @@ pub fn run(function: &mut Function) {
                 let Some((_, source)) = phi.sources.iter().find(|(from, _)| *from == predecessor) else {
                     continue;
                 };
-                if source.as_plain_value() == Some(phi.destination) {
+                if source.value() == Some(phi.destination) {
                     continue;
                 }
                 let destination = Destination::new(function.file(phi.destination), [phi.destination]);
-                if is_undefined(&undefined, source) {
+                if is_undefined(&undefined, &source.source()) {
                     let mut nothing = Instruction::new(Pseudo::Undefined, origin);
                     nothing.destinations.push(destination);
                     code.push(nothing);
                 } else {
                     copy.destinations.push(destination);
-                    copy.sources.push(source.clone());
+                    copy.sources.push(source.source());
                 }
             }
             if !copy.destinations.is_empty() {

@@ -5,7 +5,7 @@
 
 use crate::definitions::Definitions;
 use crate::facts::{Fact, Facts};
-use oriole_ori::{File, Function, Instruction, Opcode, Phi, Pseudo, Source, SourceKind, Value};
+use oriole_ori::{File, Function, Instruction, Opcode, Phi, PhiSource, Pseudo, Source, SourceKind, Value};
 
 /// Replaces copies in an instruction; true if it changed.
 pub fn run(function: &Function, definitions: &Definitions, facts: &Facts, i: &mut Instruction) -> bool {
@@ -38,7 +38,7 @@ pub fn run_phi(function: &Function, definitions: &Definitions, facts: &Facts, ph
     let mut changed = false;
     let (destination, file) = (phi.destination, function.file(phi.destination));
     for (_, source) in &mut phi.sources {
-        if let Some(plain) = merged(definitions, facts, destination, file, source) {
+        if let Some(plain) = merged(definitions, facts, destination, file, *source) {
             *source = plain;
             changed = true;
         }
@@ -49,7 +49,7 @@ pub fn run_phi(function: &Function, definitions: &Definitions, facts: &Facts, ph
 /// True if [`run_phi`] would change the phi.
 pub fn is_open(function: &Function, definitions: &Definitions, facts: &Facts, phi: &Phi) -> bool {
     let (destination, file) = (phi.destination, function.file(phi.destination));
-    phi.sources.iter().any(|(_, source)| merged(definitions, facts, destination, file, source).is_some())
+    phi.sources.iter().any(|(_, source)| merged(definitions, facts, destination, file, *source).is_some())
 }
 
 /// What a phi may read instead of a source.
@@ -59,13 +59,13 @@ fn merged(
     facts: &Facts,
     destination: Value,
     file: File,
-    source: &Source,
-) -> Option<Source> {
-    let value = source.as_plain_value()?;
+    source: PhiSource,
+) -> Option<PhiSource> {
+    let value = source.value()?;
     let plain = match facts.of(value) {
-        Fact::Same { value, invert: false } if value != destination => Source::value(value),
-        Fact::Word(0) if file == File::R => Source::rz(),
-        Fact::Word(bits) if file == File::R => Source::imm(bits),
+        Fact::Same { value, invert: false } if value != destination => PhiSource::Value(value),
+        Fact::Word(0) if file == File::R => PhiSource::Zero(File::R),
+        Fact::Word(bits) if file == File::R => PhiSource::Imm(bits),
         _ => return None,
     };
     definitions.is_stable(value).then_some(plain)

@@ -4,7 +4,7 @@
 //! and outside it: a value is *stable* if it has one definition, without a guard, that dominates every use. In SSA
 //! all values are; outside it most are, and the others are left alone.
 
-use oriole_ori::{BlockId, Cfg, Dominators, Function, Instruction, Value};
+use oriole_ori::{BlockId, Cfg, Dominators, Function, Instruction, Phi, Value};
 use std::cell::RefCell;
 
 /// A place in a function that defines values.
@@ -64,9 +64,7 @@ impl Definitions {
             for (index, phi) in block.phis.iter().enumerate() {
                 places[phi.destination.0 as usize] = Place::Phi(id, index as u32);
                 stable[phi.destination.0 as usize] = true;
-                for (_, source) in &phi.sources {
-                    source.for_each_value(|value| uses[value.0 as usize] += 1);
-                }
+                phi.values().for_each(|value| uses[value.0 as usize] += 1);
             }
             for (index, instruction) in block.instructions.iter().enumerate() {
                 instruction.for_each_use(|value| uses[value.0 as usize] += 1);
@@ -89,10 +87,9 @@ impl Definitions {
             let block = function.block(id);
             for phi in &block.phis {
                 for (from, source) in &phi.sources {
-                    source.for_each_value(|value| {
-                        uses[value.0 as usize] += 1;
-                        stable[value.0 as usize] &= reaches(&dominators, &places, value, *from, u32::MAX);
-                    });
+                    let Some(value) = source.value() else { continue };
+                    uses[value.0 as usize] += 1;
+                    stable[value.0 as usize] &= reaches(&dominators, &places, value, *from, u32::MAX);
                 }
             }
             for (index, instruction) in block.instructions.iter().enumerate() {
@@ -146,9 +143,7 @@ impl Definitions {
         }
         let mut uses = vec![0u32; self.uses.len()];
         for block in &function.blocks {
-            for (_, source) in block.phis.iter().flat_map(|phi| &phi.sources) {
-                source.for_each_value(|value| uses[value.0 as usize] += 1);
-            }
+            block.phis.iter().flat_map(Phi::values).for_each(|value| uses[value.0 as usize] += 1);
             for instruction in &block.instructions {
                 instruction.for_each_use(|value| uses[value.0 as usize] += 1);
             }

@@ -280,7 +280,7 @@ fn insert_block(function: &mut Function, target: BlockId, from: &[BlockId]) -> B
                 let data = function.values[phi.destination.0 as usize];
                 let merged = function.new_value(data.file, data.source);
                 function.block_mut(new).phis.push(Phi { destination: merged, sources: moved });
-                phi.sources.push((new, Source::value(merged)));
+                phi.sources.push((new, merged.into()));
             }
         }
         function.block_mut(target).phis.push(phi);

@@ -8,8 +8,8 @@ use crate::definitions::Definitions;
 use crate::fold;
 use crate::slots::is_plain_permutation;
 use oriole_ori::{
-    AddressPart, ConstBase, File, Function, Instruction, Opcode, Phi, Pseudo, Source, SourceKind, SymbolId,
-    Value,
+    AddressPart, ConstBase, File, Function, Instruction, Opcode, Phi, PhiSource, Pseudo, Source, SourceKind,
+    SymbolId, Value,
 };
 use oriole_sass::{Mod, Op, Symbol};
 
@@ -204,20 +204,22 @@ impl Facts {
     }
 
     /// Learns from a phi; true if something new came out.
-    pub fn learn_phi(&mut self, function: &Function, definitions: &Definitions, phi: &Phi) -> bool {
+    pub fn learn_phi(&mut self, definitions: &Definitions, phi: &Phi) -> bool {
         let mut common: Option<Fact> = None;
         let mut bits: Option<Bits> = None;
         for (_, source) in &phi.sources {
             // What comes back round a loop unchanged says nothing.
-            if source.as_plain_value() == Some(phi.destination) {
+            if source.value() == Some(phi.destination) {
                 continue;
             }
-            let of_this = self.source_bits(source);
-            bits = Some(bits.map_or(of_this, |bits| bits.either(of_this)));
-            let fact = match (&source.kind, function.file(phi.destination)) {
-                (SourceKind::True(_), _) if source.invert => Fact::Word(0),
-                _ => self.of_source(definitions, source),
+            let (of_this, fact) = match *source {
+                PhiSource::Value(value) => (self.bits(value), self.copied(definitions, value)),
+                PhiSource::Imm(bits) => (Bits::of(bits), Fact::Word(bits)),
+                PhiSource::Zero(_) => (Bits::of(0), Fact::Word(0)),
+                PhiSource::True(_) => (Bits::UNKNOWN, Fact::Word(1)),
+                PhiSource::False(_) => (Bits::UNKNOWN, Fact::Word(0)),
             };
+            bits = Some(bits.map_or(of_this, |bits| bits.either(of_this)));
             if let Fact::Same { value, .. } = fact
                 && value == phi.destination
             {

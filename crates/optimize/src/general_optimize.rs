@@ -83,7 +83,7 @@ fn sweep(function: &mut Function, chip: Chip, form: Form, known: &mut Definition
                 changed = true;
                 open |= copy_propagation::is_open(function, definitions, &facts, phi);
             }
-            facts.learn_phi(function, definitions, phi);
+            facts.learn_phi(definitions, phi);
         }
         function.block_mut(id).phis = phis;
         for index in 0..function.block(id).instructions.len() {

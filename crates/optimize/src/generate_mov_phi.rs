@@ -10,7 +10,7 @@ use crate::branch_opt;
 use oriole_ori::edges;
 use oriole_ori::{
     BlockId, Builder, Cfg, Destination, Dominators, Function, Instruction, Liveness, Opcode, Origin, Phi,
-    PhiSources, Pseudo, Source, Value, canonical,
+    PhiSources, Pseudo, Value, canonical,
 };
 
 /// Brings a function into SSA.
@@ -249,7 +249,7 @@ impl Renaming<'_> {
         for successor in successors {
             for (index, &register) in phi_for[successor.0 as usize].iter().enumerate() {
                 let value = self.read(register);
-                self.function.block_mut(successor).phis[index].sources.push((id, Source::value(value)));
+                self.function.block_mut(successor).phis[index].sources.push((id, value.into()));
             }
         }
     }

@@ -41,9 +41,7 @@ pub fn run(function: &mut Function) -> bool {
     // Phis read at the ends of blocks that the walk may not have left yet when it stood at the phi.
     for block in &mut function.blocks {
         for phi in &mut block.phis {
-            for (_, source) in &mut phi.sources {
-                source.for_each_value_mut(|value| *value = numbering.leader[value.0 as usize]);
-            }
+            phi.values_mut().for_each(|value| *value = numbering.leader[value.0 as usize]);
         }
     }
     numbering.changed
@@ -113,9 +111,7 @@ impl Numbering {
         let mut phis: FxHashMap<PhiSources, Value> = FxHashMap::default();
         let mut block = std::mem::take(function.block_mut(id));
         block.phis.retain_mut(|phi| {
-            for (_, source) in &mut phi.sources {
-                source.for_each_value_mut(|value| *value = self.leader[value.0 as usize]);
-            }
+            phi.values_mut().for_each(|value| *value = self.leader[value.0 as usize]);
             // A phi that merges what another one of the block merges is that one.
             let file = function.file(phi.destination);
             match phis.get(&phi.sources) {

@@ -9,7 +9,7 @@ use crate::definitions::Definitions;
 use oriole_options::OptimizeOptions;
 use oriole_ori::{
     Block, BlockId, Cfg, Divergence, Dominators, File, Form, Function, Instruction, Liveness, Loops, Opcode,
-    Phi, PhiSources, Pseudo, Source, SourceKind, canonical, edges, effects,
+    Phi, PhiSources, Pseudo, SourceKind, canonical, edges, effects,
 };
 use oriole_sass::Op;
 
@@ -172,7 +172,7 @@ fn make_preheaders(function: &mut Function) -> bool {
                     let data = function.values[phi.destination.0 as usize];
                     let merged = function.new_value(data.file, data.source);
                     function.block_mut(new).phis.push(Phi { destination: merged, sources: outer });
-                    Source::value(merged)
+                    merged.into()
                 }
             };
             kept.push((new, source));

@@ -36,7 +36,7 @@ pub fn run(function: &mut Function, chip: Chip, options: &OptimizeOptions) -> bo
     let mut insertions: Vec<(BlockId, usize, Instruction)> = Vec::new();
     for &id in cfg.order() {
         for phi in &function.block(id).phis {
-            facts.learn_phi(function, &definitions, phi);
+            facts.learn_phi(&definitions, phi);
         }
         for index in 0..function.block(id).instructions.len() {
             let original = &function.block(id).instructions[index];

@@ -81,9 +81,7 @@ pub fn remove(function: &mut Function) -> Removed {
         }
         for (index, phi) in (0..).zip(&block.phis) {
             if needed[phi.destination.0 as usize] {
-                for (_, source) in &phi.sources {
-                    source.for_each_value(|value| need(&mut needed, &last, &mut work, value));
-                }
+                phi.values().for_each(|value| need(&mut needed, &last, &mut work, value));
             } else {
                 pass(phi.destination, id as u32, PHI | index, &mut last, &mut passed);
             }
@@ -95,9 +93,8 @@ pub fn remove(function: &mut Function) -> Removed {
             at = next;
             let here = &function.blocks[block as usize];
             if place & PHI != 0 {
-                for (_, source) in &here.phis[(place & !PHI) as usize].sources {
-                    source.for_each_value(|value| need(&mut needed, &last, &mut work, value));
-                }
+                let phi = &here.phis[(place & !PHI) as usize];
+                phi.values().for_each(|value| need(&mut needed, &last, &mut work, value));
                 continue;
             }
             let known = &mut found[starts[block as usize] + place as usize];

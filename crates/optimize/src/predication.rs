@@ -63,7 +63,7 @@ fn count_uses(function: &Function) -> Vec<u32> {
     let mut uses = vec![0; function.values.len()];
     for block in &function.blocks {
         for phi in &block.phis {
-            phi.sources.iter().for_each(|(_, s)| s.for_each_value(|v| uses[v.0 as usize] += 1));
+            phi.values().for_each(|v| uses[v.0 as usize] += 1);
         }
         for instruction in &block.instructions {
             instruction.for_each_use(|v| uses[v.0 as usize] += 1);
@@ -187,27 +187,29 @@ fn convert(function: &mut Function, hammock: &Hammock, uses: &mut Vec<u32>) {
             phi.sources
                 .iter()
                 .find(|(p, _)| *p == from)
-                .map(|(_, s)| s.clone())
+                .map(|&(_, source)| source)
                 .expect("a phi has a source for each way")
         };
         let (holds, fails) = (pick(phi, first), pick(phi, second));
         phi.sources.retain(|(p, _)| *p != first && *p != second);
         let merged = if holds == fails {
             holds
-        } else if let Some(value) = keep_old(&mut code, &mut guarded, &holds, &fails, uses) {
-            Source::value(value)
+        } else if let Some(value) = keep_old(&mut code, &mut guarded, &holds.source(), &fails.source(), uses)
+        {
+            value.into()
         } else {
             let data = function.values[phi.destination.0 as usize];
             let destination =
                 if whole { phi.destination } else { function.new_value(data.file, data.source) };
-            select(function, &mut selections, destination, [holds, fails], guard, origin);
-            Source::value(destination)
+            let sources = [holds.source(), fails.source()];
+            select(function, &mut selections, destination, sources, guard, origin);
+            destination.into()
         };
         if whole {
-            if merged.as_plain_value() != Some(phi.destination) {
+            if merged.value() != Some(phi.destination) {
                 let mut copy = Instruction::new(Pseudo::Copy, origin);
                 copy.destinations.push(Destination::new(function.file(phi.destination), [phi.destination]));
-                copy.sources.push(merged);
+                copy.sources.push(merged.source());
                 selections.push(copy);
             }
         } else {

@@ -159,7 +159,7 @@ fn settle(function: &Function, chip: Chip, candidates: &mut Candidates) {
                 settle_reader(function, chip, instruction, candidates);
             }
             for phi in &block.phis {
-                phi.sources.iter().for_each(|(_, s)| s.for_each_value(|v| candidates[v.0 as usize] = None));
+                phi.values().for_each(|v| candidates[v.0 as usize] = None);
             }
         }
         if candidates.iter().flatten().count() == before {

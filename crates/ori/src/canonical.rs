@@ -131,9 +131,6 @@ enum NameRef<'a> {
 
 fn for_each_name(function: &mut Function, visit: &mut dyn FnMut(NameRef<'_>)) {
     for block in &mut function.blocks {
-        for phi in &mut block.phis {
-            phi.sources.iter_mut().for_each(|(_, source)| visit_source(&mut source.kind, visit));
-        }
         for instruction in &mut block.instructions {
             for source in &mut instruction.sources {
                 visit_source(&mut source.kind, visit);

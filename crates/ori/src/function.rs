@@ -1,6 +1,6 @@
 //! A function in Ori: values, blocks, what it names outside itself, and its frame.
 
-use crate::{File, Instruction, Source, Value, ValueData};
+use crate::{File, Instruction, Phi, Value, ValueData};
 use smallvec::SmallVec;
 
 /// A basic block: an index into [`Function::blocks`].
@@ -76,18 +76,6 @@ pub struct Block {
     pub instructions: Vec<Instruction>,
     /// Successor blocks: taken targets in order, then the fall-through.
     pub successors: Successors,
-}
-
-/// What a phi merges. Two stand in place, since most blocks that join anything join two ways.
-pub type PhiSources = SmallVec<[(BlockId, Source); 2]>;
-
-/// A merged value (MovPhi of the seeds).
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Phi {
-    /// The merged value.
-    pub destination: Value,
-    /// One source for each predecessor, named by block; a value, zero, true or an immediate.
-    pub sources: PhiSources,
 }
 
 /// Who is called, and what the call costs in registers.
@@ -179,7 +167,7 @@ impl Function {
         for block in &self.blocks {
             for phi in &block.phis {
                 visit(phi.destination);
-                phi.sources.iter().for_each(|(_, source)| source.for_each_value(&mut visit));
+                phi.values().for_each(&mut visit);
             }
             for instruction in &block.instructions {
                 instruction.for_each_use(&mut visit);
@@ -193,7 +181,7 @@ impl Function {
         for block in &mut self.blocks {
             for phi in &mut block.phis {
                 visit(&mut phi.destination);
-                phi.sources.iter_mut().for_each(|(_, source)| source.for_each_value_mut(&mut visit));
+                phi.values_mut().for_each(&mut visit);
             }
             for instruction in &mut block.instructions {
                 instruction.for_each_use_mut(&mut visit);

@@ -27,6 +27,7 @@ pub mod machine;
 pub mod opcode;
 pub mod operand;
 pub mod parse;
+pub mod phi;
 pub mod places;
 pub mod print;
 pub mod statistics;
@@ -41,8 +42,8 @@ pub use cfg::Cfg;
 pub use divergence::Divergence;
 pub use dominance::Dominators;
 pub use function::{
-    Block, BlockId, CallShape, Clobbers, Function, LocalVariable, Phi, PhiSources, Successors, SymbolId,
-    SymbolKind, SymbolRef, Table,
+    Block, BlockId, CallShape, Clobbers, Function, LocalVariable, Successors, SymbolId, SymbolKind,
+    SymbolRef, Table,
 };
 pub use instruction::{Guard, Instruction, MemoryInfo, Origin, Space};
 pub use liveness::Liveness;
@@ -51,6 +52,7 @@ pub use machine::{Assignment, Fixup, MachineBlock, MachineFunction, MachineInstr
 pub use opcode::{Opcode, Pseudo};
 pub use operand::{Address, AddressPart, ConstBase, Destination, IndexedConst, Source, SourceKind};
 pub use parse::{ParseError, parse};
+pub use phi::{Phi, PhiSource, PhiSources};
 pub use places::Places;
 pub use statistics::Statistics;
 pub use suffixes::Suffixes;

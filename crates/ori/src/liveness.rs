@@ -40,11 +40,9 @@ impl Liveness {
                     kills.push((phi.destination.0, id));
                 }
                 for (predecessor, source) in &phi.sources {
-                    source.for_each_value(|v| {
-                        if wanted(v) {
-                            edge_uses.push((v.0, *predecessor));
-                        }
-                    });
+                    if let Some(v) = source.value().filter(|&v| wanted(v)) {
+                        edge_uses.push((v.0, *predecessor));
+                    }
                 }
             }
             for instruction in &block.instructions {

@@ -3,8 +3,8 @@
 
 use crate::{
     Address, AddressPart, Block, BlockId, CallShape, Clobbers, ConstBase, Destination, File, Function, Guard,
-    IndexedConst, Instruction, LocalVariable, MemoryInfo, Opcode, Origin, Phi, Pseudo, Source, SourceKind,
-    Space, SymbolId, SymbolKind, SymbolRef, Table, Value, ValueData, Values,
+    IndexedConst, Instruction, LocalVariable, MemoryInfo, Opcode, Origin, Phi, PhiSource, Pseudo, Source,
+    SourceKind, Space, SymbolId, SymbolKind, SymbolRef, Table, Value, ValueData, Values,
 };
 use oriole_sass::{Mod, Mods, Op, Symbol};
 use std::fmt;
@@ -396,7 +396,8 @@ impl FunctionParser {
             while cursor.peek().is_some() {
                 let predecessor = BlockId(cursor.indexed("b")?);
                 cursor.expect(":")?;
-                sources.push((predecessor, self.source(cursor)?));
+                let source = PhiSource::of(&self.source(cursor)?);
+                sources.push((predecessor, source.ok_or("a phi merges values and constants")?));
                 if !cursor.eat(",") {
                     break;
                 }

@@ -20,9 +20,7 @@ impl Places {
         Places::collect(function, blocks, |id, add| {
             let block = function.block(id);
             for (index, phi) in (0..).zip(&block.phis) {
-                for (_, source) in &phi.sources {
-                    source.for_each_value(|value| add(value, index));
-                }
+                phi.values().for_each(|value| add(value, index));
             }
             for (index, instruction) in (block.phis.len() as u32..).zip(&block.instructions) {
                 instruction.for_each_use(|value| add(value, index));

@@ -99,7 +99,7 @@ impl Display for Function {
                 write!(f, "  {} = phi", Name(self, phi.destination))?;
                 for (index, (predecessor, source)) in phi.sources.iter().enumerate() {
                     f.write_str(if index == 0 { " " } else { ", " })?;
-                    write!(f, "b{}: {}", predecessor.0, SourceText(self, source))?;
+                    write!(f, "b{}: {}", predecessor.0, SourceText(self, &source.source()))?;
                 }
                 f.write_char('\n')?;
             }

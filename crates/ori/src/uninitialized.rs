@@ -17,11 +17,7 @@ pub fn uninitialized(function: &Function) -> Vec<Value> {
     let mut read = vec![false; function.values.len()];
     for &id in cfg.order() {
         let block = function.block(id);
-        block
-            .phis
-            .iter()
-            .flat_map(|phi| &phi.sources)
-            .for_each(|(_, s)| s.for_each_value(|v| read[v.0 as usize] = true));
+        block.phis.iter().flat_map(|phi| phi.values()).for_each(|v| read[v.0 as usize] = true);
         block.instructions.iter().for_each(|i| i.for_each_use(|v| read[v.0 as usize] = true));
     }
     for &id in cfg.order() {

@@ -124,7 +124,9 @@ impl Verifier<'_> {
                 if predecessor.0 as usize >= count {
                     self.say(format!("phi names {predecessor}, which does not exist"));
                 }
-                self.source(source);
+                if let Some(value) = source.value() {
+                    self.value(value);
+                }
             }
         }
         for (index, instruction) in block.instructions.iter().enumerate() {
@@ -355,7 +357,7 @@ impl Verifier<'_> {
                     ));
                 }
                 for (predecessor, source) in &phi.sources {
-                    source.for_each_value(|v| {
+                    if let Some(v) = source.value() {
                         if function.file(v) != function.file(phi.destination) {
                             self.say(format!("phi {} merges another file", self.name(phi.destination)));
                         }
@@ -366,7 +368,7 @@ impl Verifier<'_> {
                                 self.name(phi.destination)
                             ));
                         }
-                    });
+                    }
                 }
             }
             for (index, instruction) in block.instructions.iter().enumerate() {

@@ -3,8 +3,8 @@
 use expect_test::expect;
 use oriole_ori::{
     AddressPart, Block, BlockId, CallShape, Clobbers, ConstBase, Destination, File, Function, Guard,
-    Instruction, LocalVariable, MemoryInfo, Opcode, Origin, Phi, Pseudo, Source, SourceKind, Space, SymbolId,
-    SymbolKind, SymbolRef, Table, Value, ValueData, parse,
+    Instruction, LocalVariable, MemoryInfo, Opcode, Origin, Phi, PhiSource, Pseudo, Source, SourceKind,
+    Space, SymbolId, SymbolKind, SymbolRef, Table, Value, ValueData, parse,
 };
 use oriole_sass::{Mod, Mods, Op, Symbol};
 
@@ -80,7 +80,7 @@ fn random_function(seed: u64) -> Function {
         for _ in 0..dice.roll(2) {
             let destination = Value(dice.roll(function.values.len() as u64) as u32);
             let sources = (0..1 + dice.roll(2))
-                .map(|i| (BlockId(i as u32 % blocks), random_source(&mut dice, &function)));
+                .map(|i| (BlockId(i as u32 % blocks), random_phi_source(&mut dice, &function)));
             let sources = sources.collect();
             block.phis.push(Phi { destination, sources });
         }
@@ -106,6 +106,17 @@ fn random_values(dice: &mut Dice, function: &Function, file: Option<File>) -> Ve
 fn random_mods(dice: &mut Dice) -> Mods {
     let all = Mod::all();
     Mods::of(&(0..dice.roll(3)).map(|_| dice.pick(all)).collect::<Vec<_>>())
+}
+
+fn random_phi_source(dice: &mut Dice, function: &Function) -> PhiSource {
+    let file = dice.pick(&[File::R, File::UR, File::P, File::UP]);
+    match dice.roll(5) {
+        0 => PhiSource::Zero(file),
+        1 => PhiSource::True(file),
+        2 => PhiSource::False(file),
+        3 => PhiSource::Imm(dice.roll(1 << 32) as u32),
+        _ => PhiSource::Value(Value(dice.roll(function.values.len() as u64) as u32)),
+    }
 }
 
 fn random_source(dice: &mut Dice, function: &Function) -> Source {

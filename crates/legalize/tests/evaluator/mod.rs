@@ -205,7 +205,7 @@ impl Machine<'_> {
                 .iter()
                 .find(|(p, _)| *p == from)
                 .expect("a phi has a source for each predecessor");
-            merged.push((phi.destination, self.read(lane, source, 0)));
+            merged.push((phi.destination, self.read(lane, &source.source(), 0)));
         }
         let lane = &mut self.lanes[lane];
         for (value, word) in merged {
