@@ -5,7 +5,7 @@
 use crate::effects::Effects;
 use crate::words::{LONGEST_STALL, accepts_wait, nop, yields};
 use oriole_latency::{Class, Model, ResultPart, Slot, is_variable, minimum_stall};
-use oriole_ori::{BlockId, MachineFunction};
+use oriole_ori::{BlockId, MachineFunction, MachineInstruction};
 use oriole_sass::{Control, Op};
 
 /// Something that happened to a register, not long ago.
@@ -198,6 +198,8 @@ pub fn assign(
     }
     let mut entry: Vec<Recent> = vec![Recent::default(); count];
     let mut lead = vec![0u8; count];
+    // What a block was given when it was last looked at holds: whatever comes to its top later has it looked at again.
+    let mut stalls: Vec<Vec<u16>> = vec![Vec::new(); count];
     let mut work: std::collections::BTreeSet<u32> = (0..order.len() as u32).collect();
     while let Some(place) = work.pop_first() {
         let at = order[place as usize].0 as usize;
@@ -205,6 +207,10 @@ pub fn assign(
         lead[at] = lead[at].max(result.lead);
         let extra = extra(function, at, effects, &result.end, model);
         result.end.pass(extra);
+        if let Some(last) = result.stalls.last_mut() {
+            *last += u16::from(extra);
+        }
+        stalls[at] = result.stalls;
         for successor in &function.blocks[at].successors {
             if entry[successor.0 as usize].join(&result.end) && position[successor.0 as usize] != u32::MAX {
                 work.insert(position[successor.0 as usize]);
@@ -212,16 +218,6 @@ pub fn assign(
         }
     }
     let cap = u16::from(cap.clamp(1, LONGEST_STALL));
-    let mut stalls: Vec<Vec<u16>> = vec![Vec::new(); count];
-    for &block in order {
-        let at = block.0 as usize;
-        let result = walk(function, at, &effects[at], &entry[at], model);
-        stalls[at] = result.stalls;
-        let extra = extra(function, at, effects, &result.end, model);
-        if let Some(last) = stalls[at].last_mut() {
-            *last += u16::from(extra);
-        }
-    }
     for &block in order {
         let at = block.0 as usize;
         // Only behind empty blocks something is left for the block itself.
@@ -248,27 +244,27 @@ fn extra(
 
 /// Writes the stalls of a block into its words.
 fn write(function: &mut MachineFunction, block: usize, stalls: &[u16], pause: u8, cap: u16) {
-    let old = std::mem::take(&mut function.blocks[block].instructions);
-    let mut out = Vec::with_capacity(old.len());
+    let instructions = &mut function.blocks[block].instructions;
+    // What has to stand before which instruction; mostly nothing.
+    let mut added: Vec<(usize, MachineInstruction)> = Vec::new();
     let passing = |cycles: u16| Control { stall: cycles as u8, yields: cycles >= 12, ..Control::NEUTRAL };
     let mut pause = u16::from(pause);
-    let count = old.len();
-    for (index, (mut machine, &stall)) in old.into_iter().zip(stalls).enumerate() {
+    let count = instructions.len();
+    for (index, (machine, &stall)) in instructions.iter_mut().zip(stalls).enumerate() {
         // What the last instruction cannot hold passes before it: behind it may be another block.
         if index + 1 == count && machine.instruction.op != Op::ERRBAR {
             pause += stall.saturating_sub(cap);
         }
         while pause > 0 {
             let cycles = pause.min(cap);
-            out.push(nop(&machine, passing(cycles)));
+            added.push((index, nop(machine, passing(cycles))));
             pause -= cycles;
         }
         let instruction = &mut machine.instruction;
         if !accepts_wait(instruction) && instruction.control.wait_mask != 0 {
             let wait = Control { wait_mask: instruction.control.wait_mask, stall: 1, ..Control::NEUTRAL };
             instruction.control.wait_mask = 0;
-            let waiting = nop(&machine, wait);
-            out.push(waiting);
+            added.push((index, nop(machine, wait)));
         }
         // A branch needs its own few cycles whatever the longest stall may be.
         let cap = cap.max(u16::from(minimum_stall(machine.instruction.op)));
@@ -284,12 +280,23 @@ fn write(function: &mut MachineFunction, block: usize, stalls: &[u16], pause: u8
             instruction.control.yields = yields(instruction.op, &instruction.mods, first as u8);
             rest -= first;
         }
-        out.push(machine);
         while rest > 0 {
             let cycles = rest.min(cap);
-            out.push(nop(&out[out.len() - 1], passing(cycles)));
+            added.push((index + 1, nop(machine, passing(cycles))));
             rest -= cycles;
         }
     }
-    function.blocks[block].instructions = out;
+    if added.is_empty() {
+        return;
+    }
+    let mut added = added.into_iter().peekable();
+    let mut all = Vec::with_capacity(count + added.len());
+    for (index, machine) in std::mem::take(instructions).into_iter().enumerate() {
+        while let Some((_, nop)) = added.next_if(|&(before, _)| before == index) {
+            all.push(nop);
+        }
+        all.push(machine);
+    }
+    all.extend(added.map(|(_, nop)| nop));
+    *instructions = all;
 }
