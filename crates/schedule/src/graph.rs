@@ -1,9 +1,9 @@
 //! The dependency graph of a block: its shape, the order of memory accesses, and how it is built for a block of Ori.
 
+use crate::numbers::Numbers;
 use oriole_latency::{Class, class};
 use oriole_ori::effects::{is_convergent, is_pure, is_removable};
 use oriole_ori::{Instruction, MemoryInfo, Opcode, Pseudo, Space, Value};
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// Why one instruction must follow another.
@@ -177,14 +177,15 @@ impl Accesses {
 }
 
 impl Graph {
-    /// Builds the graph; `cycles` says how far apart two instructions must be.
+    /// Builds the graph; `cycles` says how far apart two instructions must be. `numbers` are empty before and after.
     pub fn new(
         instructions: &[Instruction],
+        numbers: &mut Numbers,
         cycles: impl Fn(&Instruction, &Instruction, Node) -> u32,
     ) -> Graph {
         let mut graph = Edges::default();
-        let mut writer: FxHashMap<Value, u32> = FxHashMap::default();
-        let mut readers: FxHashMap<Value, SmallVec<[u32; 4]>> = FxHashMap::default();
+        // For each value of the block who wrote it last, and who has read it since.
+        let mut values: Vec<(Option<u32>, SmallVec<[u32; 4]>)> = Vec::new();
         let mut memory = Accesses::default();
         let mut together: Option<u32> = None;
         let mut wall: Option<u32> = None;
@@ -194,16 +195,28 @@ impl Graph {
             let node = index as u32;
             graph.next_node();
             edges.clear();
-            instruction.for_each_use(|v| {
-                if let Some(&from) = writer.get(&v) {
-                    edges.push((from, Node::Read));
+            let mut number = |v: Value| {
+                let number = numbers.number(v) as usize;
+                if number == values.len() {
+                    values.push((None, SmallVec::new()));
                 }
+                number
+            };
+            instruction.for_each_use(|v| {
+                number(v);
             });
             instruction.for_each_definition(|v| {
-                if let Some(&from) = writer.get(&v) {
-                    edges.push((from, Node::Order));
-                }
-                edges.extend(readers.get(&v).into_iter().flatten().map(|&from| (from, Node::Order)));
+                number(v);
+            });
+            let at = |v: Value| numbers.known(v).map_or(0, |number| number as usize);
+            instruction.for_each_use(|v| {
+                let (writer, _) = &values[at(v)];
+                edges.extend(writer.map(|from| (from, Node::Read)));
+            });
+            instruction.for_each_definition(|v| {
+                let (writer, readers) = &values[at(v)];
+                edges.extend(writer.map(|from| (from, Node::Order)));
+                edges.extend(readers.iter().map(|&from| (from, Node::Order)));
             });
             match kind(instruction) {
                 Kind::Free => {}
@@ -237,16 +250,18 @@ impl Graph {
                     graph.add(from, cycles(&instructions[from as usize], instruction, why));
                 }
             }
-            instruction.for_each_use(|v| readers.entry(v).or_default().push(node));
+            instruction.for_each_use(|v| values[at(v)].1.push(node));
             instruction.for_each_definition(|v| {
-                writer.insert(v, node);
-                readers.remove(&v);
+                let (writer, readers) = &mut values[at(v)];
+                *writer = Some(node);
+                readers.clear();
             });
             // The old value of a guarded result is read.
             if instruction.guard.is_some() {
-                instruction.for_each_definition(|v| readers.entry(v).or_default().push(node));
+                instruction.for_each_definition(|v| values[at(v)].1.push(node));
             }
         }
+        numbers.clear();
         graph.into_graph()
     }
 }

@@ -21,21 +21,20 @@ pub fn order(function: &mut MachineFunction, model: &Model, blocks: &[BlockId]) 
     // Cycles until the results on their way at the end of a block arrive, by register. Blocks that come later in the
     // order, over back edges, are not known and count as nothing on its way.
     let mut left: Vec<Vec<(u16, u32)>> = vec![Vec::new(); function.blocks.len()];
+    let mut under_way: Vec<(u16, u32)> = Vec::new();
     let mut arrival = vec![0u32; REGISTERS];
     let mut uses: Vec<Uses> = vec![Uses::default(); REGISTERS];
     for &id in blocks {
         let at = id.0 as usize;
         arrival.fill(0);
-        for &(register, cycles) in &left[at] {
+        for (register, cycles) in std::mem::take(&mut left[at]) {
             let known = &mut arrival[usize::from(register)];
             *known = (*known).max(cycles);
         }
+        under_way.clear();
         order_block(&mut function.blocks[at], model, &mut arrival, &mut uses);
-        let under_way: Vec<(u16, u32)> = (0u16..)
-            .zip(&arrival)
-            .filter(|&(_, &cycles)| cycles > 0)
-            .map(|(r, &cycles)| (r, cycles))
-            .collect();
+        let late = (0u16..).zip(&arrival).filter(|&(_, &cycles)| cycles > 0);
+        under_way.extend(late.map(|(r, &cycles)| (r, cycles)));
         for successor in &function.blocks[at].successors {
             left[successor.0 as usize].extend_from_slice(&under_way);
         }
@@ -251,10 +250,15 @@ fn order_block(block: &mut MachineBlock, model: &Model, arrival: &mut [u32], use
         }
     }
     if better {
-        let mut old: Vec<Option<MachineInstruction>> =
-            std::mem::take(&mut block.instructions).into_iter().map(Some).collect();
-        block.instructions = places.iter().filter_map(|&node| old[node as usize].take()).collect();
+        arrange(&mut block.instructions, &places);
     }
+}
+
+/// Brings a list into an order, which names each place once.
+pub fn arrange<T>(list: &mut Vec<T>, order: &[u32]) {
+    let mut old: Vec<Option<T>> = std::mem::take(list).into_iter().map(Some).collect();
+    list.reserve_exact(order.len());
+    list.extend(order.iter().filter_map(|&node| old[node as usize].take()));
 }
 
 /// Cycles from the issue of each instruction to the end of the longest way that starts there. A result that leaves

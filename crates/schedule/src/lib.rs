@@ -10,6 +10,7 @@ mod effects;
 mod forward;
 mod graph;
 mod late;
+mod numbers;
 mod order;
 mod piece;
 mod report;

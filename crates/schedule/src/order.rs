@@ -9,6 +9,8 @@
 //! against registers.
 
 use crate::graph::{Graph, Node};
+use crate::late::arrange;
+use crate::numbers::Numbers;
 use crate::piece::{Counts, FILES, Piece};
 use crate::{backward, forward};
 use oriole_latency::{Class, Model, ResultPart, Slot, class, estimate, is_variable};
@@ -83,10 +85,7 @@ pub fn order(function: &mut Function, model: &Model, options: &ScheduleOptions) 
         ScheduleMode::Batches => (least[0].max(BATCH_BUDGET), 0),
     };
     for (candidate, order) in candidates.iter().zip(weigh(&candidates, least, most, price)) {
-        let block = function.block_mut(candidate.block);
-        let mut old: Vec<Option<Instruction>> =
-            std::mem::take(&mut block.instructions).into_iter().map(Some).collect();
-        block.instructions = order.iter().filter_map(|&node| old[node as usize].take()).collect();
+        arrange(&mut function.block_mut(candidate.block).instructions, &order);
     }
 }
 
@@ -121,10 +120,11 @@ fn candidates(function: &Function, model: &Model) -> Vec<Candidate> {
     let cfg = Cfg::new(function);
     let liveness = Liveness::new(function, &cfg);
     let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
+    let mut numbers = Numbers::new(function.values.len());
     let candidate = |&block: &BlockId| {
         let instructions = &function.block(block).instructions;
-        let graph = Graph::new(instructions, |from, to, node| latency(model, from, to, node));
-        let piece = Piece::new(function, instructions, liveness.live_out(block), graph);
+        let graph = Graph::new(instructions, &mut numbers, |from, to, node| latency(model, from, to, node));
+        let piece = Piece::new(function, instructions, liveness.live_out(block), graph, &mut numbers);
         let source: Vec<u32> = (0..piece.len() as u32).collect();
         let quick = Choice::new(&piece, source.clone());
         let low = Choice::new(&piece, backward::order(&piece, [0, PREDICATES, UNIFORM]));

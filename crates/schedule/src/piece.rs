@@ -2,9 +2,9 @@
 //! at once in an order, and how long an order takes.
 
 use crate::graph::Graph;
+use crate::numbers::Numbers;
 use oriole_latency::{estimate, is_variable};
 use oriole_ori::{File, Function, Instruction, Opcode, Value};
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// Files whose pressure counts.
@@ -41,19 +41,25 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// Prepares a block. `live_out` are the values live behind it.
-    pub fn new(function: &Function, instructions: &[Instruction], live_out: &[Value], graph: Graph) -> Piece {
-        let mut numbers: FxHashMap<Value, u32> = FxHashMap::default();
+    /// Prepares a block. `live_out` are the values live behind it; `numbers` are empty before and after.
+    pub fn new(
+        function: &Function,
+        instructions: &[Instruction],
+        live_out: &[Value],
+        graph: Graph,
+        numbers: &mut Numbers,
+    ) -> Piece {
         let mut file = Vec::new();
         let mut touches = Vec::with_capacity(instructions.len());
         let index = |v: Value| FILES.iter().position(|&f| f == function.file(v));
         for instruction in instructions {
             let mut number = |v: Value| {
                 let at = index(v)?;
-                Some(*numbers.entry(v).or_insert_with(|| {
+                let number = numbers.number(v);
+                if number as usize == file.len() {
                     file.push(at as u8);
-                    file.len() as u32 - 1
-                }))
+                }
+                Some(number)
             };
             let mut touched = Touches { guarded: instruction.guard.is_some(), ..Touches::default() };
             instruction.for_each_use(|v| touched.uses.extend(number(v)));
@@ -71,12 +77,13 @@ impl Piece {
         let mut through = Counts::default();
         let mut out = vec![false; file.len()];
         for &v in live_out {
-            match (numbers.get(&v), index(v)) {
-                (Some(&number), _) => out[number as usize] = true,
+            match (numbers.known(v), index(v)) {
+                (Some(number), _) => out[number as usize] = true,
                 (None, Some(at)) => through[at] += 1,
                 (None, None) => {}
             }
         }
+        numbers.clear();
         let leaving = instructions.iter().zip(&touches).map(|(instruction, touched)| {
             let leaves = touched.definitions.iter().any(|&v| out[v as usize]);
             match instruction.opcode {

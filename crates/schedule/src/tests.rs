@@ -568,10 +568,11 @@ proptest::proptest! {
         text += "  EXIT ; 4\n";
         let function = oriole_ori::parse::parse(&text).expect("Ori");
         let instructions = &function.blocks[0].instructions;
-        let graph = crate::graph::Graph::new(instructions, |_, _, _| 4);
+        let mut numbers = crate::numbers::Numbers::new(function.values.len());
+        let graph = crate::graph::Graph::new(instructions, &mut numbers, |_, _, _| 4);
         let edges: Vec<Vec<(u32, u32)>> =
             (0..instructions.len() as u32).map(|node| graph.after(node).to_vec()).collect();
-        let piece = crate::piece::Piece::new(&function, instructions, &[], graph);
+        let piece = crate::piece::Piece::new(&function, instructions, &[], graph, &mut numbers);
         let budget = [budget, 6, 6];
         for order in [crate::forward::order(&piece, budget), crate::backward::order(&piece, budget)] {
             let mut place = vec![usize::MAX; order.len()];
