@@ -49,8 +49,12 @@ for (const name of ['data/User', 'extensions', 'files']) fs.mkdirSync(at(name), 
 fs.mkdirSync(pictures, { recursive: true });
 fs.copyFileSync(path.join(root, 'test-data/kernels/control.ptx'), at('files/control.ptx'));
 execFileSync(oriole, ['compile', at('files/control.ptx'), '-o', at('files/control.cubin')]);
+// The editor gives its extensions the path of a login shell; the server shall find what we find.
+const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
+const launch = `#!/bin/sh\nPATH=${quoted(process.env.PATH ?? '')} exec ${quoted(path.resolve(oriole))} "$@"\n`;
+fs.writeFileSync(at('oriole'), launch, { mode: 0o755 });
 const settings = {
-  'oriole.server.path': path.resolve(oriole),
+  'oriole.server.path': at('oriole'),
   'security.workspace.trust.enabled': false,
   'workbench.startupEditor': 'none',
   'editor.minimap.enabled': false,
@@ -87,6 +91,8 @@ try {
     for (let last; ; ) {
       last = await condition();
       if (last === true) return ok(what);
+      const told = await page.locator('.notification-toast:has-text("Oriole")').allInnerTexts();
+      if (told.length > 0) throw new Error(`${what}: ${told.join(' ')}`);
       if (Date.now() > end) {
         await picture('failure');
         throw new Error(`${what}: ${JSON.stringify(last)}`);
@@ -159,6 +165,19 @@ try {
   await click('control.ptx', 'shr.u64');
   await until('the cursor in PTX lights Ori', async () => (await lit(ORI)) > 0);
   await picture('ori');
+
+  if (onPath('ptxas').some((place) => fs.existsSync(place))) {
+    await click('control.ptx', 'max.u32');
+    await run('Compare with ptxas');
+    const REPORT = 'control_collatz and ptxas';
+    await until('the comparison with ptxas is beside', async () => {
+      const found = await text(REPORT);
+      return (/verdict +accepted +accepted/.test(found) && /instructions +\d+ +\d+/.test(found)) || found;
+    });
+    await picture('compare');
+  } else {
+    console.log('SKIPPED: the comparison, no ptxas on the path');
+  }
 
   await click('control.ptx', 'max.u32');
   await run('Change Target');

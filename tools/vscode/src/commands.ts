@@ -6,6 +6,7 @@ import * as vscode from 'vscode';
 import { Panes } from './panes';
 import { LAST, phasePicks } from './phases';
 import { Ask, Comparison, DocumentSymbol, MemoryUsage, TreeNode, messageOf } from './protocol';
+import { ReportDocuments } from './reportDocuments';
 import { comparison, memoryText, treeText } from './reports';
 import { functionAt, functions } from './symbols';
 
@@ -29,6 +30,7 @@ export interface Parts {
 export function commands(parts: Parts): vscode.Disposable[] {
   let lastPhase: string | undefined;
   const { ask, panes } = parts;
+  const reports = new ReportDocuments();
 
   const table: Record<string, (asked: Asked) => Promise<void>> = {
     'oriole.showSass': async (asked) => {
@@ -63,7 +65,7 @@ export function commands(parts: Parts): vscode.Disposable[] {
         { location: vscode.ProgressLocation.Window, title: 'ptxas compiles' },
         () => ask<Comparison>('ptx/compare', { textDocument: { uri: place.uri }, kernel: place.kernel }),
       );
-      await report(comparison(found), 'markdown');
+      await reports.show(`${place.kernel} and ptxas`, comparison(found));
     },
     'oriole.restartServer': () => parts.restart(),
     'oriole.showSyntaxTree': async (asked) => {
@@ -73,11 +75,11 @@ export function commands(parts: Parts): vscode.Disposable[] {
       const selection = editor?.document.uri.toString() === uri && !editor.selection.isEmpty ? editor.selection : undefined;
       const range = selection ? { start: selection.start, end: selection.end } : undefined;
       const nodes = await ask<TreeNode[]>('ptx/viewSyntaxTree', { textDocument: { uri }, range });
-      await report(treeText(nodes), 'plaintext');
+      await reports.show('syntax tree', treeText(nodes));
     },
-    'oriole.memoryUsage': async () => report(memoryText(await ask<MemoryUsage>('ptx/memoryUsage', {})), 'plaintext'),
+    'oriole.memoryUsage': async () => reports.show('memory', memoryText(await ask<MemoryUsage>('ptx/memoryUsage', {}))),
   };
-  return Object.entries(table).map(([name, run]) =>
+  const registered = Object.entries(table).map(([name, run]) =>
     vscode.commands.registerCommand(name, async (asked?: Asked) => {
       try {
         await run(asked ?? {});
@@ -86,11 +88,7 @@ export function commands(parts: Parts): vscode.Disposable[] {
       }
     }),
   );
-}
-
-async function report(content: string, language: string): Promise<void> {
-  const document = await vscode.workspace.openTextDocument({ content, language });
-  await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preview: true });
+  return [...reports.subscriptions, ...registered];
 }
 
 /** The PTX file that is meant: the active one, or else one that is visible. */

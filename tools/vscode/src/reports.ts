@@ -3,41 +3,44 @@
 import { Comparison, MemoryUsage, TreeNode } from './protocol';
 import { bytes } from './status';
 
-/** The comparison of a kernel as Markdown. */
+/** The comparison of a kernel: figures in three columns, the reasons for ours, and the two codes side by side. */
 export function comparison({ agree, oriole, ptxas }: Comparison): string {
   const own = oriole.statistics;
   const size = (count: number | null | undefined) => (count === null || count === undefined ? '' : bytes(count));
   const spills = (stores?: number | null, loads?: number | null) =>
     stores === null || stores === undefined ? '' : `${bytes(stores)} stored, ${bytes(loads ?? 0)} loaded`;
-  const row = (what: string, left: unknown, right: unknown) => `| ${what} | ${left ?? ''} | ${right ?? ''} |`;
-  return [
-    `# ${oriole.kernel} for ${oriole.chip}`,
-    '',
-    ...(agree ? [] : ['**The two do not agree about this program.**', '']),
-    '| | Oriole | ptxas |',
-    '|---|---|---|',
-    row('verdict', oriole.verdict, ptxas.verdict),
-    row('instructions', own?.instructions, ptxas.instructions),
-    row('registers', own?.registers, ptxas.registers),
-    row('shared memory', size(own?.shared), size(ptxas.shared)),
-    row('stack', size(own?.stack), size(ptxas.stack)),
-    row(
+  const rows: [string, unknown, unknown][] = [
+    ['', 'Oriole', 'ptxas'],
+    ['verdict', oriole.verdict, ptxas.verdict],
+    ['instructions', own?.instructions, ptxas.instructions],
+    ['registers', own?.registers, ptxas.registers],
+    ['shared memory', size(own?.shared), size(ptxas.shared)],
+    ['stack', size(own?.stack), size(ptxas.stack)],
+    [
       'spills',
       own && `${own.spills.stores} stores, ${own.spills.loads} loads, ${bytes(own.spills.bytes)}`,
       spills(ptxas.spills?.stores, ptxas.spills?.loads),
-    ),
-    row('estimated cycles', own?.cycles, ''),
+    ],
+    ['estimated cycles', own?.cycles, ''],
+  ];
+  return [
+    `${oriole.kernel} for ${oriole.chip}`,
+    '',
+    ...(agree ? [] : ['The two do not agree about this program.', '']),
+    ...columns(rows.map((row) => row.map((cell) => String(cell ?? '')))),
     '',
     ...[...oriole.findings, ...(own?.why ?? [])].map((line) => `* ${line.replace(/\n/g, ' ')}`),
-    ...(ptxas.verdict === 'refused' ? ['', '```', ptxas.report.trimEnd(), '```'] : []),
+    ...(ptxas.verdict === 'refused' ? ['', ptxas.report.trimEnd()] : []),
     '',
-    '## SASS of Oriole and of ptxas',
-    '',
-    '```',
     sideBySide(oriole.sass ?? '', ptxas.sass ?? ''),
-    '```',
     '',
   ].join('\n');
+}
+
+/** Rows of cells as lines, each column as wide as its widest cell. */
+function columns(rows: readonly string[][]): string[] {
+  const width = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  return rows.map((row) => row.map((cell, column) => cell.padEnd(width(column))).join('  ').trimEnd());
 }
 
 /** Two texts in two columns. */
