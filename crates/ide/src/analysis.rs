@@ -168,7 +168,7 @@ impl Analysis {
     }
 
     /// The text of a file.
-    pub fn text(&self, file: FileId) -> Option<Arc<str>> {
+    pub fn text(&self, file: FileId) -> Option<Arc<String>> {
         Some(self.file(file)?.text.clone())
     }
 

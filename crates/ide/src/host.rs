@@ -112,7 +112,7 @@ pub struct Memory {
 /// A text with its lines and units, for hosts of the same files.
 #[derive(Clone, Debug)]
 pub struct SharedText {
-    text: Arc<str>,
+    text: Arc<String>,
     lines: Arc<LineIndex>,
     cut: CutText,
 }
@@ -120,7 +120,7 @@ pub struct SharedText {
 #[derive(Clone)]
 pub(crate) struct FileData {
     pub language: Language,
-    pub text: Arc<str>,
+    pub text: Arc<String>,
     pub lines: Arc<LineIndex>,
     /// The PTX itself; of another language an empty text.
     pub source: SourceFile,
@@ -224,7 +224,7 @@ impl AnalysisHost {
                 let lines = Arc::new(LineIndex::new(""));
                 let data = FileData {
                     language,
-                    text: "".into(),
+                    text: Arc::default(),
                     lines,
                     source,
                     snippets: Arc::default(),
@@ -291,7 +291,7 @@ impl AnalysisHost {
 
     /// Brings the database up to the text of a file, which differs from the one it has in `replaced` if that is known.
     fn update_sources(&mut self, file: FileId, mut data: FileData, replaced: Option<Replaced>) {
-        let empty: Arc<str> = "".into();
+        let empty: Arc<String> = Arc::default();
         if data.language == Language::Ptx {
             match replaced {
                 Some(replaced) => data.source.change(&mut self.db, data.text.clone(), replaced),
@@ -304,7 +304,7 @@ impl AnalysisHost {
         }
         for (at, snippet) in data.snippets.iter().enumerate() {
             match data.snippet_sources.get(at) {
-                Some(source) => source.replace(&mut self.db, &snippet.text),
+                Some(source) => source.update(&mut self.db, &snippet.text),
                 None => data.snippet_sources.push(SourceFile::open(&self.db, &snippet.text)),
             }
         }

@@ -24,23 +24,23 @@ pub struct SourceFile {
 impl SourceFile {
     /// A file that is being edited.
     pub fn open(db: &dyn Db, text: &str) -> SourceFile {
-        SourceFile::new(db, CutText::new(Arc::from(text)))
+        SourceFile::new(db, CutText::new(text))
     }
 
     /// The whole text, for programs that keep it nowhere else; no query may ask for it.
-    pub fn text(self, db: &dyn Db) -> &Arc<str> {
+    pub fn text(self, db: &dyn Db) -> &Arc<String> {
         self.cut(db).text()
     }
 
     /// Replaces the text. Does nothing, and starts no revision, if it is the same.
     pub fn update(self, db: &mut dyn Db, text: &str) {
         if let Some(replaced) = Replaced::between(self.text(db), text) {
-            self.change(db, Arc::from(text), replaced);
+            self.change(db, Arc::new(text.to_owned()), replaced);
         }
     }
 
     /// As [`SourceFile::update`], for a text that the host keeps as well: the two share it.
-    pub fn replace(self, db: &mut dyn Db, text: &Arc<str>) {
+    pub fn replace(self, db: &mut dyn Db, text: &Arc<String>) {
         if !Arc::ptr_eq(self.text(db), text)
             && let Some(replaced) = Replaced::between(self.text(db), text)
         {
@@ -56,7 +56,7 @@ impl SourceFile {
     }
 
     /// Replaces the text by one that is the same outside of `replaced`.
-    pub fn change(self, db: &mut dyn Db, text: Arc<str>, replaced: Replaced) {
+    pub fn change(self, db: &mut dyn Db, text: Arc<String>, replaced: Replaced) {
         let Replaced { start, old_end, new_end } = replaced;
         let old = &self.text(db).as_bytes()[start as usize..old_end as usize];
         if *old != text.as_bytes()[start as usize..new_end as usize] {

@@ -12,7 +12,7 @@ use oriole_ide::{
 /// A text with what it takes to convert positions in it.
 #[derive(Clone)]
 pub(crate) struct Text {
-    pub text: Arc<str>,
+    pub text: Arc<String>,
     pub lines: Arc<LineIndex>,
     pub encoding: Encoding,
 }

@@ -101,7 +101,8 @@ fn same_length<'a>(
 /// A text with the units that it is cut into. Copies share everything.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CutText {
-    text: Arc<str>,
+    /// A `String`, since one is made of its parts by one copy, and a large text is copied with each keystroke.
+    text: Arc<String>,
     pieces: Arc<[Piece]>,
 }
 
@@ -110,7 +111,8 @@ impl CutText {
     ///
     /// # Panics
     /// If the text is 4 GiB or longer; a driver refuses such files before.
-    pub fn new(text: Arc<str>) -> CutText {
+    pub fn new(text: impl Into<String>) -> CutText {
+        let text = Arc::new(text.into());
         let mut splitter = Splitter::new(&text, 0);
         let pieces = std::iter::from_fn(|| Found::next(&mut splitter, &text));
         let pieces = pieces.map(|found| found.piece(UnitSource::new(found.kind, found.text))).collect();
@@ -118,7 +120,7 @@ impl CutText {
     }
 
     /// The whole text.
-    pub fn text(&self) -> &Arc<str> {
+    pub fn text(&self) -> &Arc<String> {
         &self.text
     }
 
@@ -132,7 +134,7 @@ impl CutText {
     /// # Panics
     /// As [`CutText::new`].
     #[must_use]
-    pub fn changed(&self, text: Arc<str>, replaced: Replaced) -> CutText {
+    pub fn changed(&self, text: Arc<String>, replaced: Replaced) -> CutText {
         debug_assert!(Replaced::between(&self.text, &text).is_none_or(|it| it.start >= replaced.start));
         // The first unit that depends on what has changed; those above it stay.
         let mut start = 0;
@@ -224,10 +226,10 @@ mod tests {
     #[test]
     fn what_was_not_looked_at_is_kept() {
         let text = ".version 8.0\n.target sm_90\n.entry a { ret; }\n.entry b { ret; }\n.entry c { ret; }\n";
-        let before = CutText::new(text.into());
+        let before = CutText::new(text);
         let at = text.find("ret; }\n.entry c").unwrap();
         let after = change(&before, at, at, "bar.sync 0; ");
-        assert_eq!(after, CutText::new(after.text.clone()));
+        assert_eq!(after, CutText::new(after.text.as_str()));
         let kept = before
             .pieces
             .iter()
