@@ -82,8 +82,8 @@ pub fn curve() {
         let mut times = Times::default();
         // Two times a round: of a hundred rounds and more the hundredth part means something.
         let count = match size {
-            ..=400 => 100,
-            ..=1500 => 50,
+            0..=400 => 100,
+            401..=1500 => 50,
             _ => 10,
         };
         let instructions = rounds(&mut client, &module, &name, &lines, count, &mut times);
