@@ -49,18 +49,14 @@ pub(crate) struct Resolver<'a> {
 
 /// Resolves the function of a unit; `None` if the unit holds none.
 pub fn resolve(unit: &Unit, surroundings: &dyn Surroundings) -> Option<Resolved> {
-    resolve_function(unit, &unit.function()?, surroundings)
+    resolve_function(&unit.function()?, surroundings)
 }
 
-/// Resolves a function of a unit, or reads the head of a declaration. `None` where it has no name.
-pub fn resolve_function(
-    unit: &Unit,
-    function: &Function,
-    surroundings: &dyn Surroundings,
-) -> Option<Resolved> {
+/// Resolves a function, or reads the head of a declaration. `None` where it has no name.
+pub fn resolve_function(function: &Function, surroundings: &dyn Surroundings) -> Option<Resolved> {
     let header = HeaderView::new(surroundings);
     let FunctionHead { name, name_span, info, directives, parameter_names, diagnostics, has_body, .. } =
-        function_head(unit, function, &header)?;
+        function_head(function, &header)?;
     let mut resolver = Resolver {
         surroundings,
         header,

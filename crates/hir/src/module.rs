@@ -102,9 +102,7 @@ pub fn resolve_module(text: &str) -> Module {
                     }
                 }
                 Item::Function(function) => {
-                    let Some(resolved) = resolve_function(&parse.unit(), &function, &symbols) else {
-                        continue;
-                    };
+                    let Some(resolved) = resolve_function(&function, &symbols) else { continue };
                     for found in &resolved.diagnostics {
                         place(at, found.clone());
                     }
@@ -134,8 +132,10 @@ pub fn resolve_module(text: &str) -> Module {
         })
         .collect();
     for early in order_check(&declared, &bodies) {
-        let body = order.binary_search_by_key(&early.unit, |&(unit, _)| unit);
-        let resolved = body.ok().map(|at| &module.functions[order[at].1].2);
+        // Of the functions of a unit the first.
+        let at = order.partition_point(|&(unit, _)| unit < early.unit);
+        let body = order.get(at).filter(|&&(unit, _)| unit == early.unit);
+        let resolved = body.map(|&(_, index)| &module.functions[index].2);
         place(early.unit, early.finding(resolved.map_or(&[], |resolved| &resolved.source_map.uses)));
     }
     for (at, found) in check_limits(&module.variables, &symbols, &declared, &bodies) {

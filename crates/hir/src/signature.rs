@@ -5,8 +5,8 @@
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::table::Chips;
 use oriole_ptx::{Space, Type};
-use oriole_syntax::TokenRef;
-use oriole_syntax::ast::{self, AstNode, DeclarationHead, Function, PerformanceDirective, Unit};
+use oriole_syntax::ast::{self, AstNode, DeclarationHead, Function, PerformanceDirective};
+use oriole_syntax::{ElementRef, NodeOrToken, TokenRef};
 
 use crate::surroundings::HeaderView;
 use crate::variable::{Shape, shape};
@@ -68,7 +68,6 @@ pub(crate) struct FunctionHead<'t> {
 
 /// Reads the head of a function. `None` where it has no name, which the parser has reported.
 pub(crate) fn function_head<'t>(
-    unit: &Unit,
     function: &Function<'t>,
     header: &HeaderView<'_>,
 ) -> Option<FunctionHead<'t>> {
@@ -86,8 +85,13 @@ pub(crate) fn function_head<'t>(
     let results = read(function.results().collect(), &mut diagnostics);
     let parameters = read(function.parameters().collect(), &mut diagnostics);
     let mut directives = Directives::default();
-    for directive in function.performance_directives() {
-        performance(unit, &directive, is_entry, header, &mut directives, &mut diagnostics);
+    let mut parts = function.syntax().children_with_tokens();
+    while let Some(part) = parts.next() {
+        if let Some(directive) = part.into_node().and_then(PerformanceDirective::cast) {
+            // Where other PTX compilers see what is wrong with a directive.
+            let behind = parts.clone().find_map(first_solid);
+            performance(&directive, behind, is_entry, header, &mut directives, &mut diagnostics);
+        }
     }
     let results_in_memory = results.len() > 1 && results.iter().any(|result| !result.in_register);
     if results_in_memory {
@@ -324,8 +328,8 @@ pub(crate) fn alignment(clause: &ast::AlignClause, diagnostics: &mut Vec<Diagnos
 }
 
 fn performance(
-    unit: &Unit,
     directive: &PerformanceDirective,
+    behind: Option<Span>,
     is_entry: bool,
     header: &HeaderView<'_>,
     directives: &mut Directives,
@@ -342,7 +346,7 @@ fn performance(
             Ok(_) => {
                 diagnostics.push(Diagnostic::new(
                     Code::InvalidDirective,
-                    behind(unit, span).unwrap_or_else(|| value.span()),
+                    behind.unwrap_or_else(|| value.span()),
                     format!("`{}` takes positive numbers", word.text()),
                 ));
                 return;
@@ -401,7 +405,7 @@ fn performance(
             None
         };
         if let Some((code, what)) = found {
-            let place = behind(unit, span).unwrap_or(span);
+            let place = behind.unwrap_or(span);
             diagnostics.push(Diagnostic::new(code, place, format!("`{}` {what}", word.text())));
             return;
         }
@@ -447,9 +451,11 @@ fn performance(
     }
 }
 
-/// The first token behind a directive: where other PTX compilers see what is wrong with it.
-fn behind(unit: &Unit, directive: Span) -> Option<Span> {
-    let mut tokens = unit.syntax().descendant_tokens();
-    let found = tokens.find(|token| token.span().start >= directive.end() && !token.kind().is_trivia());
-    found.map(TokenRef::span)
+/// Where the first word of a part stands, if it has one.
+fn first_solid(part: ElementRef<'_>) -> Option<Span> {
+    let token = match part {
+        NodeOrToken::Node(node) => node.first_solid_token(),
+        NodeOrToken::Token(token) => (!token.kind().is_trivia()).then_some(token),
+    };
+    token.map(TokenRef::span)
 }

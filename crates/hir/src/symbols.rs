@@ -84,7 +84,7 @@ pub fn declarations(unit: &Unit, surroundings: &dyn Surroundings) -> Vec<Declare
             }
             Item::Function(function) => {
                 if let Some(FunctionHead { name, name_span, info, linkage, .. }) =
-                    function_head(unit, &function, &header)
+                    function_head(&function, &header)
                 {
                     found.push(Declared::Function { name, span: name_span, info, linkage });
                 }

@@ -35,6 +35,11 @@ impl<'t> NodeRef<'t> {
         NodeRef { green, start: 0 }
     }
 
+    /// The node without its place.
+    pub(crate) fn green(self) -> &'t GreenNodeData {
+        self.green
+    }
+
     /// What kind of node it is.
     pub fn kind(self) -> SyntaxKind {
         PtxLanguage::kind_from_raw(self.green.kind())

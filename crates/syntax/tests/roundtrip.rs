@@ -266,17 +266,9 @@ proptest! {
 
     #[test]
     fn mutated_modules(edits in prop::collection::vec((0.0..1.0f64, 0usize..30, 0usize..PIECES.len()), 1..12)) {
-        let mut text = MODULE.to_owned();
+        let mut text = Arc::new(MODULE.to_owned());
         for (place, removed, piece) in edits {
-            let mut start = (place * text.len() as f64) as usize;
-            while !text.is_char_boundary(start) {
-                start -= 1;
-            }
-            let mut end = (start + removed).min(text.len());
-            while !text.is_char_boundary(end) {
-                end += 1;
-            }
-            text.replace_range(start..end, PIECES[piece]);
+            text = edited(&text, place, removed, PIECES[piece]).0;
         }
         check(&text);
     }

@@ -6,7 +6,7 @@ use super::want::narrow;
 use super::{Named, Want};
 use crate::compatible::Width;
 use crate::function::Resolver;
-use crate::{Constant, Immediate, Operand, evaluate};
+use crate::{Constant, Immediate, Operand, RegisterId, evaluate};
 use oriole_diagnostics::{Code, Span};
 use oriole_ptx::{Space, SpecialRegister, Type};
 use oriole_syntax::ast::{self, AstNode, PrefixOperator};
@@ -26,13 +26,7 @@ impl<'a> Resolver<'a> {
             return None;
         }
         match self.as_name(node) {
-            Some(Ok(Named::Register(id, ty))) => {
-                if want.accepts(ty) {
-                    return Some(Operand::Register(id));
-                }
-                self.mismatch(span, ty, want);
-                None
-            }
+            Some(Ok(Named::Register(id, ty))) => self.fitting(id, ty, want, span),
             Some(Err(())) => None,
             _ => {
                 let what = match node {
@@ -44,6 +38,15 @@ impl<'a> Resolver<'a> {
                 None
             }
         }
+    }
+
+    /// A register, if it is of the type that is wanted.
+    fn fitting(&mut self, id: RegisterId, ty: Type, want: Want, span: Span) -> Option<Operand> {
+        if want.accepts(ty) {
+            return Some(Operand::Register(id));
+        }
+        self.mismatch(span, ty, want);
+        None
     }
 
     /// A register, a constant, or with `!` a negated predicate.
@@ -63,13 +66,7 @@ impl<'a> Resolver<'a> {
             };
         }
         match self.as_name(node) {
-            Some(Ok(Named::Register(id, ty))) => {
-                if want.accepts(ty) {
-                    return Some(Operand::Register(id));
-                }
-                self.mismatch(span, ty, want);
-                None
-            }
+            Some(Ok(Named::Register(id, ty))) => self.fitting(id, ty, want, span),
             Some(Ok(Named::WarpSize)) => {
                 self.immediate(Constant::Integer { bits: 32, unsigned: false }, want, span)
             }

@@ -6,12 +6,12 @@
 //! and a `.loc` from those up to the first byte of the token behind it, nothing needs to be remembered but the tree.
 
 use oriole_diagnostics::Diagnostic;
-use rowan::{GreenNode, GreenNodeData, Language, NodeOrToken};
+use rowan::{GreenNode, NodeOrToken};
 
 use super::Parse;
 use crate::SyntaxKind::{self, *};
 use crate::limits::MAX_SYNTAX_DIAGNOSTICS;
-use crate::{PtxLanguage, Replaced};
+use crate::{NodeRef, Replaced, TokenRef};
 
 /// A statement that stands, in bytes of the new text.
 pub(super) struct Statement<'t> {
@@ -19,12 +19,12 @@ pub(super) struct Statement<'t> {
     pub end: u32,
     /// The kind of its last token.
     pub last: SyntaxKind,
-    tree: &'t GreenNodeData,
+    node: NodeRef<'t>,
 }
 
 impl Statement<'_> {
     pub fn tree(&self) -> GreenNode {
-        self.tree.to_owned()
+        self.node.green().to_owned()
     }
 }
 
@@ -42,7 +42,7 @@ impl<'t> Standing<'t> {
         // Where not everything was said, silence says nothing.
         if old.errors.len() < MAX_SYNTAX_DIAGNOSTICS {
             let errors = old.errors.as_slice();
-            Walk { errors, replaced, length, statements: &mut standing.statements }.tree(&old.green);
+            Walk { errors, replaced, length, statements: &mut standing.statements }.tree(old.syntax());
         }
         standing
     }
@@ -70,48 +70,38 @@ struct Walk<'a, 't> {
 }
 
 impl<'t> Walk<'_, 't> {
-    fn tree(&mut self, root: &'t GreenNodeData) {
-        let mut open = vec![(root.children(), kind_of(root))];
-        let mut at = 0;
+    fn tree(&mut self, root: NodeRef<'t>) {
+        let mut open = vec![(root.kind(), root.children_with_tokens())];
         // A `.loc`, until it is known what stands behind it.
-        let mut pending: Option<(u32, &'t GreenNodeData)> = None;
-        while let Some((children, parent)) = open.last_mut() {
+        let mut pending: Option<NodeRef<'t>> = None;
+        while let Some((parent, children)) = open.last_mut() {
             let Some(child) = children.next() else {
                 open.pop();
                 continue;
             };
-            let node = match child {
-                NodeOrToken::Node(node) => node,
-                NodeOrToken::Token(token) => {
-                    if !PtxLanguage::kind_from_raw(token.kind()).is_trivia()
-                        && let Some((start, tree)) = pending.take()
-                    {
-                        self.statement(start, tree, at + 1);
-                    }
-                    at += u32::from(token.text_len());
-                    continue;
-                }
+            let (start, trivia) = match child {
+                NodeOrToken::Node(node) => (node.span().start, false),
+                NodeOrToken::Token(token) => (token.span().start, token.kind().is_trivia()),
             };
-            if let Some((start, tree)) = pending.take() {
-                self.statement(start, tree, at + 1);
+            if !trivia && let Some(before) = pending.take() {
+                self.statement(before, start + 1);
             }
-            let end = at + u32::from(node.text_len());
-            match kind_of(node) {
-                kind @ (FUNCTION | BLOCK) => {
-                    open.push((node.children(), kind));
-                    continue;
+            let NodeOrToken::Node(node) = child else { continue };
+            match node.kind() {
+                kind @ (FUNCTION | BLOCK) => open.push((kind, node.children_with_tokens())),
+                LOC_DIRECTIVE if *parent == BLOCK => pending = Some(node),
+                INSTRUCTION | VARIABLE | PRAGMA if *parent == BLOCK => {
+                    self.statement(node, node.span().end());
                 }
-                LOC_DIRECTIVE if *parent == BLOCK => pending = Some((at, node)),
-                INSTRUCTION | VARIABLE | PRAGMA if *parent == BLOCK => self.statement(at, node, end),
                 _ => {}
             }
-            at = end;
         }
     }
 
     /// A statement that was made from the bytes before `seen`.
-    fn statement(&mut self, start: u32, tree: &'t GreenNodeData, seen: u32) {
+    fn statement(&mut self, node: NodeRef<'t>, seen: u32) {
         let Replaced { start: first, old_end, new_end } = self.replaced;
+        let start = node.span().start;
         let before = self.errors.iter().take_while(|error| error.span.start < start).count();
         self.errors = &self.errors[before..];
         let said = self.errors.first().is_some_and(|error| error.span.start < seen);
@@ -122,24 +112,10 @@ impl<'t> Walk<'_, 't> {
         } else {
             return;
         };
-        let last = last_token(tree);
-        let complete = last == Some(SEMICOLON) || kind_of(tree) == LOC_DIRECTIVE;
+        let last = node.last_token().map(TokenRef::kind);
+        let complete = last == Some(SEMICOLON) || node.kind() == LOC_DIRECTIVE;
         if let Some(last) = last.filter(|_| complete && !said && moved_seen as usize <= self.length) {
-            let end = moved + u32::from(tree.text_len());
-            self.statements.push(Statement { start: moved, end, last, tree });
-        }
-    }
-}
-
-fn kind_of(node: &GreenNodeData) -> SyntaxKind {
-    PtxLanguage::kind_from_raw(node.kind())
-}
-
-fn last_token(mut node: &GreenNodeData) -> Option<SyntaxKind> {
-    loop {
-        match node.children().next_back()? {
-            NodeOrToken::Node(last) => node = last,
-            NodeOrToken::Token(token) => return Some(PtxLanguage::kind_from_raw(token.kind())),
+            self.statements.push(Statement { start: moved, end: moved + node.span().len, last, node });
         }
     }
 }
