@@ -4,7 +4,7 @@
 //!
 //! No algorithm that chooses instructions may enter: a form says what can be written, not what should be.
 
-mod sm_90;
+mod tables;
 
 use crate::{Mod, Op, Symbol};
 use oriole_chip::Chip;
@@ -268,10 +268,7 @@ pub struct Table {
 
 /// The form table of a chip, or `None` if there is none for it.
 pub fn table(chip: Chip) -> Option<&'static Table> {
-    match chip.number() {
-        90 => Some(&sm_90::TABLE),
-        _ => None,
-    }
+    tables::of(chip.number())
 }
 
 impl Table {

@@ -3,13 +3,13 @@
 #![cfg_attr(rustfmt, rustfmt_skip)]
 #![allow(clippy::unreadable_literal)]
 
-use super::Access::*;
-use super::Elided::*;
-use super::Place::*;
-use super::SlotKind as K;
-use super::Token::Suffix;
-use super::{Field, FloatKind, Form, Row, SELF, Set, Slot, Table, Token, Width as W};
-use super::{field, row, set, slot};
+use crate::form::Access::*;
+use crate::form::Elided::*;
+use crate::form::Place::*;
+use crate::form::SlotKind as K;
+use crate::form::Token::Suffix;
+use crate::form::{Field, FloatKind, Form, Row, SELF, Set, Slot, Table, Token, Width as W};
+use crate::form::{field, row, set, slot};
 use crate::{Mod, Op, Symbol};
 
 const fn m(name: Mod) -> Token { Token::Mod(name) }
@@ -1954,5 +1954,5 @@ static ORDERS: [&[Mod]; 194] = [
     &[],
 ];
 
-pub(super) static TABLE: Table =
+pub(in crate::form) static TABLE: Table =
     Table { forms: &FORMS, opcodes: &OPCODES, by_opcode: &BY_OPCODE, ops: &OPS, orders: &ORDERS };
