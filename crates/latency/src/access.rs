@@ -231,7 +231,9 @@ fn source(op: Op, mods: &Mods, index: usize, uniform: bool) -> (u8, Slot) {
             2 => (matrix_widths(op, mods)[2], Slot::Accumulator),
             _ => (1, operand),
         },
-        HGMMA | IGMMA | BGMMA | QGMMA => (group_width(mods).max(4), Slot::Accumulator),
+        // A in registers is four of them wide, whatever N is.
+        HGMMA | IGMMA | BGMMA | QGMMA if index == 0 => (4, operand),
+        HGMMA | IGMMA | BGMMA | QGMMA => (group_width(mods), Slot::Accumulator),
         ST | STG | STL | STS | ATOM | ATOMG | ATOMS | REDG | SUATOM | SURED | SUST | STAS | REDAS | SYNCS => {
             let width = if matches!(op, SUST | SURED | SUATOM) { 4 } else { data_width(mods) };
             let width = if op == SYNCS && !uniform { 1 } else { width };

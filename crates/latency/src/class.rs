@@ -15,18 +15,24 @@ pub enum Class {
     Wide,
     /// Packed half arithmetic.
     Half,
+    /// `HADD2.F32`, a half widened to 32 bits: in the unit of packed halves, but without their short way to each other.
+    HalfToSingle,
     /// Packed half compare, minimum, set.
     HalfAlu,
     /// `HFMA2.MMA`: packed half arithmetic on the matrix side.
     HalfMma,
+    /// `P2R` and `R2P`: the predicate file as a mask.
+    Mask,
     /// 64-bit floating.
     Double,
     /// `CS2R` of 64 bits.
     Dispatch64,
     /// Matrix multiply of 8x8x16 integers.
     Matrix88,
-    /// Matrix multiply in one step.
+    /// Matrix multiply of floating numbers in one step.
     MatrixOne,
+    /// Matrix multiply of integers or bits in one step; its sources take the result of another one later.
+    MatrixOneInteger,
     /// Matrix multiply in two steps.
     MatrixTwo,
     /// Matrix multiply of doubles; reports by scoreboard.
@@ -55,7 +61,7 @@ pub enum Class {
     UniformLoad,
     /// `UMOV`.
     UniformMove,
-    /// `VOTEU`.
+    /// `VOTEU` and `ELECT`.
     UniformVote,
     /// Branches and convergence barriers.
     Control,
@@ -68,22 +74,21 @@ pub fn class(op: Op, mods: &Mods) -> Class {
     use Op::*;
     match op {
         IADD3 | LOP3 | ISETP | SHF | LEA | SEL | MOV | PRMT | IABS | IMNMX | VIMNMX | VIMNMX3 | VIADDMNMX
-        | FSETP | FSEL | FSET | FMNMX | F2FP | F2IP | SGXT | BMSK | PLOP3 | P2R | R2P | I2FP | VOTE
-        | VABSDIFF | VABSDIFF4 | I2I | I2IP => Class::Alu,
+        | FSETP | FSEL | FSET | FMNMX | F2FP | F2IP | SGXT | BMSK | PLOP3 | I2FP | VOTE | VABSDIFF
+        | VABSDIFF4 | VHMNMX | I2I | I2IP => Class::Alu,
+        P2R | R2P => Class::Mask,
         CS2R if mods.has(Mod::_32) => Class::Alu,
         CS2R => Class::Dispatch64,
         IMAD if mods.has(Mod::WIDE) || mods.has(Mod::HI) => Class::Wide,
         FFMA | FMUL | FADD | IMAD | IDP => Class::Fma,
         VIADD => Class::Dual,
         HFMA2 if mods.has(Mod::MMA) => Class::HalfMma,
+        HADD2 if mods.has(Mod::F32) => Class::HalfToSingle,
         HADD2 | HMUL2 | HFMA2 => Class::Half,
         HSET2 | HSETP2 | HMNMX2 => Class::HalfAlu,
         DADD | DMUL | DFMA | DSETP => Class::Double,
         DMMA => Class::MatrixDouble,
-        HMMA if mods.has(Mod::_1684) || (mods.has(Mod::_1688) && !mods.has(Mod::TF32)) => Class::MatrixOne,
-        IMMA if mods.has(Mod::_8816) => Class::Matrix88,
-        IMMA if mods.has(Mod::_16816) => Class::MatrixOne,
-        HMMA | IMMA | BMMA => Class::MatrixTwo,
+        HMMA | IMMA | BMMA => matrix_class(op, mods),
         HGMMA | IGMMA | BGMMA | QGMMA => Class::Group,
         MUFU | F2I | I2F | F2F | FRND | POPC | FLO | BREV | FCHK => Class::Special,
         LD | LDC | LDG | LDGMC | LDL | LDS | LDSM | LDGSTS | LDGDEPBAR | LDTRAM | ST | STG | STL | STS
@@ -104,11 +109,31 @@ pub fn class(op: Op, mods: &Mods) -> Class {
         R2UR => Class::ToUniform,
         ULDC => Class::UniformLoad,
         UMOV => Class::UniformMove,
-        VOTEU => Class::UniformVote,
+        VOTEU | ELECT => Class::UniformVote,
         UBMSK | UBREV | UCLEA | UF2FP | UFLO | UIADD3 | UIMAD | UISETP | ULEA | ULEPC | ULOP3 | UP2UR
         | UPLOP3 | UPOPC | UPRMT | UR2UP | USEL | USGXT | USHF => Class::Uniform,
         BRA | BRX | BRXU | BSSY | BSYNC | BREAK | CALL | RET | EXIT | JMP | JMX | JMXU | KILL | BPT
         | WARPSYNC | YIELD | NANOSLEEP | ENDCOLLECTIVE => Class::Control,
-        ELECT | LEPC | FSWZADD | VHMNMX | CSMTEST | PMTRIG | USETMAXREG | USETSHMSZ => Class::Other,
+        LEPC | FSWZADD | CSMTEST | PMTRIG | USETMAXREG | USETSHMSZ => Class::Other,
     }
+}
+
+/// Shapes of a matrix multiply in one step or less: the opcode, modifiers that it has, modifiers that it has not. All
+/// other shapes take two steps; their latencies hang on the shape alone, not on the types.
+const SHORT_SHAPES: &[(Op, &[Mod], &[Mod], Class)] = &[
+    (Op::IMMA, &[Mod::_8816], &[], Class::Matrix88),
+    (Op::IMMA, &[Mod::_8832], &[], Class::Matrix88),
+    (Op::BMMA, &[Mod::_88128], &[], Class::Matrix88),
+    (Op::IMMA, &[Mod::_16816], &[Mod::SP], Class::MatrixOneInteger),
+    (Op::BMMA, &[Mod::_168128], &[], Class::MatrixOneInteger),
+    (Op::HMMA, &[Mod::_1684], &[], Class::MatrixOne),
+    (Op::HMMA, &[Mod::_1688], &[Mod::TF32, Mod::SP], Class::MatrixOne),
+    (Op::HMMA, &[Mod::SP, Mod::_16816, Mod::F16], &[Mod::F32, Mod::TF32], Class::MatrixOne),
+];
+
+fn matrix_class(op: Op, mods: &Mods) -> Class {
+    let row = SHORT_SHAPES.iter().find(|(of, with, without, _)| {
+        *of == op && with.iter().all(|&m| mods.has(m)) && !without.iter().any(|&m| mods.has(m))
+    });
+    row.map_or(Class::MatrixTwo, |row| row.3)
 }

@@ -88,7 +88,7 @@ pub struct Model {
     waw: [[Cell; PRODUCERS]; PRODUCERS],
     waw_variable: [u8; PRODUCERS],
     war: [[u8; PRODUCERS]; CONSUMERS],
-    war_default: u8,
+    war_variable: [u8; CONSUMERS],
 }
 
 static SM_90: Model = Model::build();
@@ -100,7 +100,7 @@ impl Model {
             waw: [[Cell::guessed(0); PRODUCERS]; PRODUCERS],
             waw_variable: [0; PRODUCERS],
             war: [[sm_90::WAR_DEFAULT; PRODUCERS]; CONSUMERS],
-            war_default: sm_90::WAR_DEFAULT,
+            war_variable: [sm_90::WAR_DEFAULT; CONSUMERS],
         };
         let mut row = 0;
         while row < sm_90::RAW.len() {
@@ -133,6 +133,18 @@ impl Model {
         while row < sm_90::WAR.len() {
             let (reader, writer, cell) = sm_90::WAR[row];
             model.war[reader as usize][writer as usize] = cell.cycles;
+            row += 1;
+        }
+        row = 0;
+        while row < sm_90::WAW_VARIABLE_OF.len() {
+            let (first, cell) = sm_90::WAW_VARIABLE_OF[row];
+            model.waw_variable[first as usize] = cell.cycles;
+            row += 1;
+        }
+        row = 0;
+        while row < sm_90::WAR_VARIABLE.len() {
+            let (reader, cell) = sm_90::WAR_VARIABLE[row];
+            model.war_variable[reader as usize] = cell.cycles;
             row += 1;
         }
         model
@@ -172,8 +184,7 @@ impl Model {
     pub fn war(&self, reader: Class, slot: Slot, writer: Class, part: ResultPart) -> u8 {
         match Producer::of(writer, part) {
             Some(column) => self.war[Consumer::of(reader, slot) as usize][column as usize],
-            None if slot == Slot::Guard => 5,
-            None => self.war_default,
+            None => self.war_variable[Consumer::of(reader, slot) as usize],
         }
     }
 

@@ -32,10 +32,12 @@ pub fn operand_cache(op: Op, mods: &Mods, slot: usize) -> Option<Cached> {
     match class(op, mods) {
         Class::Double => Some(Cached { double: true, registers: 2 }),
         Class::Wide if slot == 2 => Some(Cached { double: false, registers: 2 }),
-        Class::Alu | Class::Fma | Class::Dual | Class::Wide | Class::Half | Class::HalfAlu => {
+        Class::Alu | Class::Mask | Class::Fma | Class::Dual | Class::Wide => {
             Some(Cached { double: false, registers: 1 })
         }
-        Class::ToUniform => Some(Cached { double: false, registers: 1 }),
+        Class::Half | Class::HalfToSingle | Class::HalfAlu | Class::ToUniform => {
+            Some(Cached { double: false, registers: 1 })
+        }
         _ => None,
     }
 }

@@ -74,14 +74,14 @@ pub fn resources(op: Op, mods: &Mods) -> Resources {
     let mut busy = [0; UNITS];
     let mut occupy = |unit: Unit, cycles: u8| busy[unit as usize] = cycles;
     match crate::class(op, mods) {
-        Class::Alu | Class::Dual | Class::Other => occupy(Alu, 2),
+        Class::Alu | Class::Mask | Class::Dual | Class::Other => occupy(Alu, 2),
         Class::Dispatch64 => occupy(Alu, 2),
         Class::Fma if matches!(op, Op::IMAD | Op::IDP) => occupy(Fma, 2),
         Class::Fma => occupy(Fma, 1),
         Class::Wide => occupy(Fma, 4),
-        Class::Half | Class::HalfAlu | Class::HalfMma => occupy(Fma, 2),
+        Class::Half | Class::HalfToSingle | Class::HalfAlu | Class::HalfMma => occupy(Fma, 2),
         Class::Double => occupy(Double, 2),
-        Class::Matrix88 | Class::MatrixOne => occupy(Tensor, 4),
+        Class::Matrix88 | Class::MatrixOne | Class::MatrixOneInteger => occupy(Tensor, 4),
         Class::MatrixTwo => occupy(Tensor, 8),
         Class::MatrixDouble => occupy(Tensor, 16),
         Class::Group => occupy(Tensor, 4),

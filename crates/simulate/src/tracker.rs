@@ -133,7 +133,9 @@ fn is_short(class: Class) -> bool {
             | Dual
             | Wide
             | Half
+            | HalfToSingle
             | HalfAlu
+            | Mask
             | Dispatch64
             | Uniform
             | UniformMove
@@ -150,7 +152,12 @@ fn writes_late_enough(class: Class) -> bool {
 fn is_matrix(class: Class) -> bool {
     matches!(
         class,
-        Class::MatrixOne | Class::MatrixTwo | Class::Matrix88 | Class::MatrixDouble | Class::Group
+        Class::Matrix88
+            | Class::MatrixOne
+            | Class::MatrixOneInteger
+            | Class::MatrixTwo
+            | Class::MatrixDouble
+            | Class::Group
     )
 }
 
