@@ -2,7 +2,7 @@
 
 use oriole_chip::Chip;
 use oriole_ori::{Fixup, MachineFunction, Origin};
-use oriole_sass::{EncodeError, Instruction, Op, Operand, OperandKind};
+use oriole_sass::{EncodeError, FormId, Instruction, Op, Operand, OperandKind};
 
 /// Bytes of one instruction word.
 pub const WORD_BYTES: i64 = 16;
@@ -43,6 +43,8 @@ pub struct Relocation {
     pub at: u32,
     /// The instruction, its symbolic field zero.
     pub instruction: Instruction,
+    /// The form of the instruction.
+    pub form: FormId,
     /// What the field holds.
     pub fixup: Fixup,
     /// For a return address: the index of the instruction after the call that it belongs to. The word's own index
@@ -115,6 +117,7 @@ pub fn encode_function(chip: Chip, function: &MachineFunction) -> Result<Encoded
                 encoded.relocations.push(Relocation {
                     at,
                     instruction: instruction.clone(),
+                    form: machine.form,
                     fixup,
                     anchor: at,
                 });
@@ -122,8 +125,8 @@ pub fn encode_function(chip: Chip, function: &MachineFunction) -> Result<Encoded
             None => {}
         }
         note_facts(&mut encoded, at, instruction);
-        let word =
-            oriole_sass::encode(chip, instruction).map_err(|error: EncodeError| fail(error.to_string()))?;
+        let word = oriole_sass::encode_as(chip, machine.form, instruction)
+            .map_err(|error: EncodeError| fail(error.to_string()))?;
         encoded.words.push(word);
         encoded.origins.push(machine.origin);
     }
@@ -179,7 +182,7 @@ pub fn patch(chip: Chip, relocation: &Relocation, value: i64) -> Result<u128, En
         reason,
     };
     let instruction = with_value(&relocation.instruction, field, value).map_err(&fail)?;
-    oriole_sass::encode(chip, &instruction).map_err(|error| fail(error.to_string()))
+    oriole_sass::encode_as(chip, relocation.form, &instruction).map_err(|error| fail(error.to_string()))
 }
 
 /// Which operand a fixup fills.

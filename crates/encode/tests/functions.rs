@@ -13,11 +13,10 @@ const CHIP: Chip = Chip::SM_90A;
 
 /// A function out of blocks of instruction texts, each with its fixup if it has one.
 fn function(blocks: &[&[(&str, Option<Fixup>)]]) -> MachineFunction {
-    let instruction = |&(line, fixup): &(&str, Option<Fixup>)| MachineInstruction {
-        instruction: parse(CHIP, line, Some(0)).unwrap_or_else(|error| panic!("{line}: {error}")),
-        fixup,
-        memory: None,
-        origin: Origin(0),
+    let instruction = |&(line, fixup): &(&str, Option<Fixup>)| {
+        let parsed = parse(CHIP, line, Some(0)).unwrap_or_else(|error| panic!("{line}: {error}"));
+        let plain = MachineInstruction::new(CHIP, parsed, Origin(0)).expect("what was parsed has a form");
+        MachineInstruction { fixup, ..plain }
     };
     MachineFunction {
         blocks: blocks
@@ -147,4 +146,23 @@ fn layout_completes_words() {
     assert!(patch(CHIP, call, 2).is_err(), "instructions stand at multiples of four");
     let shared = &encoded.relocations[4];
     assert!(patch(CHIP, shared, 1 << 24).is_err(), "the offset has 24 bits");
+}
+
+#[test]
+fn the_form_that_was_chosen_is_the_one_that_is_written() {
+    let of = |line: &str| {
+        let parsed = parse(CHIP, line, Some(0)).expect("an instruction");
+        MachineInstruction::new(CHIP, parsed, Origin(0)).expect("what was parsed has a form")
+    };
+    let encoded = |machine: MachineInstruction| {
+        let block = MachineBlock { instructions: vec![machine], ..MachineBlock::default() };
+        encode_function(CHIP, &MachineFunction { blocks: vec![block], ..MachineFunction::default() })
+    };
+    let (register, immediate) = (of("MOV R0, R1"), of("MOV R0, 0x1"));
+    assert_ne!(register.form, immediate.form);
+    assert!(encoded(immediate.clone()).is_ok());
+    // No other form is looked for.
+    let wrong = MachineInstruction { form: register.form, ..immediate };
+    let error = encoded(wrong).expect_err("the form takes no immediate").reason;
+    assert_eq!(error, "no form of MOV takes these operands");
 }

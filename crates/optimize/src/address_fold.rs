@@ -6,12 +6,11 @@
 
 use crate::definitions::Definitions;
 use crate::facts::Facts;
-use crate::legality::is_legal;
 use crate::operand_fold::is_low_word;
 use oriole_chip::Chip;
 use oriole_ori::{
     Address, AddressPart, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolId, SymbolKind,
-    Value, Values,
+    Value, Values, is_legal,
 };
 use oriole_sass::Op;
 

@@ -8,10 +8,9 @@
 use crate::definitions::Definitions;
 use crate::facts::{Facts, fixed_input, uses_input};
 use crate::fold::lookup;
-use crate::legality::is_legal;
 use crate::slots::{Slot, comparison, is_plain_permutation, opposite, slot};
 use oriole_chip::Chip;
-use oriole_ori::{File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value};
+use oriole_ori::{File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value, is_legal};
 use oriole_sass::{Mod, Mods, Op};
 use smallvec::SmallVec;
 

@@ -18,7 +18,6 @@ pub mod general_optimize;
 pub mod generate_mov_phi;
 pub mod gvn_cse;
 pub mod hoist_invariants;
-pub mod legality;
 pub mod linear_replacement;
 pub mod live_dead;
 pub mod operand_fold;

@@ -8,13 +8,12 @@
 use crate::algebra::View;
 use crate::definitions::Definitions;
 use crate::facts::{Facts, fixed_input, uses_input};
-use crate::legality::is_legal;
 use crate::slots::exchanged;
 use oriole_chip::Chip;
 use oriole_options::OptimizeOptions;
 use oriole_ori::{
     BlockId, Cfg, Destination, Dominators, File, Function, Instruction, Loops, Opcode, Pseudo, Source,
-    SourceKind, Value,
+    SourceKind, Value, is_legal,
 };
 use oriole_sass::{Mod, Mods, Op};
 use smallvec::SmallVec;

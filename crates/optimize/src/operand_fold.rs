@@ -5,11 +5,10 @@
 
 use crate::definitions::Definitions;
 use crate::facts::{Fact, Facts};
-use crate::legality::is_legal;
 use crate::slots::{Slot, exchanged, signed_word, slot};
 use oriole_chip::Chip;
 use oriole_ori::{
-    AddressPart, File, Function, IndexedConst, Instruction, Opcode, Pseudo, Source, SourceKind,
+    AddressPart, File, Function, IndexedConst, Instruction, Opcode, Pseudo, Source, SourceKind, is_legal,
 };
 use oriole_sass::{Mod, Op};
 

@@ -5,11 +5,10 @@
 //! in the same loop as the second; each keeps its place and its results.
 
 use crate::definitions::{Definitions, Place};
-use crate::legality::is_legal;
 use oriole_chip::Chip;
 use oriole_options::OptimizeOptions;
 use oriole_ori::{
-    BlockId, Cfg, Dominators, Function, Instruction, Loops, Opcode, Pseudo, Source, SourceKind,
+    BlockId, Cfg, Dominators, Function, Instruction, Loops, Opcode, Pseudo, Source, SourceKind, is_legal,
 };
 use oriole_sass::{Mod, Mods, Op};
 use smallvec::SmallVec;

@@ -8,9 +8,10 @@
 //! UR is written only where the whole warp is, so no reader in a parted block can see a later value. Only kernels are
 //! looked at: a function may be entered by a part of the warp.
 
-use crate::legality::is_legal;
 use oriole_chip::Chip;
-use oriole_ori::{Cfg, Divergence, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value};
+use oriole_ori::{
+    Cfg, Divergence, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value, is_legal,
+};
 use oriole_sass::{Mod, Op, Symbol};
 
 /// Most values that are moved: UR has 63 registers, and descriptors and loop bounds need some.

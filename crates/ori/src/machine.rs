@@ -2,6 +2,8 @@
 //! named by fixups. It is what form choice gives, what layout and control words work on, and what the encoder takes.
 
 use crate::{AddressPart, BlockId, ConstBase, MemoryInfo, Origin, SymbolId};
+use oriole_chip::Chip;
+use oriole_sass::{EncodeError, FormId};
 
 /// The physical register of each value: what register allocation decided. Values keep one register for their whole
 /// life; where allocation had to move or split one, it made a new value and a copy.
@@ -50,12 +52,30 @@ pub struct MachineBlock {
 pub struct MachineInstruction {
     /// The instruction; a field with a fixup holds zero.
     pub instruction: oriole_sass::Instruction,
+    /// The form that it is written in, chosen once. What later changes of the instruction must leave this right:
+    /// registers, the control word and the value of a fixup may change, kinds of operands and modifiers may not.
+    pub form: FormId,
     /// The symbolic part, at most one.
     pub fixup: Option<Fixup>,
     /// What memory it touches.
     pub memory: Option<MemoryInfo>,
     /// Where it stems from.
     pub origin: Origin,
+}
+
+impl MachineInstruction {
+    /// An instruction without anything symbolic, in the form that takes it.
+    ///
+    /// # Errors
+    /// No form takes it.
+    pub fn new(
+        chip: Chip,
+        instruction: oriole_sass::Instruction,
+        origin: Origin,
+    ) -> Result<MachineInstruction, EncodeError> {
+        let form = oriole_sass::form_of(chip, &instruction)?;
+        Ok(MachineInstruction { instruction, form, fixup: None, memory: None, origin })
+    }
 }
 
 /// A field that only layout can fill.

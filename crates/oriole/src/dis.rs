@@ -49,14 +49,12 @@ pub fn machine_function(
     let code = decoded(chip, kernel)?;
     let mut function = oriole_ori::MachineFunction::default();
     for block in crate::loops::blocks(&code) {
-        let instructions = code[block.range].iter().map(|instruction| oriole_ori::MachineInstruction {
-            instruction: instruction.clone(),
-            fixup: None,
-            memory: None,
-            origin: oriole_ori::Origin(0),
+        let instructions = code[block.range].iter().map(|instruction| {
+            oriole_ori::MachineInstruction::new(chip, instruction.clone(), oriole_ori::Origin(0))
+                .map_err(|error| format!("{}: {error}", kernel.name))
         });
         function.blocks.push(oriole_ori::MachineBlock {
-            instructions: instructions.collect(),
+            instructions: instructions.collect::<Result<_, _>>()?,
             successors: Default::default(),
             loop_depth: u8::try_from(block.depth).unwrap_or(u8::MAX),
         });

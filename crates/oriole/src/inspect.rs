@@ -100,7 +100,7 @@ pub fn isel(arguments: &Isel) -> Outcome {
                     .unwrap_or_else(|error| error.to_string());
                 let _ = writeln!(text, "  {line}");
                 if arguments.explain {
-                    explain(chip, &chosen.instruction, &mut text);
+                    explain(chip, chosen, &mut text);
                 }
             }
         }
@@ -109,16 +109,15 @@ pub fn isel(arguments: &Isel) -> Outcome {
 }
 
 /// The forms that the opcode has, and which of them takes these operands.
-fn explain(chip: Chip, instruction: &oriole_sass::Instruction, text: &mut String) {
-    let winner = oriole_sass::legal(chip, instruction.op, &instruction.mods, &instruction.operands);
+fn explain(chip: Chip, chosen: &oriole_ori::MachineInstruction, text: &mut String) {
     let Some(table) = oriole_sass::form::table(chip) else { return };
-    for form in table.forms_of(instruction.op) {
-        let won = winner.as_ref().is_ok_and(|winner| std::ptr::eq(*winner, form));
+    let op = chosen.instruction.op;
+    for (id, form) in table.ids_of(op).zip(table.forms_of(op)) {
         let shape: Vec<String> = form.slots.iter().map(|slot| format!("{:?}", slot.kind)).collect();
         let _ = writeln!(
             text,
             "    {} opcode {:#05x}: {}",
-            if won { "chosen" } else { "      " },
+            if id == chosen.form { "chosen" } else { "      " },
             form.opcode(),
             shape.join(", ")
         );

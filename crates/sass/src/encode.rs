@@ -1,11 +1,10 @@
-//! From an instruction to its word: finds the form that the operands and modifiers fit, and fills its fields. Nothing
+//! From an instruction and its form to its word: fills the form's fields. Nothing
 //! is cut off silently: a number that does not fit, a sign that the form lacks, a modifier it does not know, each
 //! is an error. No choice of opcode is made here.
 
-use crate::form::{
-    self, Access, CONTROL_SHIFT, Field, Form, NO_BIT, SELF, Set, Slot, SlotKind, Table, Token,
-};
-use crate::{Control, Guard, Instruction, Mod, Op, Operand, OperandKind, Symbol};
+use crate::choose::{Asked, Resolved, choose, resolve_as};
+use crate::form::{self, CONTROL_SHIFT, Field, Form, FormId, NO_BIT, SELF, Set, Slot, SlotKind, Token};
+use crate::{Control, Guard, Instruction, Mod, Op, Operand, OperandKind};
 use oriole_chip::Chip;
 use smallvec::SmallVec;
 use std::fmt;
@@ -70,157 +69,28 @@ impl fmt::Display for EncodeError {
 
 impl std::error::Error for EncodeError {}
 
-/// The form of an instruction, and which slot each operand fills.
-#[derive(Clone, Debug)]
-pub struct Resolved {
-    /// The form.
-    pub form: &'static Form,
-    /// For each operand the index of its slot.
-    pub slots: SmallVec<[u8; 8]>,
-}
-
 /// The word of an instruction.
 pub fn encode(chip: Chip, instruction: &Instruction) -> Result<u128, EncodeError> {
-    resolve_and_encode(chip, instruction).map(|(_, word)| word)
+    let table = form::table(chip).ok_or(EncodeError::UnsupportedChip(chip))?;
+    let (resolved, body) = choose(table, instruction)?;
+    Ok(body | control_bits(resolved.form, instruction, &resolved.slots)?)
+}
+
+/// The word of an instruction whose form was chosen before.
+///
+/// # Errors
+/// The form does not take the instruction.
+pub fn encode_as(chip: Chip, id: FormId, instruction: &Instruction) -> Result<u128, EncodeError> {
+    let table = form::table(chip).ok_or(EncodeError::UnsupportedChip(chip))?;
+    let Resolved { form, slots, .. } = resolve_as(table, id, instruction)?;
+    let body = fill(form, &Asked::of(instruction), &slots)?;
+    Ok(body | control_bits(form, instruction, &slots)?)
 }
 
 /// The form that `encode` would choose.
-pub fn resolve(chip: Chip, instruction: &Instruction) -> Result<Resolved, EncodeError> {
-    resolve_and_encode(chip, instruction).map(|(resolved, _)| resolved)
-}
-
-fn resolve_and_encode(chip: Chip, instruction: &Instruction) -> Result<(Resolved, u128), EncodeError> {
+pub fn form_of(chip: Chip, instruction: &Instruction) -> Result<FormId, EncodeError> {
     let table = form::table(chip).ok_or(EncodeError::UnsupportedChip(chip))?;
-    let body = choose(table, instruction)?;
-    let control = control_bits(body.0.form, instruction, &body.0.slots)?;
-    Ok((body.0, body.1 | control))
-}
-
-/// The form without regard to the control word, and the lower 105 bits.
-pub(crate) fn choose(
-    table: &'static Table,
-    instruction: &Instruction,
-) -> Result<(Resolved, u128), EncodeError> {
-    let op = instruction.op;
-    let forms = table.forms_of(op);
-    if forms.is_empty() {
-        return Err(EncodeError::UnknownOpcode(op));
-    }
-    // Of several forms that fit, the one that adds the fewest operands of its own is meant.
-    let mut best: Option<(usize, Resolved, u128)> = None;
-    let mut error = EncodeError::Operands(op);
-    for form in forms {
-        let missing = form.slots.len().wrapping_sub(instruction.operands.len());
-        if missing > form.slots.len() || best.as_ref().is_some_and(|(least, ..)| missing >= *least) {
-            continue;
-        }
-        let Some(slots) = align(form, &instruction.operands) else { continue };
-        match fill(form, instruction, &slots) {
-            Ok(word) => {
-                best = Some((missing, Resolved { form, slots }, word));
-                if missing == 0 {
-                    break;
-                }
-            }
-            Err(found) => {
-                if severity(&found) >= severity(&error) {
-                    error = found;
-                }
-            }
-        }
-    }
-    best.map(|(_, resolved, word)| (resolved, word)).ok_or(error)
-}
-
-/// How far an attempt came; the error of the one that came furthest is reported.
-fn severity(error: &EncodeError) -> u8 {
-    match error {
-        EncodeError::Operands(_) => 0,
-        EncodeError::Modifiers(_, Leftover::Missing) => 1,
-        EncodeError::Modifiers(..) => 2,
-        _ => 3,
-    }
-}
-
-/// Gives each operand a slot, in order; slots without an operand must be ones that the text may leave out.
-fn align(form: &Form, operands: &[Operand]) -> Option<SmallVec<[u8; 8]>> {
-    let mut chosen = SmallVec::new();
-    place(form.slots, operands, 0, &mut chosen).then_some(chosen)
-}
-
-fn place(slots: &[Slot], operands: &[Operand], from: usize, chosen: &mut SmallVec<[u8; 8]>) -> bool {
-    let Some((operand, rest)) = operands.split_first() else {
-        return slots[from..].iter().all(can_be_left_out);
-    };
-    for index in from..slots.len() {
-        if slots.len() - index < operands.len() {
-            return false;
-        }
-        if fits(&slots[index], operand) {
-            chosen.push(index as u8);
-            if place(slots, rest, index + 1, chosen) {
-                return true;
-            }
-            chosen.pop();
-        }
-        if !can_be_left_out(&slots[index]) {
-            return false;
-        }
-    }
-    false
-}
-
-/// True if the text may lack the operand altogether.
-pub(crate) fn can_be_left_out(slot: &Slot) -> bool {
-    let bracketed = matches!(slot.kind, SlotKind::Memory { .. } | SlotKind::Attribute { .. });
-    !bracketed && !slot.fields.is_empty() && slot.fields.iter().all(|field| field.elided_bits().is_some())
-}
-
-/// True if the operand is of the slot's kind; whether its numbers fit is not asked.
-pub(crate) fn fits(slot: &Slot, operand: &Operand) -> bool {
-    use OperandKind as O;
-    use SlotKind as S;
-    // A part that the operand lacks must be one that the text may leave out.
-    let part = |have: bool, want: bool, field: Option<&Field>| {
-        if want { have || field.is_some_and(|field| field.elided_bits().is_some()) } else { !have }
-    };
-    match (slot.kind, operand.kind) {
-        (S::Reg, O::Reg(_))
-        | (S::UReg, O::UReg(_))
-        | (S::Pred, O::Pred(_))
-        | (S::UPred, O::UPred(_))
-        | (S::Barrier, O::Barrier(_))
-        | (S::Scoreboard, O::Scoreboard(_))
-        | (S::Imm, O::Imm(_))
-        | (S::Float(_), O::Float(_))
-        | (S::Const, O::Const { .. })
-        | (S::ConstIndexed, O::ConstIndexed { .. })
-        | (S::ConstUniformIndexed, O::ConstUniformIndexed { .. })
-        | (S::ConstBindless, O::ConstBindless { .. })
-        | (S::ConstBindlessIndexed, O::ConstBindlessIndexed { .. })
-        | (S::MatrixDescriptor, O::MatrixDescriptor(_))
-        | (S::Target, O::Target(_))
-        | (S::Symbol, O::Symbol(_))
-        | (S::ScoreboardSet, O::ScoreboardSet(_)) => true,
-        // An index that the text may leave out.
-        (S::ConstIndexed, O::Const { .. }) | (S::ConstBindlessIndexed, O::ConstBindless { .. }) => true,
-        (S::FixedSymbol(wanted), O::Symbol(symbol)) => wanted == symbol,
-        (
-            S::Memory { descriptor, base, uniform, offset },
-            O::Memory { descriptor: has_descriptor, base: has_base, uniform: has_uniform, offset: value },
-        ) => {
-            let mut fields = slot.fields.iter().skip(descriptor as usize);
-            descriptor == has_descriptor.is_some()
-                && part(has_base.is_some(), base, if base { fields.next() } else { None })
-                && part(has_uniform.is_some(), uniform, if uniform { fields.next() } else { None })
-                && (offset || value == 0)
-        }
-        (
-            S::Attribute { base, uniform, offset },
-            O::Attribute { base: has_base, uniform: has_uniform, offset: value },
-        ) => base == has_base.is_some() && uniform == has_uniform.is_some() && (offset || value == 0),
-        _ => false,
-    }
+    choose(table, instruction).map(|(resolved, _)| resolved.id)
 }
 
 /// Everything a word must say beyond its numbers, ticked off as the form says it.
@@ -264,7 +134,7 @@ fn same(wanted: Token, token: Token, slot: u8) -> bool {
 }
 
 /// The lower 105 bits of the instruction in this form.
-fn fill(form: &'static Form, instruction: &Instruction, slots: &[u8]) -> Result<u128, EncodeError> {
+pub(crate) fn fill(form: &'static Form, instruction: &Asked<'_>, slots: &[u8]) -> Result<u128, EncodeError> {
     let op = instruction.op;
     let mut wanted = Wanted { tokens: SmallVec::new() };
     let mut word = form.value | form.unused_value;
@@ -511,18 +381,4 @@ fn encode_control(control: Control) -> Result<u32, &'static str> {
         | barrier(control.write_barrier)? << 5
         | barrier(control.read_barrier)? << 8
         | (control.wait_mask as u32) << 11)
-}
-
-/// True if some operand of the form is written.
-pub fn writes_operand(form: &Form) -> bool {
-    form.slots.iter().any(|slot| slot.access != Access::Use)
-}
-
-/// A named operand of a form, by its symbol: whether a set of the form can say it.
-pub fn can_name(form: &Form, slot: u8, symbol: Symbol) -> bool {
-    form.sets.iter().any(|set| {
-        set.rows
-            .iter()
-            .any(|row| row.tokens.iter().any(|&token| same(Token::Symbol(slot, symbol), token, set.slot)))
-    })
 }

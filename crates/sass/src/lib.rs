@@ -4,6 +4,7 @@
 //! It is here because everything that speaks of SASS must speak of the same table. No virtual register, no
 //! pass, no latency and no file format may enter.
 
+mod choose;
 pub mod decode;
 pub mod encode;
 mod float;
@@ -18,7 +19,8 @@ pub mod roles;
 pub mod symbol;
 
 pub use decode::{DecodeError, decode};
-pub use encode::{EncodeError, encode};
+pub use encode::{EncodeError, encode, encode_as, form_of};
+pub use form::FormId;
 pub use instruction::{Control, Guard, Instruction, Operand, OperandKind};
 pub use modifier::Mod;
 pub use mods::Mods;

@@ -2,7 +2,8 @@
 //! kind of number an immediate is, which of two places a type name fills) is settled by the form table: the reading
 //! that has a form, and that prints as it was written, is the one meant.
 
-use crate::encode::{EncodeError, choose};
+use crate::choose::{Resolved, choose};
+use crate::encode::EncodeError;
 use crate::form::{self, FloatKind, SlotKind, Table};
 use crate::{Control, Guard, Instruction, Mod, Mods, Op, Operand, OperandKind, Symbol, float, print};
 use oriole_chip::Chip;
@@ -146,12 +147,7 @@ fn settle(parts: &[Part], numbers: Numbers, address: Option<u64>) -> Option<Smal
 }
 
 /// True if the form reads its floats as they were read here.
-fn agrees(
-    parts: &[Part],
-    numbers: Numbers,
-    resolved: &crate::encode::Resolved,
-    instruction: &Instruction,
-) -> bool {
+fn agrees(parts: &[Part], numbers: Numbers, resolved: &Resolved, instruction: &Instruction) -> bool {
     parts.iter().zip(&resolved.slots).all(|(part, &slot)| match resolved.form.slots[slot as usize].kind {
         SlotKind::Float(kind) => {
             part.float.is_none() || float::kind_under(kind, &instruction.mods) == numbers.float

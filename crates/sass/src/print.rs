@@ -2,8 +2,9 @@
 //! calls by another name (`IMAD.MOV`) gets that name. The exact style adds what that spelling loses: payloads of
 //! not-a-numbers, and the scheduling control behind a semicolon.
 
-use crate::encode::{EncodeError, Resolved, can_be_left_out, choose, operand_bits};
-use crate::form::{self, Form, Place, SELF, Slot, SlotKind, Table, Token};
+use crate::choose::{Resolved, choose};
+use crate::encode::{EncodeError, operand_bits};
+use crate::form::{self, Form, Place, SELF, Slot, SlotKind, Table, Token, can_be_left_out};
 use crate::{Control, Instruction, Mod, Op, Operand, OperandKind, float};
 use oriole_chip::Chip;
 use std::fmt::Write as _;

@@ -4,8 +4,9 @@
 //!
 //! Only what the word says is told: what a called function or a trap handler touches is not known here.
 
-use crate::encode::{EncodeError, choose};
-use crate::form::{self, Access, Form, SlotKind, Width};
+use crate::choose::{Asked, choose, choose_for, resolve_as};
+use crate::encode::EncodeError;
+use crate::form::{self, Access, Form, FormId, SlotKind, Width};
 use crate::{Control, Guard, Instruction, Mod, Mods, Op, Operand, OperandKind, Symbol};
 use oriole_chip::Chip;
 use smallvec::SmallVec;
@@ -95,19 +96,24 @@ pub fn roles_of(
 
 /// The form that takes these operands and modifiers, or why none does. This is the legality predicate: signs,
 /// suffixes and the ranges of numbers count, register numbers do not matter.
-pub fn legal(chip: Chip, op: Op, mods: &Mods, operands: &[Operand]) -> Result<&'static Form, EncodeError> {
+pub fn legal(chip: Chip, op: Op, mods: &Mods, operands: &[Operand]) -> Result<FormId, EncodeError> {
     let table = form::table(chip).ok_or(EncodeError::UnsupportedChip(chip))?;
-    choose(table, &bare(op, mods, operands)).map(|(resolved, _)| resolved.form)
+    let asked = Asked { guard: Guard::ALWAYS, op, mods, operands };
+    choose_for(table, &asked).map(|(resolved, _)| resolved.id)
 }
 
 /// For each of the slots of the operand cache (A, B, C) the operand that it serves, `None` where the form has none. Only
 /// these operands may carry the flag `.reuse`.
 ///
 /// # Errors
-/// No form takes the instruction.
-pub fn cached_operands(chip: Chip, instruction: &Instruction) -> Result<[Option<u8>; 3], EncodeError> {
+/// The form does not take the instruction.
+pub fn cached_operands(
+    chip: Chip,
+    form: FormId,
+    instruction: &Instruction,
+) -> Result<[Option<u8>; 3], EncodeError> {
     let table = form::table(chip).ok_or(EncodeError::UnsupportedChip(chip))?;
-    let (resolved, _) = choose(table, instruction)?;
+    let resolved = resolve_as(table, form, instruction)?;
     Ok(resolved
         .form
         .reuse

@@ -91,8 +91,9 @@ pub fn control_words(
     options: &ScheduleOptions,
 ) -> Result<(), ScheduleError> {
     let model = Model::of(chip).ok_or(ScheduleError::Chip(chip))?;
+    let nop = words::Nop::new(chip).map_err(|_| ScheduleError::Chip(chip))?;
     if options.serial {
-        serial::assign(function, model);
+        serial::assign(function, model, &nop);
         return Ok(());
     }
     let effects: Vec<Vec<effects::Effects>> = function
@@ -103,7 +104,7 @@ pub fn control_words(
     let order = reverse_postorder(function);
     scoreboards::assign(function, &effects, &order);
     let cap = if options.stall_cap == 0 { words::LONGEST_STALL } else { options.stall_cap };
-    stalls::assign(function, &effects, &order, model, cap);
+    stalls::assign(function, &effects, &order, model, &nop, cap);
     if options.reuse {
         reuse::assign(function, chip);
     }

@@ -27,14 +27,17 @@ pub fn assign(function: &mut MachineFunction, chip: Chip) {
     for block in &mut function.blocks {
         let mut last = Readers::default();
         for index in 0..block.instructions.len() {
-            let instruction = &mut block.instructions[index].instruction;
+            let machine = &mut block.instructions[index];
+            let instruction = &mut machine.instruction;
             instruction.operands.iter_mut().for_each(|operand| operand.reuse = false);
             let (op, mods) = (instruction.op, &instruction.mods);
             let class = class(op, mods);
             let known = operand_cache(op, mods, 0).is_some();
-            // An instruction without a form is reported where it is encoded.
-            let slots =
-                if known { cached_operands(chip, instruction).unwrap_or_default() } else { [None; 3] };
+            // A form that does not take its instruction is reported where it is encoded.
+            let slots = match known {
+                true => cached_operands(chip, machine.form, instruction).unwrap_or_default(),
+                false => [None; 3],
+            };
             let mut keep = Vec::new();
             for (slot, operand) in slots.into_iter().enumerate() {
                 let Some(operand) = operand else { continue };

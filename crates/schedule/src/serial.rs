@@ -1,7 +1,7 @@
 //! The serial mode: every instruction waits for everything before it. It is right by construction, so that it
 //! tells wrong code from wrong dependencies.
 
-use crate::words::{LONGEST_STALL, accepts_wait, nop, yields};
+use crate::words::{LONGEST_STALL, Nop, accepts_wait, yields};
 use oriole_latency::{
     Access, Model, accesses, class, counted_scoreboard, is_branch_like, is_variable, minimum_stall, reports,
 };
@@ -15,12 +15,12 @@ const SOURCE: u8 = 2;
 const ALL: u8 = 1 << RESULT | 1 << SOURCE;
 
 /// Fills in all control words.
-pub fn assign(function: &mut MachineFunction, model: &Model) {
+pub fn assign(function: &mut MachineFunction, model: &Model, nop: &Nop) {
     for block in &mut function.blocks {
         let mut out = Vec::with_capacity(block.instructions.len());
         for mut machine in std::mem::take(&mut block.instructions) {
             if !accepts_wait(&machine.instruction) {
-                out.push(nop(&machine, Control { wait_mask: ALL, stall: 2, ..Control::NEUTRAL }));
+                out.push(nop.beside(&machine, Control { wait_mask: ALL, stall: 2, ..Control::NEUTRAL }));
             }
             let instruction = &mut machine.instruction;
             let (op, mods) = (instruction.op, &instruction.mods);
@@ -56,7 +56,7 @@ pub fn assign(function: &mut MachineFunction, model: &Model) {
             let pauses = usize::from(longest.saturating_sub(1) / LONGEST_STALL);
             out.push(machine);
             for _ in 0..pauses {
-                out.push(nop(&out[out.len() - 1], waiting));
+                out.push(nop.beside(&out[out.len() - 1], waiting));
             }
         }
         block.instructions = out;

@@ -3,7 +3,7 @@
 //! instruction of a block comes too early after a predecessor, that one's last instruction stalls longer.
 
 use crate::effects::Effects;
-use crate::words::{LONGEST_STALL, accepts_wait, nop, yields};
+use crate::words::{LONGEST_STALL, Nop, accepts_wait, yields};
 use oriole_latency::{Class, Model, ResultPart, Slot, is_variable, minimum_stall};
 use oriole_ori::{BlockId, MachineFunction, MachineInstruction};
 use oriole_sass::{Control, Op};
@@ -189,6 +189,7 @@ pub fn assign(
     effects: &[Vec<Effects>],
     order: &[BlockId],
     model: &Model,
+    nop: &Nop,
     cap: u8,
 ) {
     let count = function.blocks.len();
@@ -221,7 +222,7 @@ pub fn assign(
     for &block in order {
         let at = block.0 as usize;
         // Only behind empty blocks something is left for the block itself.
-        write(function, at, &stalls[at], lead[at], cap);
+        write(function, at, &stalls[at], lead[at], nop, cap);
     }
 }
 
@@ -243,7 +244,7 @@ fn extra(
 }
 
 /// Writes the stalls of a block into its words.
-fn write(function: &mut MachineFunction, block: usize, stalls: &[u16], pause: u8, cap: u16) {
+fn write(function: &mut MachineFunction, block: usize, stalls: &[u16], pause: u8, nop: &Nop, cap: u16) {
     let instructions = &mut function.blocks[block].instructions;
     // What has to stand before which instruction; mostly nothing.
     let mut added: Vec<(usize, MachineInstruction)> = Vec::new();
@@ -257,14 +258,14 @@ fn write(function: &mut MachineFunction, block: usize, stalls: &[u16], pause: u8
         }
         while pause > 0 {
             let cycles = pause.min(cap);
-            added.push((index, nop(machine, passing(cycles))));
+            added.push((index, nop.beside(machine, passing(cycles))));
             pause -= cycles;
         }
         let instruction = &mut machine.instruction;
         if !accepts_wait(instruction) && instruction.control.wait_mask != 0 {
             let wait = Control { wait_mask: instruction.control.wait_mask, stall: 1, ..Control::NEUTRAL };
             instruction.control.wait_mask = 0;
-            added.push((index, nop(machine, wait)));
+            added.push((index, nop.beside(machine, wait)));
         }
         // A branch needs its own few cycles whatever the longest stall may be.
         let cap = cap.max(u16::from(minimum_stall(machine.instruction.op)));
@@ -282,7 +283,7 @@ fn write(function: &mut MachineFunction, block: usize, stalls: &[u16], pause: u8
         }
         while rest > 0 {
             let cycles = rest.min(cap);
-            added.push((index + 1, nop(machine, passing(cycles))));
+            added.push((index + 1, nop.beside(machine, passing(cycles))));
             rest -= cycles;
         }
     }
@@ -292,8 +293,8 @@ fn write(function: &mut MachineFunction, block: usize, stalls: &[u16], pause: u8
     let mut added = added.into_iter().peekable();
     let mut all = Vec::with_capacity(count + added.len());
     for (index, machine) in std::mem::take(instructions).into_iter().enumerate() {
-        while let Some((_, nop)) = added.next_if(|&(before, _)| before == index) {
-            all.push(nop);
+        while let Some((_, added)) = added.next_if(|&(before, _)| before == index) {
+            all.push(added);
         }
         all.push(machine);
     }

@@ -7,6 +7,10 @@ use oriole_options::{Options, ScheduleMode, ScheduleOptions};
 use oriole_ori::{BlockId, MachineBlock, MachineFunction, MachineInstruction, MemoryInfo, Origin};
 use oriole_sass::{Op, Style, parse, text};
 
+fn machine(instruction: oriole_sass::Instruction, origin: Origin) -> MachineInstruction {
+    MachineInstruction::new(Chip::SM_90, instruction, origin).expect("what was parsed has a form")
+}
+
 fn options() -> ScheduleOptions {
     Options::default().schedule()
 }
@@ -21,12 +25,8 @@ fn words(input: &str, options: ScheduleOptions, expected: Expect) {
             function.blocks.push(MachineBlock { instructions: Vec::new(), successors, loop_depth: 0 });
         } else {
             let instruction = parse(Chip::SM_90, line, Some(0)).expect("an instruction");
-            function.blocks.last_mut().expect("a block").instructions.push(MachineInstruction {
-                instruction,
-                fixup: None,
-                memory: None,
-                origin: Origin(0),
-            });
+            let machine = machine(instruction, Origin(0));
+            function.blocks.last_mut().expect("a block").instructions.push(machine);
         }
     }
     control_words(&mut function, Chip::SM_90, &options).expect("control words");
@@ -223,12 +223,8 @@ fn late(input: &str, expected: Expect) {
             ordered: false,
         });
         let instruction = parse(Chip::SM_90, line, Some(0)).expect("an instruction");
-        function.blocks[0].instructions.push(MachineInstruction {
-            instruction,
-            fixup: None,
-            memory,
-            origin: Origin(0),
-        });
+        let plain = machine(instruction, Origin(0));
+        function.blocks[0].instructions.push(MachineInstruction { memory, ..plain });
     }
     after_allocation(&mut function, Chip::SM_90, &options()).expect("an order");
     let mut out = String::new();
@@ -370,7 +366,8 @@ proptest::proptest! {
             });
             let instruction = parse(Chip::SM_90, &line, Some(0)).expect("an instruction");
             let origin = Origin(place as u32);
-            function.blocks[0].instructions.push(MachineInstruction { instruction, fixup: None, memory, origin });
+            let plain = machine(instruction, origin);
+            function.blocks[0].instructions.push(MachineInstruction { memory, ..plain });
         }
         let before = function.blocks[0].instructions.clone();
         after_allocation(&mut function, Chip::SM_90, &options()).expect("an order");
@@ -622,12 +619,9 @@ fn a_report_in_figures() {
             "MUFU.RCP R9, R8 ; stall=1 write=2\nMUFU.RCP R10, R8 ; stall=1 write=2\nFADD R9, R9, R10 ; stall=4 wait=2\nEXIT ; stall=5",
         ),
     ] {
-        let parsed = lines.lines().map(|line| MachineInstruction {
-            instruction: parse(Chip::SM_90, line, Some(0x30)).expect("an instruction"),
-            fixup: None,
-            memory: None,
-            origin: Origin(0),
-        });
+        let parsed = lines
+            .lines()
+            .map(|line| machine(parse(Chip::SM_90, line, Some(0x30)).expect("an instruction"), Origin(0)));
         let instructions = parsed.collect();
         function.blocks.push(MachineBlock {
             instructions,

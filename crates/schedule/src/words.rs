@@ -1,8 +1,9 @@
 //! Rules of a single control word: what an opcode accepts, and when the yield flag is set.
 
+use oriole_chip::Chip;
 use oriole_latency::{is_branch_like, is_variable};
-use oriole_ori::MachineInstruction;
-use oriole_sass::{Control, Guard, Instruction, Mod, Mods, Op};
+use oriole_ori::{MachineInstruction, Origin};
+use oriole_sass::{Control, EncodeError, Guard, Instruction, Mod, Mods, Op};
 use smallvec::SmallVec;
 
 /// The longest stall that a word can hold, in cycles.
@@ -23,18 +24,29 @@ pub fn accepts_wait(instruction: &Instruction) -> bool {
     !(instruction.op == Op::WARPGROUP && instruction.mods.has(Mod::DEPBAR))
 }
 
-/// An instruction that only passes time or waits, put behind (or before) `neighbour` and sharing its origin.
-pub fn nop(neighbour: &MachineInstruction, control: Control) -> MachineInstruction {
-    MachineInstruction {
-        instruction: Instruction {
+/// The instruction that only passes time or waits.
+pub struct Nop(MachineInstruction);
+
+impl Nop {
+    /// That of a chip.
+    ///
+    /// # Errors
+    /// The chip has none.
+    pub fn new(chip: Chip) -> Result<Nop, EncodeError> {
+        let instruction = Instruction {
             guard: Guard::ALWAYS,
             op: Op::NOP,
             mods: Mods::none(),
             operands: SmallVec::new(),
-            control,
-        },
-        fixup: None,
-        memory: None,
-        origin: neighbour.origin,
+            control: Control::NEUTRAL,
+        };
+        MachineInstruction::new(chip, instruction, Origin(0)).map(Nop)
+    }
+
+    /// One that is put behind (or before) `neighbour` and shares its origin.
+    pub fn beside(&self, neighbour: &MachineInstruction, control: Control) -> MachineInstruction {
+        let mut nop = MachineInstruction { origin: neighbour.origin, ..self.0.clone() };
+        nop.instruction.control = control;
+        nop
     }
 }

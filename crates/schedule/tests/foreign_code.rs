@@ -62,11 +62,9 @@ fn function(code: &[u128], chip: Chip) -> Option<MachineFunction> {
         function.blocks.push(MachineBlock {
             instructions: instructions[start..end]
                 .iter()
-                .map(|i| MachineInstruction {
-                    instruction: Instruction { control: Control::NEUTRAL, ..i.clone() },
-                    fixup: None,
-                    memory: None,
-                    origin: Origin(0),
+                .map(|i| {
+                    let plain = Instruction { control: Control::NEUTRAL, ..i.clone() };
+                    MachineInstruction::new(chip, plain, Origin(0)).expect("what was decoded has a form")
                 })
                 .collect(),
             successors,

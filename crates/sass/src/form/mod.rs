@@ -4,7 +4,12 @@
 //!
 //! No algorithm that chooses instructions may enter: a form says what can be written, not what should be.
 
+mod shape;
 mod tables;
+
+pub(crate) use shape::can_be_left_out;
+use shape::shapes;
+pub use shape::{MOST_OPERANDS, Shape};
 
 use crate::{Mod, Op, Symbol};
 use oriole_chip::Chip;
@@ -252,10 +257,16 @@ pub struct Form {
     pub read_barrier: bool,
 }
 
+/// The number of a form in the table of its chip.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
+pub struct FormId(u16);
+
 /// The forms of one chip.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
     forms: &'static [Form],
+    /// For each form what it takes.
+    shapes: &'static [Shape],
     /// For each opcode in rising order: the indexes of its forms in `by_opcode`.
     opcodes: &'static [(u16, u16, u16)],
     /// Form indexes by opcode, the most closely identified form first.
@@ -275,6 +286,27 @@ impl Table {
     /// Every form, in the order of mnemonics.
     pub fn forms(&self) -> &'static [Form] {
         self.forms
+    }
+
+    /// The form of a number of this table.
+    pub fn get(&self, id: FormId) -> Option<&'static Form> {
+        self.forms.get(usize::from(id.0))
+    }
+
+    /// The same, for a number that `ids_of` gave.
+    pub(crate) fn form(&self, id: FormId) -> &'static Form {
+        &self.forms[usize::from(id.0)]
+    }
+
+    /// The shape of a form that the table has.
+    pub(crate) fn shape(&self, id: FormId) -> Shape {
+        self.shapes[usize::from(id.0)]
+    }
+
+    /// The numbers of the forms of a mnemonic.
+    pub fn ids_of(&self, op: Op) -> impl ExactSizeIterator<Item = FormId> + use<> {
+        let (start, end) = self.ops.get(op as usize).copied().unwrap_or_default();
+        (start..end).map(FormId)
     }
 
     /// The forms of a mnemonic.

@@ -1,0 +1,231 @@
+//! The machine operands of an instruction: the one map from destinations and sources to what a word names, and the
+//! form that takes them. Passes ask it whether an instruction can be written, before it has registers; selection asks
+//! it for the instruction itself.
+//!
+//! It is here because both must get the same answer. No choice of operation may enter.
+
+use crate::{
+    Address, ConstBase, Destination, File, Fixup, Function, IndexedConst, Instruction, Opcode, Source,
+    SourceKind, SymbolKind, Value,
+};
+use oriole_chip::Chip;
+use oriole_sass::roles::{PT, RZ, URZ};
+use oriole_sass::{EncodeError, FormId, Op, Operand, OperandKind};
+use smallvec::SmallVec;
+
+/// What the machine sees of an instruction: operands, what is still symbolic, and the form that takes them.
+#[derive(Clone, Debug)]
+pub struct Marshalled {
+    /// Operands, destinations first.
+    pub operands: SmallVec<[Operand; 6]>,
+    /// The symbolic part; its field holds zero.
+    pub fixup: Option<Fixup>,
+    /// The form.
+    pub form: FormId,
+}
+
+/// Why an instruction cannot be written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum MarshalError {
+    /// It is a pseudo-operation.
+    Pseudo,
+    /// The value has no register.
+    Unassigned(Value),
+    /// The registers of a tuple do not follow each other.
+    TornTuple,
+    /// A word has one field that layout may fill in.
+    TwoSymbols,
+    /// The address of a local variable, which only the frame knows.
+    LocalAddress,
+    /// A convergence barrier has no zero.
+    NoZero,
+    /// No form takes it.
+    Form(EncodeError),
+}
+
+impl std::fmt::Display for MarshalError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            MarshalError::Pseudo => f.write_str("a pseudo-operation has no form"),
+            MarshalError::Unassigned(value) => write!(f, "value {} has no register", value.0),
+            MarshalError::TornTuple => f.write_str("the registers of a tuple do not follow each other"),
+            MarshalError::TwoSymbols => f.write_str("two symbolic parts"),
+            MarshalError::LocalAddress => f.write_str("the address of a local variable is not laid out"),
+            MarshalError::NoZero => f.write_str("a convergence barrier has no zero"),
+            MarshalError::Form(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for MarshalError {}
+
+/// True if the chip has a form for the instruction, whatever registers it gets. Pseudo-operations have none.
+pub fn is_legal(chip: Chip, function: &Function, instruction: &Instruction) -> bool {
+    marshal(chip, function, instruction, |_| Ok(0)).is_ok()
+}
+
+/// The operands and the form of an instruction. `register` gives the lowest register of a tuple.
+///
+/// # Errors
+/// The instruction cannot be written.
+pub fn marshal(
+    chip: Chip,
+    function: &Function,
+    instruction: &Instruction,
+    register: impl Fn(&[Value]) -> Result<u8, MarshalError>,
+) -> Result<Marshalled, MarshalError> {
+    let Opcode::Sass(op) = instruction.opcode else { return Err(MarshalError::Pseudo) };
+    let mut map = Map { function, op, register, fixup: None };
+    let mut operands: SmallVec<[Operand; 6]> = SmallVec::new();
+    for destination in &instruction.destinations {
+        operands.push(Operand::plain(map.destination(destination)?));
+    }
+    for source in &instruction.sources {
+        operands.push(source.operand(map.source(source)?));
+    }
+    let form = form(chip, op, instruction, &mut operands).map_err(MarshalError::Form)?;
+    Ok(Marshalled { operands, fixup: map.fixup, form })
+}
+
+/// The form that takes the operands. Ori keeps an immediate as 32 bits; the form says whether it is an integer, a
+/// float, or two halves, and the operands are put right.
+fn form(
+    chip: Chip,
+    op: Op,
+    instruction: &Instruction,
+    operands: &mut SmallVec<[Operand; 6]>,
+) -> Result<FormId, EncodeError> {
+    let legal = |operands: &[Operand]| oriole_sass::legal(chip, op, &instruction.mods, operands);
+    let first = match legal(operands) {
+        Ok(form) => return Ok(form),
+        Err(error) => error,
+    };
+    let immediate = instruction.sources.iter().enumerate().find_map(|(at, source)| match source.kind {
+        SourceKind::Imm(bits) => Some((at + instruction.destinations.len(), bits)),
+        _ => None,
+    });
+    let Some((at, bits)) = immediate else { return Err(first) };
+    operands[at].kind = OperandKind::Float(bits);
+    if let Ok(form) = legal(operands) {
+        return Ok(form);
+    }
+    operands[at].kind = OperandKind::Float(bits >> 16);
+    operands.insert(at + 1, Operand::plain(OperandKind::Float(bits & 0xffff)));
+    legal(operands).map_err(|_| first)
+}
+
+struct Map<'a, R> {
+    function: &'a Function,
+    op: Op,
+    register: R,
+    fixup: Option<Fixup>,
+}
+
+impl<R: Fn(&[Value]) -> Result<u8, MarshalError>> Map<'_, R> {
+    fn symbolic(&mut self, found: Fixup) -> Result<(), MarshalError> {
+        match self.fixup.replace(found) {
+            None => Ok(()),
+            Some(_) => Err(MarshalError::TwoSymbols),
+        }
+    }
+
+    /// The known part of an offset in a constant bank.
+    fn based(&mut self, base: ConstBase, offset: i32) -> Result<i32, MarshalError> {
+        if base == ConstBase::Bank {
+            return Ok(offset);
+        }
+        self.symbolic(Fixup::Const { base, offset }).map(|()| 0)
+    }
+
+    fn part(&self, values: &[Value]) -> Result<Option<u8>, MarshalError> {
+        if values.is_empty() { Ok(None) } else { (self.register)(values).map(Some) }
+    }
+
+    fn destination(&self, destination: &Destination) -> Result<OperandKind, MarshalError> {
+        match self.part(&destination.values)? {
+            Some(number) => Ok(named(destination.file, number)),
+            None => neutral(destination.file),
+        }
+    }
+
+    fn source(&mut self, source: &Source) -> Result<OperandKind, MarshalError> {
+        Ok(match &source.kind {
+            SourceKind::Values(values) => named(self.function.file(values[0]), (self.register)(values)?),
+            SourceKind::Zero(file) | SourceKind::True(file) => neutral(*file)?,
+            SourceKind::Imm(bits) => OperandKind::Imm(i64::from(*bits as i32)),
+            SourceKind::Literal(number) => OperandKind::Imm(*number),
+            SourceKind::Const { bank, base, offset } => {
+                OperandKind::Const { bank: *bank, offset: self.based(*base, *offset)? }
+            }
+            SourceKind::ConstIndexed(place) => {
+                let IndexedConst { bank, base, index, offset } = **place;
+                let offset = self.based(base, offset)?;
+                let register = (self.register)(&[index])?;
+                match self.function.file(index) {
+                    File::UR => OperandKind::ConstUniformIndexed { bank, index: register, offset },
+                    _ => OperandKind::ConstIndexed { bank, index: register, offset },
+                }
+            }
+            SourceKind::Address(address) => {
+                let Address { descriptor, base, uniform, symbol, offset } = &**address;
+                let mut offset = *offset;
+                if let Some(symbol) = *symbol {
+                    self.symbolic(Fixup::SharedOffset { symbol, offset })?;
+                    offset = 0;
+                }
+                OperandKind::Memory {
+                    descriptor: descriptor.as_ref().map(|values| (self.register)(values)).transpose()?,
+                    base: self.part(base)?,
+                    uniform: self.part(uniform)?,
+                    offset,
+                }
+            }
+            &SourceKind::Address32 { symbol, part, offset } => {
+                if matches!(self.function.symbols[symbol.0 as usize].kind, SymbolKind::Local(_)) {
+                    return Err(MarshalError::LocalAddress);
+                }
+                self.symbolic(Fixup::Address { symbol, part, offset })?;
+                OperandKind::Imm(0)
+            }
+            SourceKind::Block(block) => {
+                self.symbolic(Fixup::Block(*block))?;
+                OperandKind::Target(0)
+            }
+            SourceKind::Callee(symbol) => {
+                self.symbolic(Fixup::Call(*symbol))?;
+                OperandKind::Target(0)
+            }
+            SourceKind::KernelStart => {
+                self.symbolic(Fixup::KernelStart)?;
+                // An indexed branch adds its register to a plain distance.
+                if self.op == Op::BRX { OperandKind::Imm(0) } else { OperandKind::Target(0) }
+            }
+            SourceKind::ReturnAddress(part) => {
+                self.symbolic(Fixup::ReturnAddress(*part))?;
+                if self.op == Op::LEPC { OperandKind::Target(0) } else { OperandKind::Imm(0) }
+            }
+            SourceKind::Symbol(symbol) => OperandKind::Symbol(*symbol),
+        })
+    }
+}
+
+fn named(file: File, number: u8) -> OperandKind {
+    match file {
+        File::R => OperandKind::Reg(number),
+        File::UR => OperandKind::UReg(number),
+        File::P => OperandKind::Pred(number),
+        File::UP => OperandKind::UPred(number),
+        File::B => OperandKind::Barrier(number),
+    }
+}
+
+/// The register of a file that reads as zero or true.
+fn neutral(file: File) -> Result<OperandKind, MarshalError> {
+    match file {
+        File::R => Ok(OperandKind::Reg(RZ)),
+        File::UR => Ok(OperandKind::UReg(URZ)),
+        File::P => Ok(OperandKind::Pred(PT)),
+        File::UP => Ok(OperandKind::UPred(PT)),
+        File::B => Err(MarshalError::NoZero),
+    }
+}
