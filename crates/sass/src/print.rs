@@ -73,7 +73,7 @@ fn alias(instruction: &Instruction, form: &Form) -> Option<&'static str> {
 
 /// True for jumps that write their register and the distance from it without a comma.
 pub(crate) fn is_indirect_jump(op: Op) -> bool {
-    matches!(op, Op::BRX | Op::BRXU | Op::CALL | Op::JMX | Op::JMXU | Op::RET)
+    op.info().text.indirect_jump
 }
 
 struct Printer<'a> {
@@ -243,15 +243,16 @@ impl Printer<'_> {
                 }
                 let with_base = matches!(slot.kind, SlotKind::Memory { base: true, .. });
                 let mut parts = [None, None];
-                let wide = !matches!(self.instruction.op, Op::REDAS | Op::STAS) || operand.has(Mod::_64);
+                let quirks = self.instruction.op.info().text;
+                let wide = !quirks.zero_uniform || operand.has(Mod::_64);
                 let uniform = uniform.filter(|&n| n != 63 || !(wide && hides_zero_uniform(slot)));
                 let hidden = self.hides_zero_base(operand, slot, uniform, offset);
                 if hidden && base.is_none_or(|base| base == 255) && uniform.is_none() {
                     // An address without a register counts from zero up; these opcodes take it as an offset still.
-                    let signed = matches!(self.instruction.op, Op::LDSM | Op::STSM | Op::LDGSTS);
                     let width = slot.fields.last().map_or(32, |field| field.width()).min(32);
                     let unsigned = (offset as u32 & (u32::MAX >> (32 - width))) as i64;
-                    let _ = write!(out, "[{}]", hex(if signed { offset as i64 } else { unsigned }));
+                    let _ =
+                        write!(out, "[{}]", hex(if quirks.signed_offset { offset as i64 } else { unsigned }));
                     return;
                 }
                 let named = base.filter(|&base| base != 255 || !hidden);
@@ -259,8 +260,7 @@ impl Printer<'_> {
                     let mut text = register("R", base, 8);
                     // The scale of an index that is zero is not written.
                     let idle = base == 255 && uniform.is_none() && self.style == Style::Plain;
-                    let scaled = matches!(self.instruction.op, Op::LDS | Op::STS | Op::ATOMS);
-                    if !(idle && scaled) {
+                    if !(idle && quirks.scaled_base) {
                         self.inner_suffixes(&mut text, operand, at, first as u8);
                     }
                     parts[0] = Some(text);

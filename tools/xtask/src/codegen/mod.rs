@@ -5,6 +5,7 @@
 //! It is here, and not in a build script, so that the generated code can be read, and a build needs no generator.
 
 mod forms;
+mod ops;
 mod rust;
 
 use forms::Tables;
@@ -58,6 +59,7 @@ fn generate(root: &Path) -> Result<Vec<(String, String)>, String> {
         let text = rust::table(chip, tables, &ops).map_err(|error| format!("{chip}.forms: {error}"))?;
         files.push((format!("crates/sass/src/form/tables/{chip}.rs"), text));
     }
+    files.push(ops::generate(root, &ops, &mods)?);
     files.extend(crate::ptx_table::generate(root)?);
     Ok(files)
 }

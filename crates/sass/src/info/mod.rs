@@ -1,0 +1,339 @@
+//! Facts of an opcode: class, units, effect, scoreboards, operand types. One stanza of `tables/ops.table` holds all that
+//! is known of one opcode, whatever the chip; here are the types, the rows are generated.
+//!
+//! No algorithm may enter, and no list over opcodes: a new question is a new column.
+
+mod table;
+
+use crate::{Mod, Mods, Op};
+
+/// A scheduling class. Instructions of one class share their pipe and their distances.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Class {
+    /// Integer, logic, compare, select, move.
+    Alu,
+    /// 32-bit multiply-add, floating or integer.
+    Fma,
+    /// `VIADD`: dispatched to the multiply-add side.
+    Dual,
+    /// `IMAD.WIDE`, whose two result halves arrive apart, and `IMAD.HI`.
+    Wide,
+    /// Packed half arithmetic.
+    Half,
+    /// Packed half compare, minimum, set.
+    HalfAlu,
+    /// `HFMA2.MMA`: packed half arithmetic on the matrix side.
+    HalfMma,
+    /// 64-bit floating.
+    Double,
+    /// `CS2R` of 64 bits.
+    Dispatch64,
+    /// Matrix multiply of 8x8x16 integers.
+    Matrix88,
+    /// Matrix multiply in one step.
+    MatrixOne,
+    /// Matrix multiply in two steps.
+    MatrixTwo,
+    /// Matrix multiply of doubles; reports by scoreboard.
+    MatrixDouble,
+    /// Matrix multiply of a warp group; reports by `WARPGROUP.DEPBAR`.
+    Group,
+    /// Special functions and conversions; reports by scoreboard.
+    Special,
+    /// Loads, stores, atomics, shuffles; reports by scoreboard.
+    Memory,
+    /// Textures and surfaces; reports by scoreboard.
+    Texture,
+    /// Bulk copies and other asynchronous engines; reports by scoreboard.
+    Bulk,
+    /// Transactions on barriers in shared memory; reports by scoreboard.
+    Sync,
+    /// Fences and barriers of the block.
+    Fence,
+    /// Reads of special registers through the slow path; reports by scoreboard.
+    SpecialRegister,
+    /// General to uniform register.
+    ToUniform,
+    /// Uniform arithmetic.
+    Uniform,
+    /// `ULDC`.
+    UniformLoad,
+    /// `UMOV`.
+    UniformMove,
+    /// `VOTEU`.
+    UniformVote,
+    /// Branches and convergence barriers.
+    Control,
+    /// Fixed latency, but no known distance: always the longest.
+    Other,
+}
+
+/// One of the ten units that instructions compete for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum Unit {
+    /// Integer, logic, compare.
+    Alu,
+    /// Multiply-add of 32 bits and packed halves.
+    Fma,
+    /// Doubles.
+    Double,
+    /// Matrices.
+    Tensor,
+    /// Loads and stores.
+    LoadStore,
+    /// Textures and surfaces.
+    Texture,
+    /// Branches, barriers, fences.
+    Control,
+    /// Shared memory.
+    Shared,
+    /// Special functions and conversions.
+    Special,
+    /// The uniform datapath.
+    Uniform,
+}
+
+/// What an instruction does besides writing what its operands name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Effect {
+    /// Nothing: its results in a lane depend on nothing but the operands in that lane (and constant banks).
+    Pure,
+    /// The same on the uniform datapath.
+    PureUniform,
+    /// Reads a special register.
+    Register,
+    /// Copies between a register and predicates that its operands do not name one by one.
+    Predicates,
+    /// Reads other state of the machine; nothing but its results tells that it ran.
+    Query,
+    /// Its results depend on other lanes; nothing but its results tells that it ran.
+    Collective,
+    /// Reads memory.
+    Load,
+    /// Writes memory.
+    Store,
+    /// Reads and writes memory in one.
+    Atomic,
+    /// Starts something that completes later: copies, matrix multiplies of a warp group.
+    Asynchronous,
+    /// Orders memory, or waits until operations are through.
+    Fence,
+    /// Threads wait for each other.
+    Synchronize,
+    /// Goes elsewhere in the function.
+    Branch,
+    /// Calls a function.
+    Call,
+    /// Ends the thread or leaves the function.
+    Leave,
+    /// Something else: nothing may be assumed.
+    Other,
+}
+
+/// Memory that loads, stores and atomic operations reach.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "the names of PTX")]
+pub enum Space {
+    Generic,
+    Global,
+    Shared,
+    Local,
+    Surface,
+}
+
+/// What a scoreboard field of the word may hold.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Scoreboard {
+    /// Nothing.
+    No,
+    /// A scoreboard is accepted, but nobody has to wait for it.
+    May,
+    /// Whoever depends on the instruction waits for it, where its class completes at a variable time.
+    Yes,
+    /// Always set; it tells that the fence is through.
+    Fence,
+}
+
+/// A unit in which instructions complete in the order of their issue.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Queue {
+    /// Transcendental functions and conversions.
+    Special,
+    /// Shared memory and exchanges.
+    Shared,
+    /// Textures.
+    Texture,
+    /// Constant banks.
+    Constant,
+    /// Special registers.
+    SpecialRegister,
+    /// Each opcode for itself.
+    Own,
+}
+
+/// How an instruction reads a source.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SourceType {
+    /// A 32-bit integer or bits.
+    Word,
+    /// A single-precision number.
+    Single,
+    /// A double-precision number in a pair.
+    Double,
+    /// Two halves.
+    Halves,
+    /// A predicate.
+    Predicate,
+    /// Something else: nothing may be put there but another register.
+    Other,
+}
+
+/// The types of the sources of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SourceTypes {
+    /// The first ones.
+    pub first: &'static [SourceType],
+    /// All that follow.
+    pub rest: SourceType,
+}
+
+/// How the disassembler writes addresses, where an opcode has a way of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TextQuirks {
+    /// An offset without a register keeps its sign.
+    pub signed_offset: bool,
+    /// The scale of a base that is `RZ` is not written.
+    pub scaled_base: bool,
+    /// `URZ` in an address is written unless the address is wide.
+    pub zero_uniform: bool,
+    /// A jump that writes its register and the distance from it without a comma.
+    pub indirect_jump: bool,
+}
+
+/// A condition on modifiers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct When {
+    /// One of these is there, or the list is empty.
+    pub any: &'static [Mod],
+    /// None of these is there.
+    pub none: &'static [Mod],
+}
+
+impl When {
+    fn holds(&self, mods: &Mods) -> bool {
+        (self.any.is_empty() || self.any.iter().any(|&m| mods.has(m)))
+            && !self.none.iter().any(|&m| mods.has(m))
+    }
+}
+
+/// A value that may depend on modifiers: the first row that holds counts.
+pub type Choice<T> = &'static [(When, T)];
+
+fn choose<T: Copy>(rows: Choice<T>, mods: &Mods) -> Option<T> {
+    rows.iter().find(|(when, _)| when.holds(mods)).map(|&(_, value)| value)
+}
+
+/// All that is known of an opcode whatever the chip.
+#[derive(Debug)]
+pub struct OpInfo {
+    class: Choice<Class>,
+    /// The units that it keeps busy.
+    pub units: &'static [Unit],
+    /// What it does.
+    pub effect: Effect,
+    /// Where a load, store or atomic operation works.
+    pub space: Option<Space>,
+    /// It matters which lanes run it together.
+    pub convergent: bool,
+    /// The scoreboard for its results.
+    pub write_scoreboard: Scoreboard,
+    /// The scoreboard for its sources.
+    pub read_scoreboard: Scoreboard,
+    /// The least stall, whatever follows.
+    pub least_stall: u8,
+    /// Cycles until a variable result arrives, for priorities only.
+    pub estimate: u16,
+    /// The unit in which it completes in order.
+    pub queue: Queue,
+    /// The scoreboard that counts its groups.
+    pub counted_scoreboard: Option<u8>,
+    sources: Choice<SourceTypes>,
+    commutes: Choice<u8>,
+    /// The opcode that computes the same on the uniform datapath.
+    pub uniform: Option<Op>,
+    /// It is listed for the driver with the lanes that take part.
+    pub warp_wide: bool,
+    /// It counts as a multiply-add.
+    pub multiply_add: bool,
+    /// How it is written.
+    pub text: TextQuirks,
+}
+
+impl OpInfo {
+    /// The scheduling class. A chip may have exceptions: its latency table says so.
+    pub fn class(&self, mods: &Mods) -> Class {
+        choose(self.class, mods).unwrap_or(Class::Other)
+    }
+
+    /// How the source with this index is read.
+    pub fn source(&self, mods: &Mods, index: usize) -> SourceType {
+        choose(self.sources, mods)
+            .map_or(SourceType::Other, |types| types.first.get(index).copied().unwrap_or(types.rest))
+    }
+
+    /// How many of the first sources may be exchanged freely; 0 if none.
+    pub fn commutes(&self, mods: &Mods) -> usize {
+        choose(self.commutes, mods).map_or(0, usize::from)
+    }
+}
+
+impl Op {
+    /// The facts of the opcode.
+    pub fn info(self) -> &'static OpInfo {
+        &table::INFO[self as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_opcode_has_a_complete_stanza() {
+        for &op in Op::all() {
+            let info = op.info();
+            let name = op.name();
+            assert!(info.class.last().is_some_and(|(when, _)| when.holds(&Mods::none())), "{name}: class");
+            assert!(!info.units.is_empty(), "{name}: unit");
+            let memory = matches!(info.effect, Effect::Load | Effect::Store | Effect::Atomic);
+            assert_eq!(memory, info.space.is_some(), "{name}: memory space");
+            // What other lanes see depends on who runs it.
+            let collective = info.effect == Effect::Collective && op != Op::B2R;
+            assert!(!collective || info.convergent, "{name}: convergent");
+            if let Some(uniform) = info.uniform {
+                let source =
+                    if info.effect == Effect::Register { Effect::Register } else { Effect::PureUniform };
+                assert_eq!(uniform.info().effect, source, "{name}: uniform");
+            }
+            for index in 0..info.commutes(&Mods::none()) {
+                let first = info.source(&Mods::none(), 0);
+                assert_eq!(info.source(&Mods::none(), index), first, "{name}: exchanged sources");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_row_that_holds_counts() {
+        let class = |op: Op, mods: &[Mod]| op.info().class(&Mods::of(mods));
+        assert_eq!(class(Op::IMAD, &[]), Class::Fma);
+        assert_eq!(class(Op::IMAD, &[Mod::HI]), Class::Wide);
+        assert_eq!(class(Op::HMMA, &[Mod::_1688]), Class::MatrixOne);
+        assert_eq!(class(Op::HMMA, &[Mod::_1688, Mod::TF32]), Class::MatrixTwo);
+        assert_eq!(class(Op::HMMA, &[Mod::_1684, Mod::TF32]), Class::MatrixOne);
+        let iadd = Op::IADD3.info();
+        assert_eq!(iadd.source(&Mods::none(), 2), SourceType::Word);
+        assert_eq!(iadd.source(&Mods::none(), 9), SourceType::Predicate);
+        assert_eq!(Op::IMAD.info().source(&Mods::of(&[Mod::WIDE]), 2), SourceType::Other);
+    }
+}
