@@ -233,7 +233,7 @@ fn note_facts(encoded: &mut EncodedFunction, at: u32, instruction: &Instruction)
             }
         }
         Op::BSSY => encoded.needs_call_stack = true,
-        Op::VOTE | Op::MATCH | Op::REDUX | Op::WARPSYNC => {
+        op if op.info().warp_wide => {
             let mask = match instruction.op {
                 Op::WARPSYNC => instruction.operands.iter().find_map(|operand| match operand.kind {
                     OperandKind::Reg(register) => Some(register),

@@ -203,7 +203,7 @@ pub(crate) fn timing(chip: Chip, instruction: &Instruction) -> String {
         UNITS.iter().filter(|(unit, _)| busy[*unit as usize] > 0).map(|(_, name)| *name).collect();
     let class = oriole_latency::class(instruction.op, &instruction.mods);
     let latency = if oriole_latency::is_variable(instruction.op, &instruction.mods) {
-        let estimate = oriole_latency::estimate(instruction.op, &instruction.mods);
+        let estimate = oriole_latency::estimate(instruction.op);
         format!("about {estimate} cycles, by scoreboard")
     } else {
         let parts = [

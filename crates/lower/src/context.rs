@@ -9,7 +9,7 @@ use oriole_ori::{
     BlockId, Builder, ConstBase, File, Function, Guard, Instruction, Opcode, Origin, Pseudo, Source,
     SourceKind, Space, SymbolId, SymbolKind, SymbolRef, Value,
 };
-use oriole_sass::{Mod, Op, Symbol};
+use oriole_sass::{Effect, Mod, Op, Symbol};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
@@ -216,27 +216,16 @@ impl<'a> Lower<'a> {
         names
             || instruction.memory.is_some_and(|m| m.writes || m.ordered || m.space != Space::Constant)
             || match instruction.opcode {
-                Opcode::Sass(op) => matches!(
-                    op,
-                    Op::BAR
-                        | Op::B2R
-                        | Op::WARPSYNC
-                        | Op::VOTE
-                        | Op::SHFL
-                        | Op::MATCH
-                        | Op::REDUX
-                        | Op::ELECT
-                        | Op::MEMBAR
-                        | Op::FENCE
-                        | Op::ERRBAR
-                        | Op::CGAERRBAR
-                        | Op::CCTL
-                        | Op::NANOSLEEP
-                        | Op::BPT
-                        | Op::PMTRIG
-                        | Op::EXIT
-                        | Op::ACQBULK
-                        | Op::PREEXIT
+                // Memory is told of above, and branches carry the guard themselves.
+                Opcode::Sass(op) => !matches!(
+                    op.info().effect,
+                    Effect::Pure
+                        | Effect::PureUniform
+                        | Effect::Register
+                        | Effect::Predicates
+                        | Effect::Query
+                        | Effect::Load
+                        | Effect::Branch
                 ),
                 Opcode::Pseudo(pseudo) => matches!(pseudo, Pseudo::Call | Pseudo::Return),
             }

@@ -8,9 +8,10 @@
 use crate::definitions::Definitions;
 use crate::facts::{Facts, fixed_input, uses_input};
 use crate::fold::lookup;
-use crate::slots::{Slot, comparison, is_plain_permutation, opposite, slot};
+use crate::slots::{comparison, is_plain_permutation, opposite, source_type};
 use oriole_chip::Chip;
 use oriole_ori::{File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value, is_legal};
+use oriole_sass::info::SourceType;
 use oriole_sass::{Mod, Mods, Op};
 use smallvec::SmallVec;
 
@@ -722,9 +723,9 @@ impl View<'_> {
         }
         let mut changed = false;
         for index in 0..i.sources.len() {
-            let inner = match slot(i, index) {
-                Slot::Single => self.single_sign(&i.sources[index], i.mods.has(Mod::FTZ)),
-                Slot::Double => self.double_sign(&i.sources[index]),
+            let inner = match source_type(i, index) {
+                SourceType::Single => self.single_sign(&i.sources[index], i.mods.has(Mod::FTZ)),
+                SourceType::Double => self.double_sign(&i.sources[index]),
                 _ => None,
             };
             let Some(inner) = inner else { continue };

@@ -110,9 +110,7 @@ fn exit_in_place(function: &mut Function) -> bool {
                     block.instructions.pop();
                 }
                 // An indexed branch with one target stays as it is.
-                if block.instructions.last().is_some_and(|last| {
-                    matches!(last.opcode, Opcode::Sass(Op::BRX | Op::BRXU | Op::JMX | Op::JMXU))
-                }) {
+                if block.instructions.last().is_some_and(oriole_ori::effects::is_indirect_branch) {
                     continue;
                 }
                 block.instructions.push(exit);
@@ -182,9 +180,7 @@ pub fn join_chains(function: &mut Function) -> bool {
         while let [next] = function.block(id).successors[..] {
             let ends_plainly = match function.block(id).instructions.last() {
                 Some(last) => {
-                    is_plain_branch(last)
-                        || !oriole_ori::divergence::is_control(last)
-                        || is_guarded_exit(last)
+                    is_plain_branch(last) || !oriole_ori::effects::is_transfer(last) || is_guarded_exit(last)
                 }
                 None => true,
             };

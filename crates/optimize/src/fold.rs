@@ -3,8 +3,9 @@
 //! It is here for the passes that fold constants. It knows no function and no value: a caller gives the raw operands.
 //! Floating arithmetic stays out; so does every operation whose result depends on more than its operands.
 
-use crate::slots::{Slot, is_plain_permutation, signed_word, slot};
+use crate::slots::{is_plain_permutation, signed_word, source_type};
 use oriole_ori::{Instruction, Opcode, Pseudo, Source, SourceKind};
+use oriole_sass::info::SourceType;
 use oriole_sass::{Mod, Op};
 use smallvec::SmallVec;
 
@@ -48,10 +49,10 @@ impl Operands<'_> {
     /// A 32-bit operand with its signs.
     fn word(&self, index: usize) -> Option<u32> {
         let source = self.instruction.sources.get(index)?;
-        if !source.suffixes.is_empty() || slot(self.instruction, index) != Slot::Word {
+        if !source.suffixes.is_empty() || source_type(self.instruction, index) != SourceType::Word {
             return None;
         }
-        Some(signed_word(Slot::Word, source, self.raw(index)? as u32))
+        Some(signed_word(SourceType::Word, source, self.raw(index)? as u32))
     }
 
     /// A 64-bit operand, which may be negated.

@@ -151,7 +151,7 @@ fn rewrite(
 fn decided_guard(facts: &Facts, i: &mut Instruction) -> bool {
     let Some(guard) = i.guard else { return false };
     let Some(word) = facts.word(guard.value) else { return false };
-    if oriole_ori::divergence::is_control(i) {
+    if oriole_ori::effects::is_transfer(i) {
         return false;
     }
     if (word & 1 == 1) != guard.negated {

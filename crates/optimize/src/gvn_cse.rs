@@ -9,7 +9,7 @@ use oriole_ori::{
     BlockId, Cfg, Dominators, File, Function, Instruction, Opcode, PhiSources, Source, SourceKind, Space,
     Value, effects,
 };
-use oriole_sass::Op;
+use oriole_sass::{Effect, Op};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use std::hash::BuildHasher;
@@ -183,7 +183,7 @@ fn is_plain_load(instruction: &Instruction) -> bool {
         && memory.space != Space::Constant
         && instruction.guard.is_none()
         && !effects::is_convergent(instruction)
-        && matches!(instruction.opcode, Opcode::Sass(Op::LDG | Op::LD | Op::LDS | Op::LDL))
+        && matches!(instruction.opcode, Opcode::Sass(op) if op.info().effect == Effect::Load)
         && instruction.destinations.len() == 1
         && instruction.destinations[0].fixed.is_none()
 }
@@ -210,9 +210,7 @@ fn key(instruction: &Instruction) -> Key {
         destination.values.iter_mut().for_each(|value| *value = Value(0));
     }
     let exchangeable = match key.opcode {
-        Opcode::Sass(Op::IADD3) => 3,
-        Opcode::Sass(Op::IMAD | Op::FFMA | Op::FADD | Op::FMUL | Op::DADD | Op::DMUL | Op::DFMA) => 2,
-        Opcode::Sass(Op::VIMNMX) => 2,
+        Opcode::Sass(op) => op.info().commutes(&key.mods),
         Opcode::Pseudo(
             oriole_ori::Pseudo::Add64 | oriole_ori::Pseudo::Mul64 | oriole_ori::Pseudo::MulHi64,
         ) => 2,

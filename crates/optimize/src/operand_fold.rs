@@ -5,11 +5,12 @@
 
 use crate::definitions::Definitions;
 use crate::facts::{Fact, Facts};
-use crate::slots::{Slot, exchanged, signed_word, slot};
+use crate::slots::{exchanged, signed_word, source_type};
 use oriole_chip::Chip;
 use oriole_ori::{
     AddressPart, File, Function, IndexedConst, Instruction, Opcode, Pseudo, Source, SourceKind, is_legal,
 };
+use oriole_sass::info::SourceType;
 use oriole_sass::{Mod, Op};
 
 /// Puts known values into the operands of an instruction; true if it changed.
@@ -46,10 +47,12 @@ pub fn run(
         if !values.iter().all(|&value| definitions.is_stable(value)) {
             continue;
         }
-        let new = match slot(i, index) {
-            Slot::Predicate => predicate(function, facts, source),
-            Slot::Word | Slot::Single | Slot::Halves if values.len() == 1 => word(facts, i, index),
-            Slot::Double if values.len() == 2 => double(facts, source),
+        let new = match source_type(i, index) {
+            SourceType::Predicate => predicate(function, facts, source),
+            SourceType::Word | SourceType::Single | SourceType::Halves if values.len() == 1 => {
+                word(facts, i, index)
+            }
+            SourceType::Double if values.len() == 2 => double(facts, source),
             _ => None,
         };
         let new = new.or_else(|| all_zero(function, facts, i, index));
@@ -119,9 +122,9 @@ fn predicate(function: &Function, facts: &Facts, source: &Source) -> Option<Sour
 fn word(facts: &Facts, i: &Instruction, index: usize) -> Option<Source> {
     let source = &i.sources[index];
     let SourceKind::Values(values) = &source.kind else { return None };
-    let kind = slot(i, index);
+    let kind = source_type(i, index);
     // Halves and bytes of a word are chosen by suffixes; those of packed halves are understood.
-    let understood = kind == Slot::Halves
+    let understood = kind == SourceType::Halves
         && source.suffixes.len() == 1
         && (source.suffixes.has(Mod::H0_H0) || source.suffixes.has(Mod::H1_H1));
     if !source.suffixes.is_empty() && !understood {
@@ -172,7 +175,7 @@ fn double(facts: &Facts, source: &Source) -> Option<Source> {
     }
     match (facts.of(values[0]), facts.of(values[1])) {
         (Fact::Word(0), Fact::Word(high)) => {
-            let high = signed_word(Slot::Double, source, high);
+            let high = signed_word(SourceType::Double, source, high);
             Some(if high == 0 { Source::rz() } else { Source::imm(high) })
         }
         (

@@ -10,7 +10,7 @@
 
 use oriole_ori::{
     Block, BlockId, Cfg, Destination, File, Function, Guard, Instruction, Opcode, Phi, Pseudo, Source,
-    SourceKind, Value, canonical, divergence, edges, effects,
+    SourceKind, Value, canonical, edges, effects,
 };
 use oriole_sass::{Mod, Op};
 
@@ -83,7 +83,7 @@ fn find(function: &Function, cfg: &Cfg, head: BlockId) -> Option<Hammock> {
     let branch = block.instructions.iter().position(is_branch)?;
     // At most a plain branch follows, which goes too.
     if block.instructions.len() > branch + 2
-        || block.instructions.get(branch + 1).is_some_and(|i| !divergence::is_control(i) || i.guard.is_some())
+        || block.instructions.get(branch + 1).is_some_and(|i| !effects::is_transfer(i) || i.guard.is_some())
     {
         return None;
     }
@@ -121,7 +121,7 @@ fn small_side(function: &Function, cfg: &Cfg, head: BlockId, id: BlockId) -> Opt
         i.guard.is_none()
             && i.call.is_none()
             && !effects::is_convergent(i)
-            && !divergence::is_control(i)
+            && !effects::is_transfer(i)
             && !matches!(i.opcode, Opcode::Pseudo(p) if is_long(p))
             && i.destinations.iter().all(|d| matches!(d.file, File::R | File::P))
     };

@@ -5,94 +5,36 @@
 //! asked elsewhere.
 
 use oriole_ori::{Instruction, Opcode, Pseudo, Source, SourceKind};
+use oriole_sass::info::SourceType;
 use oriole_sass::{Mod, Op};
 
-/// What a source slot holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Slot {
-    /// A 32-bit integer or bits.
-    Word,
-    /// A single-precision number.
-    Single,
-    /// A double-precision number in a pair.
-    Double,
-    /// Two halves.
-    Halves,
-    /// A predicate.
-    Predicate,
-    /// Something else: nothing may be put there but another register.
-    Other,
-}
-
-/// What the source with this index holds.
-pub fn slot(instruction: &Instruction, index: usize) -> Slot {
-    use Op::*;
-    let has = |name: Mod| instruction.mods.has(name);
-    let wide = has(Mod::WIDE) || has(Mod::HI);
-    let words = |count: usize| if index < count { Slot::Word } else { Slot::Other };
-    let singles = |count: usize| if index < count { Slot::Single } else { Slot::Other };
+/// How the source with this index is read: a column of the table of opcodes.
+pub fn source_type(instruction: &Instruction, index: usize) -> SourceType {
     if let Some(source) = instruction.sources.get(index)
         && matches!(source.kind, SourceKind::True(_))
     {
-        return Slot::Predicate;
+        return SourceType::Predicate;
     }
     match instruction.opcode {
-        Opcode::Sass(op) => match op {
-            IADD3 if has(Mod::_64) => Slot::Other,
-            IADD3 => predicate_from(index, 3, words(3)),
-            IMAD if wide => words(2),
-            IMAD => predicate_from(index, 3, words(3)),
-            LEA if has(Mod::X) => Slot::Other,
-            LEA => words(2),
-            LOP3 => predicate_from(index, 4, words(3)),
-            SHF | PRMT => words(3),
-            SEL => predicate_from(index, 2, words(2)),
-            ISETP => predicate_from(index, 2, words(2)),
-            VIMNMX | IMNMX => predicate_from(index, 2, words(2)),
-            VIADD | SGXT | BMSK => words(2),
-            IABS | POPC | FLO | BREV | MOV => words(1),
-            I2FP if !has(Mod::U64) && !has(Mod::S64) => words(1),
-            VABSDIFF | IDP => words(3),
-            FADD | FMUL => singles(2),
-            FFMA => singles(3),
-            FMNMX | FSETP | FSEL => predicate_from(index, 2, singles(2)),
-            MUFU if !has(Mod::F16) && !has(Mod::BF16) && !has(Mod::RCP64H) && !has(Mod::RSQ64H) => singles(1),
-            DADD | DMUL => double(index, 2),
-            DFMA => double(index, 3),
-            DSETP => predicate_from(index, 2, double(index, 2)),
-            HADD2 | HMUL2 | HSETP2 | HSET2 | HMNMX2 => {
-                predicate_from(index, 2, if index < 2 { Slot::Halves } else { Slot::Other })
-            }
-            HFMA2 if index < 3 => Slot::Halves,
-            PLOP3 if index < 3 => Slot::Predicate,
-            _ => Slot::Other,
-        },
-        Opcode::Pseudo(Pseudo::Copy) => words(1),
-        Opcode::Pseudo(_) => Slot::Other,
+        Opcode::Sass(op) => op.info().source(&instruction.mods, index),
+        Opcode::Pseudo(Pseudo::Copy) if index == 0 => SourceType::Word,
+        Opcode::Pseudo(_) => SourceType::Other,
     }
-}
-
-fn predicate_from(index: usize, first: usize, otherwise: Slot) -> Slot {
-    if index >= first { Slot::Predicate } else { otherwise }
-}
-
-fn double(index: usize, count: usize) -> Slot {
-    if index < count { Slot::Double } else { Slot::Other }
 }
 
 /// A known word as the slot reads it, the signs of the operand applied.
-pub fn signed_word(slot: Slot, source: &Source, bits: u32) -> u32 {
+pub fn signed_word(slot: SourceType, source: &Source, bits: u32) -> u32 {
     match slot {
-        Slot::Word => {
+        SourceType::Word => {
             let bits = if source.absolute { (bits as i32).unsigned_abs() } else { bits };
             let bits = if source.invert { !bits } else { bits };
             if source.negate { bits.wrapping_neg() } else { bits }
         }
-        Slot::Single | Slot::Double => {
+        SourceType::Single | SourceType::Double => {
             let bits = if source.absolute { bits & 0x7fff_ffff } else { bits };
             if source.negate { bits ^ 0x8000_0000 } else { bits }
         }
-        Slot::Halves => {
+        SourceType::Halves => {
             let bits = if source.suffixes.has(Mod::H0_H0) {
                 bits & 0xffff | bits << 16
             } else if source.suffixes.has(Mod::H1_H1) {
@@ -103,7 +45,7 @@ pub fn signed_word(slot: Slot, source: &Source, bits: u32) -> u32 {
             let bits = if source.absolute { bits & 0x7fff_7fff } else { bits };
             if source.negate { bits ^ 0x8000_8000 } else { bits }
         }
-        Slot::Predicate | Slot::Other => bits,
+        SourceType::Predicate | SourceType::Other => bits,
     }
 }
 
@@ -118,11 +60,7 @@ pub fn exchanged(instruction: &Instruction, first: usize, second: usize) -> Opti
     other.sources.swap(first, second);
     let has = |name: Mod| instruction.mods.has(name);
     match op {
-        Op::IADD3 if second < 3 && !has(Mod::_64) => {}
-        Op::IMAD | Op::FFMA | Op::DFMA if (first, second) == (0, 1) => {}
-        Op::FADD | Op::FMUL | Op::DADD | Op::DMUL | Op::VIMNMX | Op::IMNMX | Op::FMNMX
-            if (first, second) == (0, 1) => {}
-        Op::VIADD if (first, second) == (0, 1) => {}
+        op if second < op.info().commutes(&instruction.mods) => {}
         Op::LOP3 if second < 3 => {
             let SourceKind::Literal(table) = other.sources.get(3)?.kind else { return None };
             let table = exchange_inputs(table as u8, first as u32, second as u32);

@@ -79,6 +79,7 @@ fn uniform_form(instruction: &Instruction, candidates: &Candidates) -> Option<In
         return None;
     }
     let mut uniform = instruction.clone();
+    uniform.opcode = op.info().uniform?.into();
     match op {
         Op::LDC => {
             let plain = instruction.mods.iter().all(|m| m == Mod::_64);
@@ -87,7 +88,6 @@ fn uniform_form(instruction: &Instruction, candidates: &Candidates) -> Option<In
             {
                 return None;
             }
-            uniform.opcode = Op::ULDC.into();
         }
         Op::S2R => {
             let [Source { kind: SourceKind::Symbol(register), .. }] = instruction.sources.as_slice() else {
@@ -96,7 +96,6 @@ fn uniform_form(instruction: &Instruction, candidates: &Candidates) -> Option<In
             if !matches!(register, Symbol::SR_CTAID_X | Symbol::SR_CTAID_Y | Symbol::SR_CTAID_Z) {
                 return None;
             }
-            uniform.opcode = Op::S2UR.into();
         }
         Op::IADD3 | Op::IMAD | Op::LOP3 | Op::SHF => {
             // Immediates alone are folded elsewhere: there must be a uniform value to work on.
@@ -119,13 +118,6 @@ fn uniform_form(instruction: &Instruction, candidates: &Candidates) -> Option<In
             {
                 return None;
             }
-            uniform.opcode = match op {
-                Op::IADD3 => Op::UIADD3,
-                Op::IMAD => Op::UIMAD,
-                Op::LOP3 => Op::ULOP3,
-                _ => Op::USHF,
-            }
-            .into();
             for source in &mut uniform.sources {
                 match &mut source.kind {
                     SourceKind::Zero(file) => *file = File::UR,
@@ -239,7 +231,7 @@ fn fitting(
     let mut orders: Vec<&[(usize, usize)]> = vec![&[]];
     match op {
         Op::IADD3 if !new.mods.has(Mod::X) => orders.extend([&[(0, 1)][..], &[(1, 2)][..]]),
-        Op::IMAD | Op::FADD | Op::FMUL | Op::FFMA | Op::DADD | Op::DMUL | Op::DFMA => orders.push(&[(0, 1)]),
+        _ if op.info().commutes(&new.mods) == 2 => orders.push(&[(0, 1)]),
         _ => {}
     }
     orders.into_iter().find_map(|order| {

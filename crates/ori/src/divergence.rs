@@ -12,7 +12,7 @@ use crate::convergence::{Meetings, Reconvergence};
 use crate::{
     BlockId, Cfg, File, Function, Instruction, Loops, Opcode, Places, Pseudo, SourceKind, Space, Value,
 };
-use oriole_sass::{Op, Symbol};
+use oriole_sass::{Effect, Op, Symbol};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -221,7 +221,7 @@ impl<'a> Analysis<'a> {
             self.mark_results(instruction);
         }
         // The guard of a branch, or the target of an indexed one, decides where lanes go.
-        if is_control(instruction) && at + 2 >= block.instructions.len() {
+        if crate::effects::is_transfer(instruction) && at + 2 >= block.instructions.len() {
             self.mark_branch_if_divergent(id);
         }
     }
@@ -349,17 +349,6 @@ fn is_uniform_file(file: File) -> bool {
     matches!(file, File::UR | File::UP)
 }
 
-/// True if the instruction may transfer control.
-pub fn is_control(instruction: &Instruction) -> bool {
-    match instruction.opcode {
-        Opcode::Sass(op) => matches!(
-            op,
-            Op::BRA | Op::BRX | Op::BRXU | Op::JMP | Op::JMX | Op::JMXU | Op::EXIT | Op::RET | Op::KILL
-        ),
-        Opcode::Pseudo(pseudo) => pseudo == Pseudo::Return,
-    }
-}
-
 /// True if the results differ between lanes whatever the inputs are.
 pub fn is_divergence_source(instruction: &Instruction) -> bool {
     if let Some(memory) = instruction.memory
@@ -369,14 +358,16 @@ pub fn is_divergence_source(instruction: &Instruction) -> bool {
         return true;
     }
     match instruction.opcode {
-        Opcode::Sass(Op::S2R | Op::CS2R) => !instruction.sources.iter().all(|source| {
-            matches!(
-                source.kind,
-                SourceKind::Symbol(
-                    Symbol::SR_CTAID_X | Symbol::SR_CTAID_Y | Symbol::SR_CTAID_Z | Symbol::SRZ
+        Opcode::Sass(op) if op.info().effect == Effect::Register => {
+            !instruction.sources.iter().all(|source| {
+                matches!(
+                    source.kind,
+                    SourceKind::Symbol(
+                        Symbol::SR_CTAID_X | Symbol::SR_CTAID_Y | Symbol::SR_CTAID_Z | Symbol::SRZ
+                    )
                 )
-            )
-        }),
+            })
+        }
         Opcode::Sass(op) => !crate::effects::is_lane_wise(op),
         Opcode::Pseudo(pseudo) => matches!(
             pseudo,

@@ -1,9 +1,6 @@
 //! Edges of the control-flow graph: redirecting, splitting, cutting. Shared by the passes that change control flow.
 
-use crate::{
-    Block, BlockId, Cfg, ConstBase, Function, Opcode, Pseudo, SourceKind, Table, divergence::is_control,
-};
-use oriole_sass::Op;
+use crate::{Block, BlockId, Cfg, ConstBase, Function, SourceKind, Table, effects};
 
 /// Makes every edge `from -> old` go to `new`: successors, branch operands, and the jump table of an indexed branch.
 /// Phis are the caller's business.
@@ -16,7 +13,7 @@ pub fn redirect(function: &mut Function, from: BlockId, old: BlockId, new: Block
         }
     }
     for instruction in &mut block.instructions {
-        if !is_control(instruction) {
+        if !effects::is_transfer(instruction) {
             continue;
         }
         for source in &mut instruction.sources {
@@ -28,9 +25,7 @@ pub fn redirect(function: &mut Function, from: BlockId, old: BlockId, new: Block
             }
         }
     }
-    let indexed = block.instructions.last().is_some_and(|last| {
-        matches!(last.opcode, Opcode::Sass(Op::BRX | Op::BRXU | Op::JMX | Op::JMXU)) && !named
-    });
+    let indexed = block.instructions.last().is_some_and(|last| effects::is_indirect_branch(last) && !named);
     if indexed {
         redirect_table(function, from, old, new);
     }
@@ -118,11 +113,8 @@ pub fn end_of_code(block: &Block) -> usize {
     let mut end = block.instructions.len();
     while end > 0 {
         let instruction = &block.instructions[end - 1];
-        let ends_thread = matches!(
-            instruction.opcode,
-            Opcode::Sass(Op::EXIT | Op::KILL | Op::RET) | Opcode::Pseudo(Pseudo::Return)
-        );
-        if is_control(instruction) && !(ends_thread && instruction.guard.is_some()) {
+        let ends_thread = effects::leaves_function(instruction);
+        if effects::is_transfer(instruction) && !(ends_thread && instruction.guard.is_some()) {
             end -= 1;
         } else {
             break;

@@ -11,7 +11,7 @@
 //! sources of the file of the result; a guarded definition lists old values of the right files. Outside SSA there
 //! are neither phis nor old values.
 
-use crate::divergence::is_control;
+use crate::effects;
 use crate::print::Name;
 use crate::{
     Address, BlockId, Cfg, Divergence, Dominators, File, Function, Instruction, Opcode, Pseudo, Source,
@@ -249,7 +249,7 @@ impl Verifier<'_> {
         let mut taken = Vec::new();
         let mut falls_through = true;
         for (index, instruction) in block.instructions.iter().enumerate() {
-            if !is_control(instruction) {
+            if !effects::is_transfer(instruction) {
                 if !falls_through || !taken.is_empty() {
                     self.instruction = Some(index);
                     self.say("an instruction follows a transfer of control");
@@ -259,10 +259,7 @@ impl Verifier<'_> {
                 continue;
             }
             self.instruction = Some(index);
-            let leaves_function = matches!(
-                instruction.opcode,
-                Opcode::Sass(Op::EXIT | Op::KILL | Op::RET) | Opcode::Pseudo(Pseudo::Return)
-            );
+            let leaves_function = effects::leaves_function(instruction);
             let guarded = instruction.guard.is_some() || has_branch_condition(instruction);
             if !falls_through {
                 self.say("an instruction follows an unconditional transfer");

@@ -392,7 +392,7 @@ fn words(chip: Chip, finished: &MachineFunction, facts: &mut FunctionFacts) {
             if let Some(model) = model {
                 binding(model, block, first, index, issue, &writers, facts);
             }
-            let estimate = u64::from(oriole_latency::estimate(instruction.op, &instruction.mods));
+            let estimate = u64::from(oriole_latency::estimate(instruction.op));
             if let Some(number) = control.write_barrier {
                 setters[usize::from(number & 7)] = Some((index, true, elapsed + estimate));
             }

@@ -2,10 +2,10 @@
 
 use crate::AllocateError;
 use crate::moves::{Emitter, From, Move, Place};
-use crate::operands::is_transfer;
 use crate::scan::{Borders, Facts, Location, NONE, Registers, location};
 use crate::set::RegisterSet;
 use crate::work::Work;
+use oriole_ori::effects::is_transfer;
 use oriole_ori::{Block, BlockId, Instruction, Origin, SourceKind, Table, Value};
 
 /// Puts the moves in: at the end of a block with one successor, else in a new block on the edge.

@@ -4,10 +4,11 @@
 //! Afterwards there are only machine opcodes, and a block without a jump at its end goes on in the next one.
 
 use crate::frame::{FRAME_ALIGN, move_stack};
-use crate::operands::{is_transfer, local_address};
+use crate::operands::local_address;
 use crate::set::RegisterSet;
 use crate::{AllocateError, Allocation, abi};
 use oriole_chip::Chip;
+use oriole_ori::effects::is_transfer;
 use oriole_ori::{
     AddressPart, Assignment, BlockId, CallShape, Clobbers, ConstBase, Destination, File, Function, Guard,
     Instruction, MemoryInfo, Opcode, Origin, Pseudo, Source, SourceKind, Space, SymbolKind, Value,

@@ -43,16 +43,6 @@ pub fn is_partial(instruction: &Instruction) -> bool {
     instruction.guard.is_some()
 }
 
-/// True if the instruction ends its block or may leave it.
-pub fn is_transfer(instruction: &Instruction) -> bool {
-    use oriole_sass::Op::*;
-    matches!(
-        instruction.opcode,
-        Opcode::Sass(BRA | BRX | BRXU | JMP | JMX | JMXU | EXIT | RET | KILL)
-            | Opcode::Pseudo(Pseudo::Return)
-    )
-}
-
 /// True for copies of many values at once.
 pub fn is_parallel_copy(instruction: &Instruction) -> bool {
     instruction.opcode == Opcode::Pseudo(Pseudo::ParallelCopy)

@@ -21,7 +21,7 @@ use crate::set::RegisterSet;
 use crate::work::Work;
 use occupants::{COPY, FREE, Occupants};
 use oriole_ori::{BlockId, File, Instruction, Opcode, Origin, Pseudo, Value};
-use oriole_sass::Op;
+use oriole_sass::Class;
 use smallvec::SmallVec;
 
 /// No register.
@@ -453,7 +453,7 @@ impl Scan<'_> {
         order.sort_by_key(|(g, tied)| (g.fixed.is_none(), !tied, std::cmp::Reverse(g.values.len())));
         // A warp group's multiply writes its accumulators while it still reads: they are read where they are
         // written, and no other source may lie there.
-        let early = matches!(instruction.opcode, Opcode::Sass(Op::HGMMA | Op::IGMMA | Op::BGMMA | Op::QGMMA));
+        let early = matches!(instruction.opcode, Opcode::Sass(op) if op.info().class(&instruction.mods) == Class::Group);
         let accumulators = if early && !partial { self.accumulators(&order, &writes) } else { None };
         let mut placed: SmallVec<[(Group, SmallVec<[u8; 4]>); 6]> = SmallVec::new();
         for (group, _) in order {

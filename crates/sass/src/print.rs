@@ -73,7 +73,7 @@ fn alias(instruction: &Instruction, form: &Form) -> Option<&'static str> {
 
 /// True for jumps that write their register and the distance from it without a comma.
 pub(crate) fn is_indirect_jump(op: Op) -> bool {
-    op.info().text.indirect_jump
+    op.info().indirect
 }
 
 struct Printer<'a> {

@@ -8,9 +8,9 @@
 use crate::effects::{Effects, REGISTERS, Registers};
 use crate::graph::{Accesses, Edges, Graph, Kind};
 use oriole_latency::{Class, Model, ResultPart, estimate, is_variable, minimum_stall};
-use oriole_ori::effects::{is_convergent_operation, is_fixed_register, is_lane_wise, is_uniform_datapath};
+use oriole_ori::effects::{is_convergent_operation, is_fixed_register};
 use oriole_ori::{BlockId, MachineBlock, MachineFunction, MachineInstruction};
-use oriole_sass::{Instruction, Op, OperandKind};
+use oriole_sass::{Effect, Instruction, Op, OperandKind};
 use smallvec::SmallVec;
 
 /// Cycles after which a source that is read late may be overwritten; an estimate, a scoreboard tells.
@@ -60,7 +60,7 @@ fn kind(machine: &MachineInstruction) -> Kind {
             false => Kind::Memory(memory),
         };
     }
-    if matches!(op, Op::S2R | Op::S2UR | Op::CS2R) {
+    if op.info().effect == Effect::Register {
         let fixed = operands
             .iter()
             .any(|o| matches!(o.kind, OperandKind::Symbol(symbol) if is_fixed_register(symbol)));
@@ -69,8 +69,10 @@ fn kind(machine: &MachineInstruction) -> Kind {
     if is_convergent_operation(*op) {
         return Kind::Together;
     }
-    let plain = is_lane_wise(*op) || is_uniform_datapath(*op) || matches!(op, Op::P2R | Op::R2P);
-    if plain { Kind::Free } else { Kind::Wall }
+    match op.info().effect {
+        Effect::Pure | Effect::PureUniform | Effect::Predicates => Kind::Free,
+        _ => Kind::Wall,
+    }
 }
 
 /// Who wrote a register last in the block, and who has read it since.
@@ -84,7 +86,7 @@ struct Uses {
 fn result_time(model: &Model, from: &MachineInstruction, class: Class, part: ResultPart) -> u32 {
     let Instruction { op, mods, .. } = &from.instruction;
     match is_variable(*op, mods) {
-        true => u32::from(estimate(*op, mods)),
+        true => u32::from(estimate(*op)),
         false => model.longest(class, part).map_or(1, u32::from),
     }
 }

@@ -162,7 +162,7 @@ impl Candidate {
 fn latency(model: &Model, from: &Instruction, to: &Instruction, node: Node) -> u32 {
     let (Opcode::Sass(op), Node::Read) = (from.opcode, node) else { return 1 };
     if is_variable(op, &from.mods) {
-        return u32::from(estimate(op, &from.mods));
+        return u32::from(estimate(op));
     }
     let producer = class(op, &from.mods);
     let consumer = match to.opcode {

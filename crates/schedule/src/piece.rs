@@ -87,9 +87,7 @@ impl Piece {
         let leaving = instructions.iter().zip(&touches).map(|(instruction, touched)| {
             let leaves = touched.definitions.iter().any(|&v| out[v as usize]);
             match instruction.opcode {
-                Opcode::Sass(op) if leaves && is_variable(op, &instruction.mods) => {
-                    u32::from(estimate(op, &instruction.mods))
-                }
+                Opcode::Sass(op) if leaves && is_variable(op, &instruction.mods) => u32::from(estimate(op)),
                 _ => 1,
             }
         });

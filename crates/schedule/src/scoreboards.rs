@@ -247,7 +247,7 @@ fn choose(
     const BEHIND: u32 = u32::MAX - 1;
     const NEVER: u32 = u32::MAX;
     let asks = |e: &Effects| e.reports.write || e.reports.read || e.reports.fence;
-    let own = |op: Op| matches!(op, Op::LDGDEPBAR | Op::UTMACMDFLUSH);
+    let own = |op: Op| counted_scoreboard(op).is_some();
     let instructions = &mut function.blocks[block].instructions;
     if !effects.iter().any(asks) && !instructions.iter().any(|machine| own(machine.instruction.op)) {
         // Nothing here takes a scoreboard.

@@ -3,7 +3,8 @@
 
 use oriole_latency::{Class, Resources, UNITS, Unit, class, resources};
 use oriole_ori::{MachineBlock, MachineFunction};
-use oriole_sass::{Instruction, Mod, Op};
+use oriole_sass::info::Space;
+use oriole_sass::{Effect, Instruction, Mod};
 
 /// How many cycles pass between operations of one kind and the first wait for them, within a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -95,16 +96,17 @@ fn kind(instruction: &Instruction) -> Option<Kind> {
     let mods = &instruction.mods;
     let wide =
         [Mod::F64, Mod::F64_2, Mod::S64, Mod::U64, Mod::RCP64H, Mod::RSQ64H].iter().any(|&m| mods.has(m));
-    match instruction.op {
-        Op::LDS | Op::LDSM | Op::ATOMS => Some(Kind::Shared),
-        Op::LDG | Op::LD | Op::ATOM | Op::ATOMG => Some(Kind::Global),
-        op if class(op, mods) == Class::Special => Some(if wide { Kind::Wide } else { Kind::Special }),
+    let op = instruction.op;
+    match (op.info().effect, op.info().space) {
+        (Effect::Load | Effect::Atomic, Some(Space::Shared)) => Some(Kind::Shared),
+        (Effect::Load | Effect::Atomic, Some(Space::Global | Space::Generic)) => Some(Kind::Global),
+        _ if class(op, mods) == Class::Special => Some(if wide { Kind::Wide } else { Kind::Special }),
         _ => None,
     }
 }
 
 fn is_multiply_add(instruction: &Instruction) -> bool {
-    matches!(instruction.op, Op::FFMA | Op::DFMA | Op::HFMA2 | Op::IMAD)
+    instruction.op.info().multiply_add
 }
 
 /// Computes the figures of a function whose control words are in place.

@@ -347,7 +347,7 @@ fn advance(warp: &mut Warp, timing: &mut Timing, step: &Step) {
     if step.instruction.op == Op::NANOSLEEP {
         warp.cycle += 32;
     }
-    let done = warp.cycle + u64::from(estimate(step.instruction.op, &step.instruction.mods));
+    let done = warp.cycle + u64::from(estimate(step.instruction.op));
     if let Some(scoreboard) = control.write_barrier {
         let clear = &mut timing.clears[scoreboard as usize];
         *clear = (*clear).max(done);

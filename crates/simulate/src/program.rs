@@ -4,21 +4,14 @@ use crate::operand_cache::{Source, sources};
 use oriole_chip::Chip;
 use oriole_latency::{Access, Class, accesses, class, is_variable};
 use oriole_sass::decode::decode_with_form;
+use oriole_sass::info::Queue;
 use oriole_sass::{Guard, Instruction, Op};
 
-/// Units whose variable-latency instructions finish in the order of issue among themselves.
+/// Where variable-latency instructions finish in the order of issue among themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Queue {
-    /// Transcendental functions and conversions.
-    Special,
-    /// Shared and local memory, shuffles.
-    Shared,
-    /// Textures.
-    Texture,
-    /// Constant loads.
-    Constant,
-    /// Special registers.
-    SpecialRegister,
+pub(crate) enum Completion {
+    /// In a unit that several opcodes share.
+    Unit(Queue),
     /// Each opcode for itself.
     Own(Op),
 }
@@ -39,7 +32,7 @@ pub(crate) struct Step {
     pub instruction: Instruction,
     pub class: Class,
     pub variable: bool,
-    pub queue: Queue,
+    pub queue: Completion,
     pub read_queue: ReadQueue,
     pub accesses: Vec<Access>,
     /// What goes through the operand cache.
@@ -51,23 +44,20 @@ pub(crate) struct Program {
     pub steps: Vec<Result<Step, String>>,
 }
 
-/// The unit in which an instruction completes in order.
-pub(crate) fn queue(op: Op) -> Queue {
-    use Op::*;
-    match op {
-        MUFU | F2I | I2F | F2F | FRND | POPC | FLO | BREV | FCHK => Queue::Special,
-        LDS | LDSM | SHFL | MOVM | ATOMS | MATCH | LDL | STS | STL | STSM => Queue::Shared,
-        TEX | TLD | TLD4 | TXD | TXQ => Queue::Texture,
-        LDC => Queue::Constant,
-        S2R | S2UR => Queue::SpecialRegister,
-        _ => Queue::Own(op),
+/// Where an instruction completes in the order of issue.
+pub(crate) fn queue(op: Op) -> Completion {
+    match op.info().queue {
+        Queue::Own => Completion::Own(op),
+        queue => Completion::Unit(queue),
     }
 }
 
 fn read_queue(op: Op, class: Class) -> ReadQueue {
-    use Op::*;
+    let info = op.info();
     match class {
-        Class::Memory if !matches!(op, LDC | LDGDEPBAR) => ReadQueue::Memory,
+        Class::Memory if info.queue != Queue::Constant && info.counted_scoreboard.is_none() => {
+            ReadQueue::Memory
+        }
         Class::Special => ReadQueue::Special,
         _ => ReadQueue::Own(op),
     }

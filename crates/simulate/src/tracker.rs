@@ -4,7 +4,7 @@
 
 use crate::launch::HazardKind;
 use crate::operand_cache::OperandCache;
-use crate::program::{Queue, ReadQueue, Step};
+use crate::program::{Completion, ReadQueue, Step};
 use oriole_latency::{Access, Class, Model, RegisterFile, ResultPart, Slot, is_branch_like, minimum_stall};
 use oriole_sass::{Op, OperandKind};
 
@@ -38,7 +38,7 @@ struct Pending<C> {
     pc: u32,
     /// Scoreboards any of which tells that it is done, bit n for SBn.
     scoreboards: u8,
-    queue: Queue,
+    queue: Completion,
     read_queue: ReadQueue,
     condition: C,
 }

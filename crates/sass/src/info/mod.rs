@@ -20,18 +20,25 @@ pub enum Class {
     Wide,
     /// Packed half arithmetic.
     Half,
+    /// `HADD2.F32`, a half widened to 32 bits: in the unit of packed halves, but without their short latency to each
+    /// other.
+    HalfToSingle,
     /// Packed half compare, minimum, set.
     HalfAlu,
     /// `HFMA2.MMA`: packed half arithmetic on the matrix side.
     HalfMma,
+    /// `P2R` and `R2P`: the predicate file as a mask.
+    Mask,
     /// 64-bit floating.
     Double,
     /// `CS2R` of 64 bits.
     Dispatch64,
     /// Matrix multiply of 8x8x16 integers.
     Matrix88,
-    /// Matrix multiply in one step.
+    /// Matrix multiply of floating numbers in one step.
     MatrixOne,
+    /// Matrix multiply of integers or bits in one step; its sources take the result of another one later.
+    MatrixOneInteger,
     /// Matrix multiply in two steps.
     MatrixTwo,
     /// Matrix multiply of doubles; reports by scoreboard.
@@ -60,7 +67,7 @@ pub enum Class {
     UniformLoad,
     /// `UMOV`.
     UniformMove,
-    /// `VOTEU`.
+    /// `VOTEU` and `ELECT`.
     UniformVote,
     /// Branches and convergence barriers.
     Control,
@@ -92,6 +99,38 @@ pub enum Unit {
     Special,
     /// The uniform datapath.
     Uniform,
+}
+
+impl Unit {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Unit; 10] = [
+        Unit::Alu,
+        Unit::Fma,
+        Unit::Double,
+        Unit::Tensor,
+        Unit::LoadStore,
+        Unit::Texture,
+        Unit::Control,
+        Unit::Shared,
+        Unit::Special,
+        Unit::Uniform,
+    ];
+
+    /// The short name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Alu => "ALU",
+            Unit::Fma => "FMA",
+            Unit::Double => "DFMA",
+            Unit::Tensor => "MMA",
+            Unit::LoadStore => "LSU",
+            Unit::Texture => "TEX",
+            Unit::Control => "BRA",
+            Unit::Shared => "SMEM",
+            Unit::Special => "SFU",
+            Unit::Uniform => "UDP",
+        }
+    }
 }
 
 /// What an instruction does besides writing what its operands name.
@@ -207,22 +246,20 @@ pub struct TextQuirks {
     pub scaled_base: bool,
     /// `URZ` in an address is written unless the address is wide.
     pub zero_uniform: bool,
-    /// A jump that writes its register and the distance from it without a comma.
-    pub indirect_jump: bool,
 }
 
 /// A condition on modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct When {
-    /// One of these is there, or the list is empty.
-    pub any: &'static [Mod],
+    /// Of each of these lists one is there.
+    pub each: &'static [&'static [Mod]],
     /// None of these is there.
     pub none: &'static [Mod],
 }
 
 impl When {
     fn holds(&self, mods: &Mods) -> bool {
-        (self.any.is_empty() || self.any.iter().any(|&m| mods.has(m)))
+        self.each.iter().all(|list| list.iter().any(|&m| mods.has(m)))
             && !self.none.iter().any(|&m| mods.has(m))
     }
 }
@@ -266,6 +303,8 @@ pub struct OpInfo {
     pub warp_wide: bool,
     /// It counts as a multiply-add.
     pub multiply_add: bool,
+    /// It may take its target from a register; the text has register and distance without a comma between them.
+    pub indirect: bool,
     /// How it is written.
     pub text: TextQuirks,
 }

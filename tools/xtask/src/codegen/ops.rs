@@ -1,9 +1,9 @@
 //! Turns the table of opcodes (`crates/sass/tables/ops.table`) into static Rust data: one [`OpInfo`] an opcode. Its head
 //! says what each column means. An opcode of a form table without a stanza is an error, and so is a stanza without forms.
 //!
-//! [`OpInfo`]: ../../../crates/sass/src/info/mod.rs
+//! [`OpInfo`]: ../../../../crates/sass/src/info/mod.rs
 
-use crate::codegen::identifier;
+use super::rust::identifier;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -46,7 +46,7 @@ pub fn generate(
          #![cfg_attr(rustfmt, rustfmt_skip)]\n\n\
          use super::{Class as C, Effect as E, OpInfo, Queue as Q, Scoreboard as B, SourceType as S, SourceTypes, Space, \
          TextQuirks, Unit as U, When};\nuse crate::{Mod, Op};\n\n\
-         const fn when(any: &'static [Mod], none: &'static [Mod]) -> When { When { any, none } }\n\
+         const fn when(each: &'static [&'static [Mod]], none: &'static [Mod]) -> When { When { each, none } }\n\
          const fn types(first: &'static [S], rest: S) -> SourceTypes { SourceTypes { first, rest } }\n\n",
     );
     let _ = writeln!(out, "pub(super) static INFO: [OpInfo; {}] = [", stanzas.len());
@@ -132,7 +132,7 @@ fn row(stanza: &Stanza, mods: &BTreeSet<String>) -> Result<String, String> {
         "text_signed_offset",
         "text_scaled_base",
         "text_zero_uniform",
-        "text_indirect_jump",
+        "indirect",
     ];
     if let Some(unknown) = listed.iter().find(|flag| !FLAGS.contains(flag)) {
         return Err(format!("flag `{unknown}`"));
@@ -142,8 +142,8 @@ fn row(stanza: &Stanza, mods: &BTreeSet<String>) -> Result<String, String> {
         "OpInfo {{ class: {class}, units: &[{}], effect: E::{effect}, space: {space}, convergent: {convergent}, \
          write_scoreboard: B::{write}, read_scoreboard: B::{read}, least_stall: {}, estimate: {}, queue: Q::{}, \
          counted_scoreboard: {}, sources: {sources}, commutes: {commutes}, uniform: {}, warp_wide: {}, \
-         multiply_add: {}, text: TextQuirks {{ signed_offset: {}, scaled_base: {}, zero_uniform: {}, \
-         indirect_jump: {} }} }}",
+         multiply_add: {}, indirect: {}, text: TextQuirks {{ signed_offset: {}, scaled_base: {}, \
+         zero_uniform: {} }} }}",
         units.join(","),
         optional("stall", "1"),
         optional("estimate", "30"),
@@ -152,10 +152,10 @@ fn row(stanza: &Stanza, mods: &BTreeSet<String>) -> Result<String, String> {
         some("uniform", "Op::"),
         flag("warp_wide"),
         flag("multiply_add"),
+        flag("indirect"),
         flag("text_signed_offset"),
         flag("text_scaled_base"),
         flag("text_zero_uniform"),
-        flag("text_indirect_jump"),
     ))
 }
 
@@ -173,20 +173,26 @@ fn choice(
             }
             None => (row, ""),
         };
-        let (mut any, mut none) = (Vec::new(), Vec::new());
+        let (mut each, mut none) = (Vec::new(), Vec::new());
         for word in condition.split_whitespace() {
-            let (list, name) = match word.strip_prefix('!') {
-                Some(name) => (&mut none, name),
-                None => (&mut any, word),
-            };
-            if !mods.contains(name) {
-                return Err(format!("no form table has the modifier `{name}`"));
+            match word.strip_prefix('!') {
+                Some(name) => none.push(modifier(name, mods)?),
+                None => {
+                    let list = word.split('|').map(|name| modifier(name, mods));
+                    each.push(format!("&[{}]", list.collect::<Result<Vec<_>, _>>()?.join(",")));
+                }
             }
-            list.push(format!("Mod::{}", identifier(name)));
         }
-        rows.push(format!("(when(&[{}],&[{}]), {})", any.join(","), none.join(","), value(of)?));
+        rows.push(format!("(when(&[{}],&[{}]), {})", each.join(","), none.join(","), value(of)?));
     }
     Ok(format!("&[{}]", rows.join(", ")))
+}
+
+fn modifier(name: &str, mods: &BTreeSet<String>) -> Result<String, String> {
+    match mods.contains(name) {
+        true => Ok(format!("Mod::{}", identifier(name))),
+        false => Err(format!("no form table has the modifier `{name}`")),
+    }
 }
 
 fn source_types(text: &str) -> Result<String, String> {
