@@ -1,5 +1,5 @@
 """Cases of the kernels that are written in PTX by hand."""
-from record import Given, Random, Result, case, wrap
+from record import Given, Random, Result, Scalar, case, wrap
 
 r = Random(5)
 M32 = (1 << 32) - 1
@@ -59,3 +59,32 @@ def lanes(x, y):
 
 
 case('lanes_of_words', 'handwritten', [1], [64], [Given('u32', data), Result('u32', [v for t in range(64) for v in lanes(data[2 * t], data[2 * t + 1])])])
+
+
+data = [r.bits() for _ in range(32)]
+case('branch_to_next', 'handwritten', [1], [32], [Result('u32', [(x + 17) & M32 for x in data], data)])
+data = [r.bits() for _ in range(64)]
+bias = 1 << 31
+
+
+def pair(x, y, t):
+    s = x ^ y
+    return [s, y if x < bias else (s + t) & M32]
+
+
+case('equal_in_two_blocks', 'handwritten', [1], [32], [
+    Result('u32', [v for t in range(32) for v in pair(data[2 * t], data[2 * t + 1], t)], data), Scalar('u32', bias)])
+
+
+def conditions(kind, t, rounds):
+    x = t
+    for i in range(rounds):
+        for k in range(14):
+            x = (x * (2 * k + 3) + (k * 77 + 5 if kind & 15 == k else k)) & M32
+        x ^= i
+    return x
+
+
+data = [r.bits() for _ in range(64)]
+case('invariant_conditions', 'handwritten', [1], [64], [
+    Result('u32', [conditions(kind, t, 9) for t, kind in enumerate(data)], data), Scalar('u32', 9)])

@@ -1,7 +1,7 @@
 //! Views of the insides: the syntax tree, the intermediate representation after a phase, counts of queries.
 
 use oriole_chip::Chip;
-use oriole_pipeline::{Context, Settings, State};
+use oriole_pipeline::{Context, Settings, Work};
 use oriole_queries::graph;
 use oriole_syntax::{ElementRef, NodeOrToken};
 
@@ -75,8 +75,8 @@ pub struct PhaseInfo {
     pub level: u8,
     /// What it does.
     pub doc: &'static str,
-    /// What is done of it: `done`, `not for compute` or `not yet`.
-    pub state: &'static str,
+    /// What is done of it: `done`, `done by` another phase or stage, `not for compute` or `not yet`.
+    pub state: String,
     /// Why there is no Ori to show after it; nothing if there is.
     pub no_ori: Option<String>,
 }
@@ -89,14 +89,12 @@ pub fn phases() -> Vec<PhaseInfo> {
         group: phase.group.name(),
         level: phase.level,
         doc: phase.doc,
-        state: match phase.state {
-            State::Done => "done",
-            State::NotForCompute => "not for compute",
-            State::NotYet => "not yet",
-        },
+        state: phase.state(),
         no_ori: phase.leaves_ori().err(),
     };
-    oriole_pipeline::PHASES.iter().map(info).collect()
+    let mut phases: Vec<PhaseInfo> = oriole_pipeline::PHASES.iter().map(info).collect();
+    phases.sort_by_key(|phase| phase.number);
+    phases
 }
 
 pub(crate) fn ori(
@@ -117,14 +115,18 @@ pub(crate) fn ori(
     let settings = Settings {
         chip,
         lower: graph::lower_options(db, config),
-        optimize: graph::optimize_options(db, config),
-        legalize: graph::legalize_options(db, config),
-        schedule: graph::schedule_options(db, config),
+        passes: graph::pass_options(db, config),
+        order: graph::order_options(db, config),
         allocate: graph::allocate_options(db, config),
+        finish: graph::finish_options(db, config),
     };
     let check = || salsa::Database::unwind_if_revision_cancelled(db);
     let context = Context { check: &check, ..Context::new(&settings) };
     let raw = oriole_pipeline::raw(body, &context).map_err(|error| error.to_string())?;
     let result = oriole_pipeline::run_until(phase, raw, &context).map_err(|error| error.to_string())?;
-    Ok(format!("// {function} for {chip} after {} {}\n{result}\n", phase.number, phase.name))
+    let done = match phase.work {
+        Work::By(other) => format!(", which is done by {other}"),
+        _ => String::new(),
+    };
+    Ok(format!("// {function} for {chip} after {} {}{done}\n{result}\n", phase.number, phase.name))
 }

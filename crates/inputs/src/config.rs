@@ -7,9 +7,7 @@
 #![allow(missing_docs, reason = "the accessors that salsa generates cannot carry documentation")]
 
 use oriole_chip::Chip;
-use oriole_options::{
-    AllocateOptions, LegalizeOptions, LowerOptions, OptimizeOptions, Options, ScheduleOptions,
-};
+use oriole_options::{AllocateOptions, FinishOptions, LowerOptions, Options, OrderOptions, PassOptions};
 use salsa::{Durability, Setter};
 
 use crate::Db;
@@ -23,18 +21,18 @@ pub struct Config {
     /// Options of lowering.
     #[returns(copy)]
     pub lower: LowerOptions,
-    /// Options of the target-independent passes.
+    /// Options of the passes over Ori.
     #[returns(copy)]
-    pub optimize: OptimizeOptions,
-    /// Options of the expansions.
+    pub passes: PassOptions,
+    /// Options of scheduling before allocation.
     #[returns(copy)]
-    pub legalize: LegalizeOptions,
-    /// Options of scheduling and control words.
-    #[returns(copy)]
-    pub schedule: ScheduleOptions,
+    pub order: OrderOptions,
     /// Options of register allocation.
     #[returns(copy)]
     pub allocate: AllocateOptions,
+    /// Options of scheduling after allocation, and of control words.
+    #[returns(copy)]
+    pub finish: FinishOptions,
 }
 
 impl Config {
@@ -43,10 +41,10 @@ impl Config {
         Config::builder(
             chip,
             options.lower(),
-            options.optimize(),
-            options.legalize(),
-            options.schedule(),
+            options.passes(),
+            options.order(),
             options.allocate(),
+            options.finish(),
         )
         .durability(Durability::HIGH)
         .new(db)
@@ -63,10 +61,10 @@ impl Config {
         }
         update! {
             lower, set_lower;
-            optimize, set_optimize;
-            legalize, set_legalize;
-            schedule, set_schedule;
+            passes, set_passes;
+            order, set_order;
             allocate, set_allocate;
+            finish, set_finish;
         }
     }
 

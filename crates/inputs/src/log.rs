@@ -26,6 +26,8 @@ pub enum Place<'db> {
     UnitConfig(FunctionUnit<'db>, Config),
     /// A file and a configuration.
     FileConfig(SourceFile, Config),
+    /// A stage and a configuration.
+    StageConfig(&'static str, Config),
     /// A routine of the compiler and a configuration.
     Routine(&'static str, Config),
 }
@@ -86,6 +88,7 @@ impl ExecutionLog {
             Place::Config(config) | Place::FileConfig(_, config) => (String::new(), Some(config)),
             Place::Unit(unit) => (unit.label(db), None),
             Place::UnitConfig(unit, config) => (unit.label(db), Some(config)),
+            Place::StageConfig(stage, config) => (format!("stage {stage}"), Some(config)),
             Place::Routine(name, config) => (format!("routine {name}"), Some(config)),
         };
         let config = config.map_or_else(String::new, |config| config.label(db));

@@ -4,15 +4,21 @@
 //! a source or the operation is guarded: then it writes fresh values, and (guarded) copies follow.
 
 use crate::emit::Emit;
-use oriole_ori::{Builder, Function, Instruction, Opcode, Origin, Pseudo, Value};
+use oriole_ori::{Builder, FormChange, Function, Instruction, Opcode, Origin, Outcome, Pass, Pseudo, Value};
 
-/// Splits every 64-bit integer operation.
-pub fn run(function: &mut Function) {
+/// The pass.
+pub static PASS: Pass =
+    Pass { form: FormChange::OutsideSsa, ..Pass::new(|function, _| Outcome::changed_if(run(function))) };
+
+/// Splits every 64-bit integer operation. True if there was one.
+pub fn run(function: &mut Function) -> bool {
+    let mut changed = false;
     for id in function.block_ids() {
         let wanted = |i: &Instruction| matches!(i.opcode, Opcode::Pseudo(pseudo) if is_wide(pseudo));
         if !function.block(id).instructions.iter().any(wanted) {
             continue;
         }
+        changed = true;
         let instructions = std::mem::take(&mut function.block_mut(id).instructions);
         let mut builder = Builder::new(function, id, Origin(0));
         for instruction in instructions {
@@ -26,6 +32,7 @@ pub fn run(function: &mut Function) {
             }
         }
     }
+    changed
 }
 
 fn is_wide(pseudo: Pseudo) -> bool {

@@ -6,7 +6,6 @@ mod evaluator;
 use evaluator::{World, run};
 use oriole_legalize::routine::Routine;
 use oriole_legalize::{expand_exact, expand_wide};
-use oriole_options::LegalizeOptions;
 use oriole_ori::{Form, Function, parse, verify};
 use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float, Round};
@@ -177,7 +176,7 @@ b0:
 fn expanded(operation: &str) -> [Function; 2] {
     [true, false].map(|routines| {
         let mut function = template(operation);
-        expand_exact::run(&mut function, &LegalizeOptions { level: 3, routines });
+        expand_exact::run(&mut function, routines);
         expand_wide::run(&mut function);
         if let Err(violations) = verify(&function, Form::Ssa) {
             let text: Vec<String> = violations.iter().map(|v| v.to_string()).collect();

@@ -3,10 +3,19 @@
 //! Outside SSA, within a block: `t <- ...; d <- t` becomes `d <- ...` if nobody else reads t, and d is neither read nor
 //! written between. Components of parallel copies count one by one.
 
-use oriole_ori::{Function, Instruction, Opcode, Pseudo, Value};
+use oriole_options::Optimization;
+use oriole_ori::{FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo, Value};
 
-/// Removes such copies.
-pub fn run(function: &mut Function) {
+/// The pass.
+pub static PASS: Pass = Pass {
+    form: FormChange::OutsideSsa,
+    optimization: Some(Optimization::BackCopy),
+    ..Pass::new(|function, _| Outcome::changed_if(run(function)))
+};
+
+/// Removes such copies. True if there was one.
+pub fn run(function: &mut Function) -> bool {
+    let mut changed = false;
     let count = function.values.len();
     let mut definitions = vec![0u32; count];
     let mut uses = vec![0u32; count];
@@ -57,6 +66,7 @@ pub fn run(function: &mut Function) {
                     });
                     instructions[at].destinations.remove(component);
                     instructions[at].sources.remove(component);
+                    changed = true;
                     touched[to.0 as usize] = (id.0, at);
                 }
             }
@@ -71,6 +81,7 @@ pub fn run(function: &mut Function) {
         instructions.retain(|i| !(is_copy(i) && i.destinations.is_empty()));
         function.block_mut(id).instructions = instructions;
     }
+    changed
 }
 
 fn is_copy(instruction: &Instruction) -> bool {

@@ -3,11 +3,23 @@
 //!
 //! Each rewrite works in SSA and outside it: an edge is moved only where no phi would have to choose.
 
+use oriole_options::Optimization;
 use oriole_ori::edges;
 use oriole_ori::{
-    BlockId, Cfg, Function, Instruction, Opcode, Source, SourceKind, canonical, divergence::is_bare_exit,
+    BlockId, Cfg, FormChange, Function, Instruction, Opcode, Outcome, Pass, Source, SourceKind, canonical,
+    divergence::is_bare_exit,
 };
 use oriole_sass::Op;
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    form: FormChange::OutsideSsa,
+    optimization: Some(Optimization::Branches),
+    ..Pass::new(|function, _| {
+        run(function);
+        Outcome::Changed
+    })
+};
 
 /// Simplifies control flow and removes unreachable blocks.
 pub fn run(function: &mut Function) {

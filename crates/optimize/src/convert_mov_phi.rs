@@ -8,7 +8,19 @@
 
 use crate::branch_opt;
 use oriole_ori::edges;
-use oriole_ori::{Cfg, Destination, Function, Instruction, Opcode, Origin, Pseudo, Source, canonical};
+use oriole_ori::{
+    Cfg, Destination, FormChange, Function, Instruction, Opcode, Origin, Outcome, Pass, Pseudo, Source,
+    canonical,
+};
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    form: FormChange::LeavesSsa,
+    ..Pass::new(|function, _| {
+        run(function);
+        Outcome::Changed
+    })
+};
 
 /// Leaves SSA.
 pub fn run(function: &mut Function) {

@@ -17,11 +17,20 @@ use oriole_ori::convergence::{Anchor, Reconvergence, Site};
 use oriole_ori::divergence::is_bare_exit;
 use oriole_ori::edges;
 use oriole_ori::{
-    Block, BlockId, Cfg, Destination, Divergence, Dominators, File, Function, Instruction, Loops, Opcode,
-    Origin, Phi, PhiSources, Pseudo, Source, SourceKind, Value, canonical,
+    Block, BlockId, Cfg, Destination, Divergence, Dominators, File, FormChange, Function, Instruction, Loops,
+    Opcode, Origin, Outcome, Pass, Phi, PhiSources, Pseudo, Source, SourceKind, Value, canonical,
 };
 use oriole_sass::{Mod, Op};
 use std::collections::BTreeMap;
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    form: FormChange::InSsa,
+    ..Pass::new(|function, context| {
+        run(function, context.options.level >= 2);
+        Outcome::Changed
+    })
+};
 
 /// Phases 71 and 72: places `BSSY`, `BREAK` and `BSYNC`; if asked, removes the `WARPSYNC` that they make superfluous.
 /// SSA in, SSA out.

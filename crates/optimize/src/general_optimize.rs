@@ -16,9 +16,10 @@ use crate::facts::Facts;
 use crate::live_dead::Removed;
 use crate::{address_fold, algebra, copy_propagation, live_dead, operand_fold};
 use oriole_chip::Chip;
-use oriole_options::OptimizeOptions;
+use oriole_options::Optimization;
 use oriole_ori::{
-    BlockId, Cfg, File, Form, Function, Instruction, Opcode, Pseudo, Source, SourceKind, canonical, edges,
+    BlockId, Cfg, File, Form, Function, Instruction, Opcode, Outcome, Pass, PassContext, Pseudo, Source,
+    SourceKind, canonical, edges,
 };
 use oriole_sass::Op;
 
@@ -28,21 +29,30 @@ const SWEEPS: usize = 6;
 /// The most rewrites of one instruction in one sweep.
 const REWRITES: usize = 8;
 
-/// Optimizes a function in this form. True if nothing is left to be found: a second run at once would change nothing.
-pub fn run(function: &mut Function, chip: Chip, options: &OptimizeOptions, form: Form) -> bool {
-    if !options.fold || function.blocks.is_empty() {
-        return false;
+/// The pass.
+pub static PASS: Pass = Pass {
+    optimization: Some(Optimization::Folding),
+    asks: &[Optimization::DeadCode],
+    idle_at_fixed_point: true,
+    ..Pass::new(run)
+};
+
+/// Optimizes a function.
+pub fn run(function: &mut Function, context: &PassContext<'_>) -> Outcome {
+    let PassContext { chip, form, .. } = *context;
+    if function.blocks.is_empty() {
+        return Outcome::Changed;
     }
-    let mut settled = false;
+    let mut fixed_point = false;
     let mut definitions = look(function, form);
     for _ in 0..SWEEPS {
         if !sweep(function, chip, form, &mut definitions) {
-            settled = true;
+            fixed_point = true;
             break;
         }
     }
-    if options.dead_code {
-        settled &= match live_dead::remove(function) {
+    if context.wants(Optimization::DeadCode) {
+        fixed_point &= match live_dead::remove(function) {
             Removed::Nothing => true,
             // With the readers that go, others may become the only ones. Outside SSA more may be told of a value that
             // is read in fewer places.
@@ -50,7 +60,7 @@ pub fn run(function: &mut Function, chip: Chip, options: &OptimizeOptions, form:
             Removed::Results => false,
         };
     }
-    settled
+    if fixed_point { Outcome::FixedPoint } else { Outcome::Changed }
 }
 
 fn look(function: &Function, form: Form) -> Definitions {

@@ -9,8 +9,17 @@
 use crate::branch_opt;
 use oriole_ori::edges;
 use oriole_ori::{
-    BlockId, Builder, Cfg, Destination, Dominators, Function, Instruction, Liveness, Opcode, Origin, Phi,
-    PhiSources, Pseudo, Value, canonical,
+    BlockId, Builder, Cfg, Destination, Dominators, FormChange, Function, Instruction, Liveness, Opcode,
+    Origin, Outcome, Pass, Phi, PhiSources, Pseudo, Value, canonical,
+};
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    form: FormChange::EntersSsa,
+    ..Pass::new(|function, _| {
+        run(function);
+        Outcome::Changed
+    })
 };
 
 /// Brings a function into SSA.

@@ -5,14 +5,22 @@
 //! computations of equal values are found in one walk. Pure instructions count anywhere; ordinary loads only within a
 //! block, as long as nothing there may write memory or wait for others.
 
+use oriole_options::Optimization;
 use oriole_ori::{
-    BlockId, Cfg, Dominators, File, Function, Instruction, Opcode, PhiSources, Source, SourceKind, Space,
-    Value, effects,
+    BlockId, Cfg, Dominators, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, PhiSources,
+    Source, SourceKind, Space, Value, effects,
 };
 use oriole_sass::{Effect, Op};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use std::hash::BuildHasher;
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    form: FormChange::InSsa,
+    optimization: Some(Optimization::Gvn),
+    ..Pass::new(|function, _| Outcome::changed_if(run(function)))
+};
 
 /// Numbers the values of a function in SSA and removes what is computed twice. Returns true if something went.
 pub fn run(function: &mut Function) -> bool {

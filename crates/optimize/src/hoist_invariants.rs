@@ -6,10 +6,10 @@
 //! leaves one may go on leaving the next.
 
 use crate::definitions::Definitions;
-use oriole_options::OptimizeOptions;
+use oriole_options::Optimization;
 use oriole_ori::{
     Block, BlockId, Cfg, Divergence, Dominators, File, Form, Function, Instruction, Liveness, Loops, Opcode,
-    Phi, PhiSources, Pseudo, SourceKind, canonical, edges, effects,
+    Outcome, Pass, Phi, PhiSources, Pseudo, SourceKind, canonical, edges, effects,
 };
 use oriole_sass::Op;
 
@@ -19,9 +19,15 @@ const REGISTERS: usize = 128;
 /// Registers that are kept free for what allocation needs between.
 const MARGIN: usize = 16;
 
+/// The pass.
+pub static PASS: Pass = Pass {
+    optimization: Some(Optimization::Licm),
+    ..Pass::new(|function, context| Outcome::changed_if(run(function, context.form)))
+};
+
 /// Moves invariant operations out of loops. In SSA, loops without a place before them get one. True if something changed.
-pub fn run(function: &mut Function, options: &OptimizeOptions, form: Form) -> bool {
-    if !options.licm || function.blocks.is_empty() {
+pub fn run(function: &mut Function, form: Form) -> bool {
+    if function.blocks.is_empty() {
         return false;
     }
     let mut changed = form == Form::Ssa && make_preheaders(function);

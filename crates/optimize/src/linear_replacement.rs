@@ -8,12 +8,13 @@
 use crate::algebra::View;
 use crate::definitions::Definitions;
 use crate::facts::{Facts, fixed_input, uses_input};
+use crate::live_dead;
 use crate::slots::exchanged;
 use oriole_chip::Chip;
-use oriole_options::OptimizeOptions;
+use oriole_options::Optimization;
 use oriole_ori::{
-    BlockId, Cfg, Destination, Dominators, File, Function, Instruction, Loops, Opcode, Pseudo, Source,
-    SourceKind, Value, is_legal,
+    BlockId, Cfg, Destination, Dominators, File, FormChange, Function, Instruction, Loops, Opcode, Outcome,
+    Pass, Pseudo, Source, SourceKind, Value, is_legal,
 };
 use oriole_sass::{Mod, Mods, Op};
 use smallvec::SmallVec;
@@ -21,9 +22,21 @@ use smallvec::SmallVec;
 /// How often one instruction takes another one in, at most.
 const DEPTH: usize = 4;
 
+/// The pass, and the removal of what it leaves behind.
+pub static PASS: Pass = Pass {
+    form: FormChange::InSsa,
+    optimization: Some(Optimization::LinearReplacement),
+    asks: &[Optimization::Contraction, Optimization::DeadCode],
+    ..Pass::new(|function, context| {
+        let changed = run(function, context.chip, context.wants(Optimization::Contraction));
+        let removed = context.wants(Optimization::DeadCode) && live_dead::run(function);
+        Outcome::changed_if(changed || removed)
+    })
+};
+
 /// Fuses operations of a function in SSA; what they took in stays behind as dead code. True if there was one.
-pub fn run(function: &mut Function, chip: Chip, options: &OptimizeOptions) -> bool {
-    if !options.linear || function.blocks.is_empty() {
+pub fn run(function: &mut Function, chip: Chip, contract: bool) -> bool {
+    if function.blocks.is_empty() {
         return false;
     }
     let mut changed = false;
@@ -44,7 +57,7 @@ pub fn run(function: &mut Function, chip: Chip, options: &OptimizeOptions) -> bo
             let mut fused: Option<Instruction> = None;
             let mut before = None;
             for _ in 0..DEPTH {
-                let Some(next) = fuser.fuse(fused.as_ref().unwrap_or(original), options.fmad) else { break };
+                let Some(next) = fuser.fuse(fused.as_ref().unwrap_or(original), contract) else { break };
                 fused = Some(next);
             }
             fused = fused.filter(|fused| fused != original);

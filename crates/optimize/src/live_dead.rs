@@ -4,7 +4,8 @@
 //! SSA and outside it (there a register that is read anywhere keeps all its definitions). A predicate result that
 //! nobody reads becomes `PT`.
 
-use oriole_ori::{Destination, File, Function, Instruction, Value, effects};
+use oriole_options::Optimization;
+use oriole_ori::{Destination, File, Function, Instruction, Outcome, Pass, Value, effects};
 
 /// No entry in a list of definitions.
 const NONE: u32 = u32::MAX;
@@ -36,6 +37,13 @@ pub enum Removed {
     /// Results of instructions that stay, and maybe whole ones too.
     Results,
 }
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    optimization: Some(Optimization::DeadCode),
+    idle_at_fixed_point: true,
+    ..Pass::new(|function, _| Outcome::changed_if(run(function)))
+};
 
 /// Removes dead code. Returns true if something went.
 pub fn run(function: &mut Function) -> bool {

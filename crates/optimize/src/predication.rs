@@ -8,14 +8,22 @@
 //! Not taken in: convergent operations, calls, instructions that are guarded already, and blocks longer than a limit,
 //! beyond which skipping them is cheaper than issuing them. SSA in, SSA out.
 
+use oriole_options::Optimization;
 use oriole_ori::{
-    Block, BlockId, Cfg, Destination, File, Function, Guard, Instruction, Opcode, Phi, Pseudo, Source,
-    SourceKind, Value, canonical, edges, effects,
+    Block, BlockId, Cfg, Destination, File, FormChange, Function, Guard, Instruction, Opcode, Outcome, Pass,
+    Phi, Pseudo, Source, SourceKind, Value, canonical, edges, effects,
 };
 use oriole_sass::{Mod, Op};
 
 /// Instructions that a side may have: about what a branch and the reconvergence after it cost.
 const LIMIT: usize = 7;
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    form: FormChange::InSsa,
+    optimization: Some(Optimization::Predication),
+    ..Pass::new(|function, _| Outcome::changed_if(run(function)))
+};
 
 /// Converts hammocks until none is left. True if there was one.
 pub fn run(function: &mut Function) -> bool {

@@ -6,16 +6,24 @@
 
 use crate::definitions::{Definitions, Place};
 use oriole_chip::Chip;
-use oriole_options::OptimizeOptions;
+use oriole_options::Optimization;
 use oriole_ori::{
-    BlockId, Cfg, Dominators, Function, Instruction, Loops, Opcode, Pseudo, Source, SourceKind, is_legal,
+    BlockId, Cfg, Dominators, FormChange, Function, Instruction, Loops, Opcode, Outcome, Pass, Pseudo,
+    Source, SourceKind, is_legal,
 };
 use oriole_sass::{Mod, Mods, Op};
 use smallvec::SmallVec;
 
+/// The pass.
+pub static PASS: Pass = Pass {
+    form: FormChange::InSsa,
+    optimization: Some(Optimization::Reassociation),
+    ..Pass::new(|function, context| Outcome::changed_if(run(function, context.chip)))
+};
+
 /// Trades terms between additions of a function in SSA. True if some were.
-pub fn run(function: &mut Function, chip: Chip, options: &OptimizeOptions) -> bool {
-    if !options.reassociate || function.blocks.is_empty() {
+pub fn run(function: &mut Function, chip: Chip) -> bool {
+    if function.blocks.is_empty() {
         return false;
     }
     let cfg = Cfg::new(function);

@@ -8,19 +8,30 @@
 //!
 //! Works in SSA and outside it: a register counts as constant if its only definition, without a guard, is one.
 
+use oriole_options::Optimization;
 use oriole_ori::{
-    Builder, Destination, File, Function, Instruction, Opcode, Origin, Pseudo, Source, SourceKind, Value,
+    Builder, Destination, File, FormChange, Function, Instruction, Opcode, Origin, Outcome, Pass, Pseudo,
+    Source, SourceKind, Value,
 };
 use oriole_sass::{Mod, Op};
 
-/// Replaces what is cheaper done otherwise.
-pub fn run(function: &mut Function) {
+/// The pass.
+pub static PASS: Pass = Pass {
+    form: FormChange::OutsideSsa,
+    optimization: Some(Optimization::StrengthReduction),
+    ..Pass::new(|function, _| Outcome::changed_if(run(function)))
+};
+
+/// Replaces operations by cheaper ones. True if there was one.
+pub fn run(function: &mut Function) -> bool {
+    let mut changed = false;
     let constants = constants(function);
     for id in function.block_ids() {
         let wanted = |i: &Instruction| reducible(i, &constants).is_some();
         if !function.block(id).instructions.iter().any(wanted) {
             continue;
         }
+        changed = true;
         let instructions = std::mem::take(&mut function.block_mut(id).instructions);
         let mut builder = Builder::new(function, id, Origin(0));
         for instruction in instructions {
@@ -30,6 +41,7 @@ pub fn run(function: &mut Function) {
             }
         }
     }
+    changed
 }
 
 /// What is known of each register: the word it holds if its only definition is a constant.

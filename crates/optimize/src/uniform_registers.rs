@@ -9,13 +9,25 @@
 //! looked at: a function may be entered by a part of the warp.
 
 use oriole_chip::Chip;
+use oriole_options::Optimization;
 use oriole_ori::{
-    Cfg, Divergence, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value, is_legal,
+    Cfg, Divergence, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo, Source,
+    SourceKind, Value, is_legal,
 };
 use oriole_sass::{Mod, Op, Symbol};
 
 /// Most values that are moved: UR has 63 registers, and descriptors and loop bounds need some.
 const LIMIT: usize = 32;
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    form: FormChange::OutsideSsa,
+    optimization: Some(Optimization::UniformRegisters),
+    ..Pass::new(|function, context| {
+        run(function, context.chip);
+        Outcome::Changed
+    })
+};
 
 /// Moves what can be moved. Outside SSA.
 pub fn run(function: &mut Function, chip: Chip) {

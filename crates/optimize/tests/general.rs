@@ -7,14 +7,17 @@ use oriole_optimize::{
     convert_mov_phi, general_optimize, generate_mov_phi, gvn_cse, hoist_invariants, linear_replacement,
     live_dead, reassociate,
 };
-use oriole_options::{OptimizeOptions, Options};
+use oriole_options::Options;
 use oriole_ori::{
-    BlockId, Builder, File, Form, Function, Guard, Origin, Pseudo, Source, SourceKind, Value, parse,
+    BlockId, Builder, File, Form, Function, Guard, Origin, Outcome, PassContext, Pseudo, Source, SourceKind,
+    Value, parse,
 };
 use oriole_sass::{Mod, Op, Symbol};
 
-fn options() -> OptimizeOptions {
-    Options::default().optimize()
+/// Runs the general optimizations with all options as they are by default.
+fn general_in(function: &mut Function, form: Form) -> Outcome {
+    let options = &Options::default().passes();
+    general_optimize::run(function, &PassContext { chip: Chip::SM_90, form, options })
 }
 
 /// A pass on a function in SSA, as text.
@@ -33,16 +36,16 @@ fn body(function: &Function) -> String {
 }
 
 fn general(function: &mut Function) {
-    general_optimize::run(function, Chip::SM_90, &options(), Form::Ssa);
+    let _ = general_in(function, Form::Ssa);
 }
 
 fn linear(function: &mut Function) {
-    linear_replacement::run(function, Chip::SM_90, &options());
+    linear_replacement::run(function, Chip::SM_90, true);
     live_dead::run(function);
 }
 
 fn hoist(function: &mut Function) {
-    hoist_invariants::run(function, &options(), Form::Ssa);
+    hoist_invariants::run(function, Form::Ssa);
 }
 
 // Small functions.
@@ -326,7 +329,7 @@ b2:
 ",
     )
     .expect("the text is Ori");
-    general_optimize::run(&mut function, Chip::SM_90, &options(), Form::Plain);
+    let _ = general_in(&mut function, Form::Plain);
     assert_verified(&function, Form::Plain, "after");
     expect![[r#"
         kernel params=0 barriers=0
@@ -509,8 +512,7 @@ b0:
   EXIT ; 13
 ";
     let mut function = parse(text).expect("the text is Ori");
-    let options = OptimizeOptions { fmad: false, ..options() };
-    linear_replacement::run(&mut function, Chip::SM_90, &options);
+    linear_replacement::run(&mut function, Chip::SM_90, false);
     live_dead::run(&mut function);
     assert_eq!(count(&function, |i| i.opcode == Op::FFMA.into()), 0);
     assert_eq!(count(&function, |i| i.opcode == Op::FMUL.into()), 1);
@@ -618,7 +620,7 @@ b4:
 fn invariant_terms_come_together() {
     check(
         |function| {
-            reassociate::run(function, Chip::SM_90, &options());
+            reassociate::run(function, Chip::SM_90);
             hoist(function);
         },
         "
@@ -913,18 +915,17 @@ fn arithmetic_world(seed: u64) -> evaluator::World {
     world
 }
 
-/// Runs the bundle. What it calls settled must be so: another run finds nothing.
-fn fold(function: &mut Function, options: &OptimizeOptions, form: Form) {
-    if general_optimize::run(function, Chip::SM_90, options, form) {
-        let settled = function.clone();
-        general_optimize::run(function, Chip::SM_90, options, form);
-        assert!(*function == settled, "what was settled has changed");
+/// Runs the bundle. What it calls a fixed point must be one: another run finds nothing.
+fn fold(function: &mut Function, form: Form) {
+    if general_in(function, form) == Outcome::FixedPoint {
+        let before = function.clone();
+        let _ = general_in(function, form);
+        assert!(*function == before, "a second run at the fixed point changed the function");
     }
 }
 
 #[test]
 fn random_arithmetic_keeps_its_meaning() {
-    let options = options();
     let mut sizes = [0usize; 2];
     for seed in seeds(150) {
         let original = random_arithmetic(seed);
@@ -936,37 +937,37 @@ fn random_arithmetic_keeps_its_meaning() {
             assert_verified(function, form, &what);
             assert_same(&before, &evaluator::run(function, &world), &what);
         };
-        fold(&mut function, &options, Form::Plain);
+        fold(&mut function, Form::Plain);
         step(&function, Form::Plain, "folding outside SSA");
         generate_mov_phi::run(&mut function);
         live_dead::run(&mut function);
         sizes[0] += function.blocks.iter().map(|block| block.instructions.len()).sum::<usize>();
-        fold(&mut function, &options, Form::Ssa);
+        fold(&mut function, Form::Ssa);
         step(&function, Form::Ssa, "folding");
         let folded = function.clone();
-        linear_replacement::run(&mut function, Chip::SM_90, &options);
+        linear_replacement::run(&mut function, Chip::SM_90, true);
         live_dead::run(&mut function);
         step(&function, Form::Ssa, "linear replacement");
-        hoist_invariants::run(&mut function, &options, Form::Ssa);
+        hoist_invariants::run(&mut function, Form::Ssa);
         step(&function, Form::Ssa, "hoisting");
         gvn_cse::run(&mut function);
         step(&function, Form::Ssa, "value numbering");
-        reassociate::run(&mut function, Chip::SM_90, &options);
+        reassociate::run(&mut function, Chip::SM_90);
         step(&function, Form::Ssa, "reassociation");
-        fold(&mut function, &options, Form::Ssa);
+        fold(&mut function, Form::Ssa);
         step(&function, Form::Ssa, "folding again");
         sizes[1] += function.blocks.iter().map(|block| block.instructions.len()).sum::<usize>();
         convert_mov_phi::run(&mut function);
-        fold(&mut function, &options, Form::Plain);
+        fold(&mut function, Form::Plain);
         step(&function, Form::Plain, "folding after SSA");
-        hoist_invariants::run(&mut function, &options, Form::Plain);
+        hoist_invariants::run(&mut function, Form::Plain);
         step(&function, Form::Plain, "hoisting after SSA");
         // The order of passes plays no part.
         let mut other = folded;
         gvn_cse::run(&mut other);
-        reassociate::run(&mut other, Chip::SM_90, &options);
+        reassociate::run(&mut other, Chip::SM_90);
         step(&other, Form::Ssa, "numbering and reassociation first");
-        linear_replacement::run(&mut other, Chip::SM_90, &options);
+        linear_replacement::run(&mut other, Chip::SM_90, true);
         live_dead::run(&mut other);
         step(&other, Form::Ssa, "linear replacement last");
     }
@@ -975,19 +976,18 @@ fn random_arithmetic_keeps_its_meaning() {
 
 #[test]
 fn random_control_flow_keeps_its_meaning() {
-    let options = options();
     for seed in seeds(80) {
         let original = random_function(seed);
         let before = evaluator::run(&original, &world(seed));
         let mut function = original.clone();
         generate_mov_phi::run(&mut function);
         for round in 0..2 {
-            fold(&mut function, &options, Form::Ssa);
-            linear_replacement::run(&mut function, Chip::SM_90, &options);
+            fold(&mut function, Form::Ssa);
+            linear_replacement::run(&mut function, Chip::SM_90, true);
             live_dead::run(&mut function);
-            hoist_invariants::run(&mut function, &options, Form::Ssa);
+            hoist_invariants::run(&mut function, Form::Ssa);
             gvn_cse::run(&mut function);
-            reassociate::run(&mut function, Chip::SM_90, &options);
+            reassociate::run(&mut function, Chip::SM_90);
             let what = format!("seed {seed} round {round}");
             assert_verified(&function, Form::Ssa, &what);
             assert_same(&before, &evaluator::run(&function, &world(seed)), &what);

@@ -1,50 +1,10 @@
-//! One plain struct for each group of phases: all that the group may know of the options.
+//! One plain struct for each stage that reads options: all that the stage may know of them.
 
-use crate::Options;
+use crate::{KNOBS, Knob, Options, PassOptions, Value};
 
 /// What lowering may know: nothing yet changes what PTX means.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct LowerOptions {}
-
-/// What the target-independent passes may know.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct OptimizeOptions {
-    /// Optimization level 0 to 3.
-    pub level: u8,
-    /// Contract multiplies and adds.
-    pub fmad: bool,
-    /// Copy propagation, constant folding, algebra.
-    pub fold: bool,
-    /// Removal of unused instructions.
-    pub dead_code: bool,
-    /// Branch folding and straightening.
-    pub branch: bool,
-    /// Strength reduction.
-    pub strength: bool,
-    /// Linear replacement.
-    pub linear: bool,
-    /// Loop-invariant code motion.
-    pub licm: bool,
-    /// Global value numbering.
-    pub gvn: bool,
-    /// Reassociation.
-    pub reassociate: bool,
-    /// If-conversion.
-    pub predication: bool,
-    /// Uniform registers where a value allows it.
-    pub uniform: bool,
-    /// Back copy propagation.
-    pub back_copy: bool,
-}
-
-/// What the expansions may know.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct LegalizeOptions {
-    /// Optimization level 0 to 3.
-    pub level: u8,
-    /// Slow ways of divisions and roots are routines that are called.
-    pub routines: bool,
-}
 
 /// How the scheduler before allocation ranks ready instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -58,21 +18,28 @@ pub enum ScheduleMode {
     Batches,
 }
 
-/// What scheduling and control words may know.
+/// What scheduling before allocation may know.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct ScheduleOptions {
+pub struct OrderOptions {
+    /// Optimization level 0 to 3.
+    pub level: u8,
+    /// Instructions may be moved.
+    pub reorder: bool,
+    /// Ranking.
+    pub mode: ScheduleMode,
+}
+
+/// What scheduling after allocation and the computation of control words may know.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FinishOptions {
     /// Optimization level 0 to 3.
     pub level: u8,
     /// Every instruction waits for everything before it.
     pub serial: bool,
-    /// Instructions may be moved before registers are chosen.
+    /// Instructions may be moved.
     pub reorder: bool,
-    /// Instructions may be moved after registers are chosen.
-    pub reorder_late: bool,
     /// Flags of the operand cache are set.
     pub reuse: bool,
-    /// Ranking.
-    pub mode: ScheduleMode,
     /// Longest stall, cycles.
     pub stall_cap: u8,
 }
@@ -96,43 +63,34 @@ impl Options {
         LowerOptions {}
     }
 
-    /// The part that the target-independent passes read.
-    pub fn optimize(&self) -> OptimizeOptions {
-        OptimizeOptions {
-            level: self.level,
-            fmad: self.bool("fmad"),
-            fold: !self.bool("no-fold"),
-            dead_code: !self.bool("no-dead-code"),
-            branch: !self.bool("no-branch-opt"),
-            strength: !self.bool("no-strength"),
-            linear: !self.bool("no-linear"),
-            licm: !self.bool("no-licm"),
-            gvn: !self.bool("no-gvn"),
-            reassociate: !self.bool("no-reassociate"),
-            predication: !self.bool("no-predication"),
-            uniform: !self.bool("no-uniform"),
-            back_copy: !self.bool("no-back-copy"),
-        }
+    /// What the passes over Ori may know; a stage takes of it what its passes declare.
+    pub fn passes(&self) -> PassOptions {
+        let wanted = |knob: &&Knob| self.bool(knob.name) == (knob.default == Value::Bool(true));
+        let optimizations = KNOBS.iter().filter(wanted).filter_map(|knob| knob.optimization);
+        PassOptions::new(self.level, optimizations.collect())
     }
 
-    /// The part that the expansions read.
-    pub fn legalize(&self) -> LegalizeOptions {
-        LegalizeOptions { level: self.level, routines: !self.bool("no-routines") }
-    }
-
-    /// The part that scheduling reads. At level 0 nothing moves and every instruction waits for everything.
-    pub fn schedule(&self) -> ScheduleOptions {
-        ScheduleOptions {
+    /// The part that scheduling before allocation reads. At level 0 nothing moves.
+    pub fn order(&self) -> OrderOptions {
+        OrderOptions {
             level: self.level,
-            serial: self.level == 0 || self.bool("serial-deps"),
             reorder: self.level > 0 && !self.bool("no-sched"),
-            reorder_late: self.level > 0 && !self.bool("no-sched") && !self.bool("no-late-sched"),
-            reuse: self.level > 0 && !self.bool("no-reuse"),
             mode: match self.number("schedule-mode") {
                 0 => ScheduleMode::Pressure,
                 2 => ScheduleMode::Batches,
                 _ => ScheduleMode::Latency,
             },
+        }
+    }
+
+    /// The part that scheduling after allocation and control words read. At level 0 nothing moves and every instruction
+    /// waits for everything.
+    pub fn finish(&self) -> FinishOptions {
+        FinishOptions {
+            level: self.level,
+            serial: self.level == 0 || self.bool("serial-deps"),
+            reorder: self.level > 0 && !self.bool("no-sched") && !self.bool("no-late-sched"),
+            reuse: self.level > 0 && !self.bool("no-reuse"),
             stall_cap: self.number("stall-cap") as u8,
         }
     }

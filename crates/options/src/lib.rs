@@ -1,18 +1,18 @@
-//! Options of the compiler as data: the knob registry, and one plain struct for each group of phases.
+//! Options of the compiler as data: the knob registry, and one plain struct for each stage.
 //!
-//! It is here so that every knob has one name, type, default and description, and so that a phase group sees only
+//! It is here so that every knob has one name, type, default and description, and so that a stage sees only
 //! what it may depend on. No parsing of command lines, no environment and no pass may enter.
 //!
-//! [`Options`] holds everything; [`Options::lower`], [`Options::optimize`] ... project the part that one group may
-//! read. A projection is `Eq + Hash`, so that a change of a knob of one group leaves the others' inputs equal.
+//! [`Options`] holds everything; [`Options::passes`], [`Options::order`] ... project the part that one reader may
+//! see. A projection is `Eq + Hash`, so that a change of a knob of one reader leaves the others' inputs equal.
 
 mod groups;
+mod optimization;
 mod registry;
 
-pub use groups::{
-    AllocateOptions, LegalizeOptions, LowerOptions, OptimizeOptions, ScheduleMode, ScheduleOptions,
-};
-pub use registry::{Group, KNOBS, Knob, KnobError, KnobKind, Value};
+pub use groups::{AllocateOptions, FinishOptions, LowerOptions, OrderOptions, ScheduleMode};
+pub use optimization::{Optimization, Optimizations, PassOptions};
+pub use registry::{KNOBS, Knob, KnobError, KnobKind, Reader, Value};
 
 /// All options of one compile, apart from the chip.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_knob_changes_only_its_group() {
+    fn a_knob_changes_only_what_its_readers_see() {
         for knob in KNOBS {
             let base = Options::default();
             let mut changed = base.clone();
@@ -91,15 +91,24 @@ mod tests {
             };
             changed.set(knob.name, &text).unwrap();
             let differs = [
-                (Group::Lower, base.lower() != changed.lower()),
-                (Group::Optimize, base.optimize() != changed.optimize()),
-                (Group::Legalize, base.legalize() != changed.legalize()),
-                (Group::Schedule, base.schedule() != changed.schedule()),
-                (Group::Allocate, base.allocate() != changed.allocate()),
+                (Reader::Lower, base.lower() != changed.lower()),
+                (Reader::Passes, base.passes() != changed.passes()),
+                (Reader::Order, base.order() != changed.order()),
+                (Reader::Allocate, base.allocate() != changed.allocate()),
+                (Reader::Finish, base.finish() != changed.finish()),
             ];
-            for (group, differs) in differs {
-                assert_eq!(differs, group == knob.group, "knob {} and group {group:?}", knob.name);
+            for (reader, differs) in differs {
+                assert_eq!(differs, knob.readers.contains(&reader), "knob {} and {reader:?}", knob.name);
             }
+        }
+    }
+
+    #[test]
+    fn every_optimization_has_one_knob() {
+        for optimization in Optimization::ALL {
+            let knobs = KNOBS.iter().filter(|knob| knob.optimization == Some(optimization));
+            assert_eq!(knobs.count(), 1, "{optimization:?}");
+            assert!(Options::default().passes().has(optimization), "{optimization:?} is wanted by default");
         }
     }
 
@@ -113,6 +122,6 @@ mod tests {
         );
         assert!(options.switch_on("fmad").is_err());
         assert!(options.switch_on("serial-deps").is_ok());
-        assert!(options.schedule().serial);
+        assert!(options.finish().serial);
     }
 }

@@ -1,18 +1,20 @@
 //! The knob registry: one row is one knob.
 
-/// Which group of phases reads a knob.
+use crate::Optimization;
+
+/// Who reads a knob.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Group {
+pub enum Reader {
     /// Lowering of PTX.
     Lower,
-    /// The target-independent passes.
-    Optimize,
-    /// Expansion of what the chip lacks.
-    Legalize,
-    /// Scheduling and control words.
-    Schedule,
+    /// The stages whose passes ask for an optimization.
+    Passes,
+    /// Scheduling before allocation.
+    Order,
     /// Register allocation.
     Allocate,
+    /// Scheduling after allocation, and control words.
+    Finish,
 }
 
 /// The type of a knob.
@@ -42,8 +44,10 @@ pub struct Knob {
     pub kind: KnobKind,
     /// Value when nothing is said.
     pub default: Value,
-    /// The only group that reads it.
-    pub group: Group,
+    /// Those who read it; nobody else may.
+    pub readers: &'static [Reader],
+    /// The optimization that it turns on or off, if that is all it does.
+    pub optimization: Option<Optimization>,
     /// What it does.
     pub doc: &'static str,
 }
@@ -70,81 +74,99 @@ impl std::fmt::Display for KnobError {
 
 impl std::error::Error for KnobError {}
 
-const fn switch(name: &'static str, group: Group, doc: &'static str) -> Knob {
-    Knob { name, kind: KnobKind::Bool, default: Value::Bool(false), group, doc }
+/// A switch that turns an optimization off.
+const fn without(name: &'static str, optimization: Optimization, doc: &'static str) -> Knob {
+    Knob { optimization: Some(optimization), ..switch(name, &[Reader::Passes], doc) }
 }
 
-const fn flag(name: &'static str, group: Group, doc: &'static str) -> Knob {
-    Knob { name, kind: KnobKind::Bool, default: Value::Bool(true), group, doc }
+const fn switch(name: &'static str, readers: &'static [Reader], doc: &'static str) -> Knob {
+    let default = Value::Bool(false);
+    Knob { name, kind: KnobKind::Bool, default, readers, optimization: None, doc }
 }
 
 const fn number(
     name: &'static str,
-    low: u32,
-    high: u32,
+    (low, high): (u32, u32),
     default: u32,
-    group: Group,
+    readers: &'static [Reader],
     doc: &'static str,
 ) -> Knob {
-    Knob { name, kind: KnobKind::Number(low, high), default: Value::Number(default), group, doc }
+    let default = Value::Number(default);
+    Knob { name, kind: KnobKind::Number(low, high), default, readers, optimization: None, doc }
 }
 
 /// Every knob. Debug switches are the rows of yes or no whose default is no: each turns one clever part off, or
 /// a check on.
 pub const KNOBS: &[Knob] = &[
-    flag("fmad", Group::Optimize, "Contract separate f32 and f64 multiplies and adds into fused ones."),
-    switch("no-fold", Group::Optimize, "Leave out copy propagation, constant folding and algebra."),
-    switch("no-dead-code", Group::Optimize, "Leave unused instructions in."),
-    switch("no-branch-opt", Group::Optimize, "Leave out branch folding and straightening."),
-    switch("no-strength", Group::Optimize, "Leave out strength reduction."),
-    switch("no-linear", Group::Optimize, "Leave out the fusion of adds, shifts and multiplies."),
-    switch("no-licm", Group::Optimize, "Leave out loop-invariant code motion."),
-    switch("no-gvn", Group::Optimize, "Leave out global value numbering."),
-    switch("no-reassociate", Group::Optimize, "Leave out reassociation."),
-    switch("no-predication", Group::Optimize, "Leave out if-conversion."),
-    switch(
+    Knob {
+        name: "fmad",
+        kind: KnobKind::Bool,
+        default: Value::Bool(true),
+        readers: &[Reader::Passes],
+        optimization: Some(Optimization::Contraction),
+        doc: "Contract separate f32 and f64 multiplies and adds into fused ones.",
+    },
+    without("no-fold", Optimization::Folding, "Leave out copy propagation, constant folding and algebra."),
+    without("no-dead-code", Optimization::DeadCode, "Leave unused instructions in."),
+    without("no-branch-opt", Optimization::Branches, "Leave out branch folding and straightening."),
+    without("no-strength", Optimization::StrengthReduction, "Leave out strength reduction."),
+    without(
+        "no-linear",
+        Optimization::LinearReplacement,
+        "Leave out the fusion of adds, shifts and multiplies.",
+    ),
+    without("no-licm", Optimization::Licm, "Leave out loop-invariant code motion."),
+    without("no-gvn", Optimization::Gvn, "Leave out global value numbering."),
+    without("no-reassociate", Optimization::Reassociation, "Leave out reassociation."),
+    without("no-predication", Optimization::Predication, "Leave out if-conversion."),
+    without(
         "no-uniform",
-        Group::Optimize,
+        Optimization::UniformRegisters,
         "Keep every value out of the uniform registers unless the machine demands one.",
     ),
-    switch("no-back-copy", Group::Optimize, "Leave out back copy propagation."),
-    switch(
+    without("no-back-copy", Optimization::BackCopy, "Leave out back copy propagation."),
+    without(
         "no-routines",
-        Group::Legalize,
-        "Put the slow ways of divisions and roots in place instead of calling them.",
+        Optimization::Routines,
+        "Expand the slow paths of divisions and roots in place instead of calling routines.",
     ),
-    switch("serial-deps", Group::Schedule, "Every instruction waits for everything before it."),
-    switch("no-sched", Group::Schedule, "Keep the order of instructions, before allocation and after it."),
-    switch("no-late-sched", Group::Schedule, "Keep the order of instructions after allocation."),
-    switch("no-reuse", Group::Schedule, "Set no flags of the operand cache."),
+    switch("serial-deps", &[Reader::Finish], "Every instruction waits for everything before it."),
+    switch(
+        "no-sched",
+        &[Reader::Order, Reader::Finish],
+        "Keep the order of instructions, before allocation and after it.",
+    ),
+    switch("no-late-sched", &[Reader::Finish], "Keep the order of instructions after allocation."),
+    switch("no-reuse", &[Reader::Finish], "Set no flags of the operand cache."),
     number(
         "schedule-mode",
-        0,
-        2,
+        (0, 2),
         1,
-        Group::Schedule,
+        &[Reader::Order],
         "How the scheduler before allocation ranks: 0 pressure, 1 latency, 2 batches.",
     ),
     number(
         "stall-cap",
-        1,
+        (1, 15),
         15,
-        15,
-        Group::Schedule,
+        &[Reader::Finish],
         "Longest stall in cycles that one control word may hold.",
     ),
-    switch("min-regs", Group::Allocate, "Allocate as few registers as the function can be compiled with."),
+    switch(
+        "min-regs",
+        &[Reader::Allocate],
+        "Allocate as few registers as the function can be compiled with.",
+    ),
     switch(
         "check-registers",
-        Group::Allocate,
+        &[Reader::Allocate],
         "Prove each allocation of registers right by a checker of its own.",
     ),
     number(
         "maxrregcount",
+        (0, 255),
         0,
-        255,
-        0,
-        Group::Allocate,
+        &[Reader::Allocate],
         "Most general registers a thread may use; 0 for no limit.",
     ),
 ];

@@ -8,7 +8,7 @@ use crate::session::{options, read_text};
 use oriole_chip::Chip;
 use oriole_diagnostics::Code;
 use oriole_hir::Resolved;
-use oriole_pipeline::{Context, Settings};
+use oriole_pipeline::{Context, Settings, Work};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -50,6 +50,10 @@ pub fn ori(arguments: &Ori) -> Outcome {
     };
     let settings = Settings::new(chip, &options);
     let context = Context::new(&settings);
+    let note = match phase.work {
+        Work::By(_) => format!(": {} is {}", phase.name, phase.state()),
+        _ => String::new(),
+    };
     let mut text = String::new();
     for (name, resolved) in chosen {
         let function = oriole_pipeline::raw(&resolved.body, &context)
@@ -57,7 +61,7 @@ pub fn ori(arguments: &Ori) -> Outcome {
         match function {
             Ok(function) if arguments.dot => text.push_str(&oriole_ori::dot::dot(&function)),
             Ok(function) => {
-                let _ = write!(text, "// {name}\n{function}\n");
+                let _ = writeln!(text, "// {name}{note}\n{function}");
             }
             Err(error) => return failed(&format!("{}: {name}: {error}", arguments.input.display())),
         }

@@ -2,9 +2,7 @@
 
 use crate::Phase;
 use oriole_chip::Chip;
-use oriole_options::{
-    AllocateOptions, LegalizeOptions, LowerOptions, OptimizeOptions, Options, ScheduleOptions,
-};
+use oriole_options::{AllocateOptions, FinishOptions, LowerOptions, Options, OrderOptions, PassOptions};
 use oriole_ori::Function;
 
 /// Chip and options. A caller that tracks what was read fills in only what the group at hand may read.
@@ -15,13 +13,13 @@ pub struct Settings {
     /// Of lowering.
     pub lower: LowerOptions,
     /// Of the passes.
-    pub optimize: OptimizeOptions,
-    /// Of the expansions.
-    pub legalize: LegalizeOptions,
-    /// Of scheduling.
-    pub schedule: ScheduleOptions,
+    pub passes: PassOptions,
+    /// Of scheduling before allocation.
+    pub order: OrderOptions,
     /// Of allocation.
     pub allocate: AllocateOptions,
+    /// Of scheduling after allocation, and of control words.
+    pub finish: FinishOptions,
 }
 
 impl Settings {
@@ -30,10 +28,10 @@ impl Settings {
         Settings {
             chip,
             lower: options.lower(),
-            optimize: options.optimize(),
-            legalize: options.legalize(),
-            schedule: options.schedule(),
+            passes: options.passes(),
+            order: options.order(),
             allocate: options.allocate(),
+            finish: options.finish(),
         }
     }
 }

@@ -1,5 +1,14 @@
-//! The list of the 159 phases: number, name, group, level, switch and state. One row is one phase; the driver, the
+//! The list of the 159 phases: number, name, stage, level, and what does the work. One row is one phase; the driver, the
 //! `--after` option and the documentation read it.
+
+use oriole_legalize::{expand_exact, expand_wide};
+use oriole_optimize::{
+    back_copy, branch_opt, convert_mov_phi, expand_sync, general_optimize, generate_mov_phi, gvn_cse,
+    hoist_invariants, linear_replacement, live_dead, predication, reassociate, strength_reduce,
+    uniform_registers,
+};
+use oriole_options::{Optimization, PassOptions};
+use oriole_ori::{Form, Pass};
 
 /// Which stage of the query graph a phase belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -47,11 +56,21 @@ impl Group {
     }
 }
 
-/// What Oriole does at a phase.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum State {
-    /// Implemented; it may share its code with another phase, as its description says.
-    Done,
+/// What does the work of a phase.
+#[derive(Clone, Copy, Debug)]
+pub enum Work {
+    /// A pass over the function.
+    Pass(&'static Pass),
+    /// The verifier, where it is asked for.
+    Verify,
+    /// The verifier, always.
+    Inspect,
+    /// The profile of the function; nothing changes.
+    Profile,
+    /// A stage behind Ori, or a part of one: which function, and the debug switch that turns it off.
+    Stage(&'static str, Option<&'static str>),
+    /// There is no code at this place: the work is done by another phase or stage, which is named.
+    By(&'static str),
     /// Only graphics shaders or hooks of the reference need it.
     NotForCompute,
     /// Known, not implemented.
@@ -69,27 +88,46 @@ pub struct Phase {
     pub group: Group,
     /// The lowest optimization level at which it acts.
     pub level: u8,
-    /// State.
-    pub state: State,
-    /// The debug switch that turns it off; empty if none does.
-    pub switch: &'static str,
+    /// What does its work.
+    pub work: Work,
     /// What it does.
     pub doc: &'static str,
 }
 
 impl Phase {
+    /// The debug switch that turns it off.
+    pub fn switch(&self) -> Option<&'static str> {
+        match self.work {
+            Work::Pass(pass) => pass.optimization.map(Optimization::knob),
+            Work::Stage(_, switch) => switch,
+            _ => None,
+        }
+    }
+
+    /// What is done of it, in words.
+    pub fn state(&self) -> String {
+        match self.work {
+            Work::Pass(_) | Work::Verify | Work::Inspect | Work::Profile | Work::Stage(..) => {
+                "done".to_owned()
+            }
+            Work::By(other) => format!("done by {other}"),
+            Work::NotForCompute => "not for compute".to_owned(),
+            Work::NotYet => "not yet".to_owned(),
+        }
+    }
+
     /// Whether there is Ori to show after the phase.
     ///
     /// # Errors
     /// Why there is none.
     pub fn leaves_ori(&self) -> Result<(), String> {
-        let reason = match self.state {
-            State::Done if !crate::ORI_GROUPS.contains(&self.group) => {
+        let reason = match self.work {
+            Work::NotForCompute => "does nothing in compute code",
+            Work::NotYet => "is not implemented yet",
+            _ if !crate::ORI_GROUPS.contains(&self.group) => {
                 "leaves machine code, not Ori: see `oriole isel` and `oriole dis`"
             }
-            State::Done => return Ok(()),
-            State::NotForCompute => "does nothing in compute code",
-            State::NotYet => "is not implemented yet",
+            _ => return Ok(()),
         };
         Err(format!("phase {} {} {reason}", self.number, self.name))
     }
@@ -100,188 +138,212 @@ const fn row(
     name: &'static str,
     group: Group,
     level: u8,
-    state: State,
-    switch: &'static str,
+    work: Work,
     doc: &'static str,
 ) -> Phase {
-    Phase { number, name, group, level, state, switch, doc }
+    Phase { number, name, group, level, work, doc }
 }
 
 use Group::{
     Allocated, Bridged, Early, Encoded, Finished, Legal, Report, Selected, SsaEarly, SsaLate, SsaMid,
 };
-use State::{Done, NotForCompute, NotYet};
+use Work::{By, Inspect, NotForCompute, NotYet, Profile, Stage, Verify};
 
-/// Every phase, in the order of numbers.
+/// Every phase, in the order in which they act; the reference counts 132 and up by themselves.
 #[rustfmt::skip]
-pub const PHASES: &[Phase] = &[
-    row(0, "OriCheckInitialProgram", Bridged, 0, Done, "", "Structural check of the raw function, in builds with debug assertions."),
-    row(1, "ApplyNvOptRecipes", Bridged, 0, Done, "", "What each later phase may do at this level."),
-    row(2, "PromoteFP16", Bridged, 0, Done, "", "Half operations the chip lacks become single ones."),
-    row(3, "AnalyzeControlFlow", Bridged, 0, Done, "", "Control-flow graph, RPO, dominators, back edges, loops."),
-    row(4, "AdvancedPhaseBeforeConvUnSup", Bridged, 0, NotForCompute, "", "Backend hook."),
-    row(5, "ConvertUnsupportedOps", Bridged, 0, Done, "", "Every operation becomes one the target has, or a pseudo-operation expanded later."),
-    row(6, "SetControlFlowOpLastInBB", Bridged, 0, Done, "", "Control flow stands last in its block."),
-    row(7, "AdvancedPhaseAfterConvUnSup", Bridged, 0, NotForCompute, "", "Backend hook."),
-    row(8, "OriCreateMacroInsts", Bridged, 0, NotYet, "", "Fuses sequences that stay together until 118."),
-    row(9, "ReportInitialRepresentation", Bridged, 0, Done, "", "The per-function profile."),
-    row(10, "EarlyOriSimpleLiveDead", Bridged, 1, Done, "no-dead-code", "Quick removal of dead code."),
-    row(11, "ReplaceUniformsWithImm", Bridged, 1, NotYet, "", "Known constants become immediates."),
-    row(12, "OriSanitize", Bridged, 0, Done, "", "Second structural check, in builds with debug assertions."),
-    row(13, "GeneralOptimizeEarly", Bridged, 1, Done, "no-fold", "Copy propagation, folding, algebra and dead code to a fixed point."),
-    row(14, "DoSwitchOptFirst", Early, 1, NotYet, "", "Shapes of switches."),
-    row(15, "OriBranchOpt", Early, 1, Done, "no-branch-opt", "Branch folding, unreachable blocks, straightening."),
-    row(16, "OriPerformLiveDeadFirst", Early, 1, Done, "no-dead-code", "Liveness and dead code."),
-    row(17, "OptimizeBindlessHeaderLoads", Early, 1, NotYet, "", "Shares loads of texture headers."),
-    row(18, "OriLoopSimplification", Early, 1, NotYet, "", "Preheaders and single latches."),
-    row(19, "OriSplitLiveRanges", Early, 1, NotYet, "", "Splits live ranges at loop borders."),
-    row(20, "PerformPGO", Early, 1, NotYet, "", "Block weights from a profile."),
-    row(21, "OriStrengthReduce", Early, 1, Done, "no-strength", "Multiplications and divisions by constants become cheaper."),
-    row(22, "OriLoopUnrolling", Early, 2, NotYet, "", "Unrolls by trip count, size and pressure."),
-    row(23, "GenerateMovPhi", SsaEarly, 0, Done, "", "Enters partial SSA."),
-    row(24, "OriPipelining", SsaEarly, 2, NotYet, "", "Software pipelining."),
-    row(25, "StageAndFence", SsaEarly, 1, NotYet, "", "Fences and staging for coherence."),
-    row(26, "OriRemoveRedundantBarriers", SsaEarly, 2, NotYet, "", "Removes barriers proven redundant."),
-    row(27, "AnalyzeUniformsForSpeculation", SsaEarly, 1, NotYet, "", "Which constant loads may be speculated."),
-    row(28, "SinkRemat", SsaEarly, 2, NotYet, "", "Sinks computations toward their uses."),
-    row(29, "GeneralOptimize", SsaEarly, 1, Done, "no-fold", "The bundle again."),
-    row(30, "DoSwitchOptSecond", SsaEarly, 1, NotYet, "", "Shapes of switches."),
-    row(31, "OriLinearReplacement", SsaEarly, 1, Done, "no-linear", "Affine chains become IADD3, IMAD, LEA; contraction to FFMA."),
-    row(32, "CompactLocalMemory", SsaEarly, 1, NotYet, "", "Packs local memory."),
-    row(33, "OriPerformLiveDeadSecond", SsaMid, 1, Done, "no-dead-code", "Liveness and dead code."),
-    row(34, "ExtractShaderConstsFirst", SsaMid, 1, NotYet, "", "Values that are computed once move to the constant bank."),
-    row(35, "OriHoistInvariantsEarly", SsaMid, 1, Done, "no-licm", "Loop-invariant code motion."),
-    row(36, "EmitPSI", SsaMid, 1, NotForCompute, "", "Graphics only."),
-    row(37, "GeneralOptimizeMid", SsaMid, 1, Done, "no-fold", "The bundle again."),
-    row(38, "OptimizeNestedCondBranches", SsaMid, 1, NotYet, "", "Flattens nested conditions."),
-    row(39, "ConvertVTGReadWrite", SsaMid, 0, NotForCompute, "", "Graphics only."),
-    row(40, "DoVirtualCTAExpansion", SsaMid, 0, NotForCompute, "", "Virtual-CTA operations."),
-    row(41, "MarkAdditionalColdBlocks", SsaMid, 1, NotYet, "", "Marks cold blocks."),
-    row(42, "ExpandMbarrier", SsaMid, 0, NotYet, "", "mbarrier operations become native sequences."),
-    row(43, "ForwardProgress", SsaMid, 0, NotYet, "", "Guarantees of forward progress."),
-    row(44, "OptimizeUniformAtomic", SsaMid, 1, NotYet, "", "One atomic for a warp."),
-    row(45, "MidExpansion", SsaMid, 0, Done, "no-routines", "Divisions and roots become sequences, and calls of routines for their slow ways."),
-    row(46, "GeneralOptimizeMid2", SsaMid, 1, Done, "no-fold", "The bundle again."),
-    row(47, "AdvancedPhaseEarlyEnforceArgs", SsaMid, 0, NotForCompute, "", "Backend hook."),
-    row(48, "EnforceArgumentRestrictions", SsaMid, 0, Done, "", "Operands of calls take the registers of the ABI."),
-    row(49, "GvnCse", SsaMid, 2, Done, "no-gvn", "Global value numbering."),
-    row(50, "OriReassociateAndCommon", SsaMid, 1, Done, "no-reassociate", "Reassociation to expose common parts."),
-    row(51, "ExtractShaderConstsFinal", SsaMid, 1, NotYet, "", "As 34."),
-    row(52, "OriReplaceEquivMultiDefMov", SsaMid, 1, NotYet, "", "Merges equal copies."),
-    row(53, "OriPropagateVaryingFirst", SsaLate, 0, Done, "", "Divergence analysis."),
-    row(54, "OriDoRematEarly", SsaLate, 2, NotYet, "", "Rematerialization near uses."),
-    row(55, "LateExpansion", SsaLate, 0, Done, "", "Operations kept whole until here."),
-    row(56, "SpeculativeHoistComInsts", SsaLate, 2, NotYet, "", "Hoists common code above branches."),
-    row(57, "RemoveASTToDefaultValues", SsaLate, 0, NotForCompute, "", "Graphics only."),
-    row(58, "GeneralOptimizeLate", SsaLate, 1, Done, "no-fold", "The bundle again."),
-    row(59, "OriLoopFusion", SsaLate, 1, NotYet, "", "Fuses loops."),
-    row(60, "DoVTGMultiViewExpansion", SsaLate, 0, NotForCompute, "", "Graphics only."),
-    row(61, "OriPerformLiveDeadThird", SsaLate, 1, Done, "no-dead-code", "Liveness and dead code."),
-    row(62, "OriRemoveRedundantMultiDefMov", SsaLate, 1, NotYet, "", "Removes redundant copies."),
-    row(63, "OriDoPredication", SsaLate, 2, Done, "no-predication", "If-conversion."),
-    row(64, "LateOriCommoning", SsaLate, 1, NotYet, "", "Late common subexpressions."),
-    row(65, "GeneralOptimizeLate2", SsaLate, 1, Done, "no-fold", "The bundle again."),
-    row(66, "OriHoistInvariantsLate", SsaLate, 1, Done, "no-licm", "Loop-invariant code motion."),
-    row(67, "DoKillMovement", SsaLate, 3, NotYet, "", "Moves kills."),
-    row(68, "DoTexMovement", SsaLate, 3, NotYet, "", "Moves texture fetches up."),
-    row(69, "OriDoRemat", SsaLate, 2, NotYet, "", "Rematerialization."),
-    row(70, "OriPropagateVaryingSecond", SsaLate, 0, Done, "", "Divergence analysis."),
-    row(71, "OptimizeSyncInstructions", SsaLate, 2, Done, "", "Removes warp synchronizations where the whole warp is together; acts at the end of 72."),
-    row(72, "LateExpandSyncInstructions", SsaLate, 0, Done, "", "Places convergence barriers."),
-    row(73, "ConvertAllMovPhiToMov", SsaLate, 0, Done, "", "Leaves partial SSA: parallel copies on edges."),
-    row(74, "ConvertToUniformReg", Legal, 1, Done, "no-uniform", "Warp-uniform values move to uniform registers."),
-    row(75, "LateArchOptimizeFirst", Legal, 1, NotYet, "", "Rewrites for the chip."),
-    row(76, "UpdateAfterOptimize", Legal, 0, Done, "", "Canonical form."),
-    row(77, "AdvancedPhaseLateConvUnSup", Legal, 0, NotForCompute, "", "Backend hook."),
-    row(78, "LateExpansionUnsupportedOps", Legal, 0, Done, "", "64-bit operations become sequences."),
-    row(79, "OriHoistInvariantsLate2", Legal, 1, Done, "no-licm", "Loop-invariant code motion."),
-    row(80, "ExpandJmxComputation", Legal, 0, NotYet, "", "Indexed jumps."),
-    row(81, "LateArchOptimizeSecond", Legal, 1, Done, "no-fold", "Constants and copies that the expansions brought become operands."),
-    row(82, "AdvancedPhaseBackPropVReg", Legal, 0, NotForCompute, "", "Backend hook."),
-    row(83, "OriBackCopyPropagate", Legal, 1, Done, "no-back-copy", "Copies fold into the definition of their source."),
-    row(84, "OriPerformLiveDeadFourth", Legal, 1, Done, "no-dead-code", "Liveness and dead code."),
-    row(85, "OriPropagateGmma", Legal, 0, NotYet, "", "Accumulators of warpgroup matrix operations."),
-    row(86, "InsertPseudoUseDefForConvUR", Legal, 0, NotYet, "", "Keeps uniform values alive across divergent code."),
-    row(87, "FixupGmmaSequence", Legal, 0, NotYet, "", "Order rules of warpgroup matrix operations."),
-    row(88, "OriHoistInvariantsLate3", Legal, 1, Done, "no-licm", "Loop-invariant code motion."),
-    row(89, "AdvancedPhaseSetRegAttr", Legal, 0, NotForCompute, "", "Backend hook."),
-    row(90, "OriSetRegisterAttr", Legal, 0, NotYet, "", "Scheduling attributes of registers."),
-    row(91, "OriCalcDependantTex", Legal, 0, NotYet, "", "Chains of texture fetches."),
-    row(92, "AdvancedPhaseAfterSetRegAttr", Legal, 0, NotForCompute, "", "Backend hook."),
-    row(93, "LateExpansionUnsupportedOps2", Legal, 0, Done, "", "What 78 left."),
-    row(94, "FinalInspectionPass", Legal, 0, Done, "", "Every instruction has a form on the chip."),
-    row(95, "SetAfterLegalization", Legal, 0, Done, "", "Canonical form."),
-    row(96, "ReportBeforeScheduling", Legal, 0, Done, "", "The per-function profile."),
-    row(97, "AdvancedPhasePreSched", Allocated, 1, Done, "no-sched", "List scheduling before allocation."),
-    row(98, "BackPropagateVEC2D", Allocated, 1, NotForCompute, "", "Graphics only."),
-    row(99, "OriDoSyncronization", Allocated, 1, NotYet, "", "Synchronization after scheduling."),
-    row(100, "ApplyPostSyncronizationWars", Allocated, 0, NotYet, "", "Workarounds after synchronization."),
-    row(101, "AdvancedPhaseAllocReg", Allocated, 0, Done, "min-regs", "Register allocation."),
-    row(102, "ReportAfterRegisterAllocation", Allocated, 0, Done, "", "The per-function profile."),
-    row(103, "Get64bRegComponents", Allocated, 0, Done, "", "Tuples become components."),
-    row(104, "PostExpansion", Allocated, 0, Done, "", "Copies, frames and calls become instructions."),
-    row(105, "ApplyPostRegAllocWars", Allocated, 0, NotYet, "", "Workarounds after allocation."),
-    row(106, "AdvancedPhasePostSched", Finished, 1, Done, "no-late-sched", "List scheduling after allocation."),
-    row(107, "OriRemoveNopCode", Finished, 1, Done, "", "Removes copies of a register to itself."),
-    row(108, "OptimizeHotColdInLoop", Finished, 1, NotYet, "", "Moves cold blocks out of loops."),
-    row(109, "OptimizeHotColdFlow", Finished, 1, NotYet, "", "Moves cold blocks to the end."),
-    row(110, "PostSchedule", Finished, 1, NotYet, "", "Clean-up after scheduling."),
-    row(111, "AdvancedPhasePostFixUp", Finished, 0, NotForCompute, "", "Backend hook."),
-    row(112, "PlaceBlocksInSourceOrder", Finished, 0, Done, "", "Layout of blocks; branches to the next block fall through."),
-    row(113, "PostFixForMercTargets", Finished, 0, NotYet, "", "Fix-ups of the encoder."),
-    row(114, "FixUpTexDepBarAndSync", Finished, 0, NotYet, "", "Texture dependency barriers."),
-    row(115, "AdvancedScoreboardsAndOpexes", Finished, 1, Done, "serial-deps", "Scoreboards, stalls, yield and reuse."),
-    row(116, "ProcessO0WaitsAndSBs", Finished, 0, Done, "", "At level 0 every instruction waits for everything."),
-    row(117, "MercEncodeAndDecode", Selected, 0, Done, "", "Form of every instruction."),
-    row(118, "MercExpandInstructions", Selected, 0, Done, "", "Pseudo-instructions become instructions."),
-    row(119, "MercGenerateWARs1", Finished, 0, Done, "", "Write-after-read hazards; part of 115."),
-    row(120, "MercGenerateOpex", Finished, 0, Done, "", "Control words; part of 115."),
-    row(121, "MercGenerateWARs2", Finished, 0, Done, "", "Write-after-read hazards; part of 115."),
-    row(122, "MercGenerateSassUCode", Encoded, 0, Done, "", "Words."),
-    row(123, "ComputeVCallRegUse", Report, 0, Done, "", "Registers of indirect callees; part of the kernel image."),
-    row(124, "CalcRegisterMap", Report, 0, Done, "", "Register counts of the container."),
-    row(125, "UpdateAfterPostRegAlloc", Report, 0, NotForCompute, "", "Empty in the reference."),
-    row(126, "ReportFinalMemoryUsage", Report, 0, NotYet, "", "Memory report."),
-    row(127, "AdvancedPhaseOriPhaseEncoding", Report, 0, NotForCompute, "", "Backend hook."),
-    row(128, "UpdateAfterFormatCodeList", Report, 0, NotForCompute, "", "Empty in the reference."),
-    row(129, "DumpNVuCodeText", Report, 0, Done, "", "`oriole dis`."),
-    row(130, "DumpNVuCodeHex", Report, 0, Done, "", "`oriole dis`."),
-    row(131, "DebuggerBreak", Report, 0, NotForCompute, "", "Development hook of the reference."),
-    row(132, "UpdateAfterConvertUnsupportedOps", Bridged, 0, Done, "", "Canonical form after 5."),
-    row(133, "MergeEquivalentConditionalFlow", Early, 0, NotYet, "", "Merges equal conditional flow; runs after 13."),
-    row(134, "AdvancedPhaseAfterMidExpansion", SsaMid, 0, NotForCompute, "", "Backend hook after 45."),
-    row(135, "AdvancedPhaseLateExpandSyncInstructions", SsaLate, 0, NotForCompute, "", "Backend hook before 72."),
-    row(136, "LateMergeEquivalentConditionalFlow", Legal, 0, NotYet, "", "As 133, after 78."),
-    row(137, "LateExpansionUnsupportedOpsMid", Legal, 0, Done, "", "Expansions between 79 and 80; part of 78."),
-    row(138, "OriSplitHighPressureLiveRanges", Legal, 0, NotYet, "", "Splits live ranges under pressure; runs before 84."),
-    row(139, "ProcessO0WaitsAndSBs", Report, 0, NotForCompute, "", "Late duplicate: the work is done where the earlier phase of the name stands."),
-    row(140, "PostFixUp", Report, 0, NotForCompute, "", "Late duplicate: the work is done where the earlier phase of the name stands."),
-    row(141, "MercConverter", Report, 0, NotForCompute, "", "Late duplicate: the work is done where the earlier phase of the name stands."),
-    row(142, "MercEncodeAndDecode", Report, 0, NotForCompute, "", "Late duplicate: the work is done where the earlier phase of the name stands."),
-    row(143, "MercExpandInstructions", Report, 0, NotForCompute, "", "Late duplicate: the work is done where the earlier phase of the name stands."),
-    row(144, "MercGenerateWARs1", Report, 0, NotForCompute, "", "Late duplicate: the work is done where the earlier phase of the name stands."),
-    row(145, "MercGenerateOpex", Report, 0, NotForCompute, "", "Late duplicate: the work is done where the earlier phase of the name stands."),
-    row(146, "MercGenerateWARs2", Report, 0, NotForCompute, "", "Late duplicate: the work is done where the earlier phase of the name stands."),
-    row(147, "MercGenerateSassUCode", Report, 0, NotForCompute, "", "Late duplicate: the work is done where the earlier phase of the name stands."),
-    row(148, "ComputeVCallRegUse", Report, 0, NotForCompute, "", "Late duplicate: the work is done where the earlier phase of the name stands."),
-    row(149, "CalcRegisterMap", Report, 0, NotForCompute, "", "Late duplicate: the work is done where the earlier phase of the name stands."),
-    row(150, "UpdateAfterPostRegAlloc", Report, 0, NotForCompute, "", "Late duplicate: the work is done where the earlier phase of the name stands."),
-    row(151, "ReportFinalMemoryUsage", Report, 0, NotForCompute, "", "Late duplicate: the work is done where the earlier phase of the name stands."),
-    row(152, "AdvancedPhaseOriPhaseEncoding", Report, 0, NotForCompute, "", "Late duplicate: the work is done where the earlier phase of the name stands."),
-    row(153, "FormatCodeList", Report, 0, NotForCompute, "", "Late duplicate: the work is done where the earlier phase of the name stands."),
-    row(154, "UpdateAfterFormatCodeList", Report, 0, NotForCompute, "", "Late duplicate: the work is done where the earlier phase of the name stands."),
-    row(155, "DumpNVuCodeText", Report, 0, NotForCompute, "", "Late duplicate: the work is done where the earlier phase of the name stands."),
-    row(156, "DumpNVuCodeHex", Report, 0, NotForCompute, "", "Late duplicate: the work is done where the earlier phase of the name stands."),
-    row(157, "DebuggerBreak", Report, 0, NotForCompute, "", "Late duplicate: the work is done where the earlier phase of the name stands."),
-    row(158, "NOP", Report, 0, NotForCompute, "", "Late duplicate: the work is done where the earlier phase of the name stands."),
+pub static PHASES: [Phase; 159] = [
+    row(0, "OriCheckInitialProgram", Bridged, 0, Verify, "Structural check of the raw function, where verification is asked for."),
+    row(1, "ApplyNvOptRecipes", Bridged, 0, By("the level that each row of this list names"), "What each later phase may do at this level."),
+    row(2, "PromoteFP16", Bridged, 0, NotYet, "Half operations the chip lacks become single ones."),
+    row(3, "AnalyzeControlFlow", Bridged, 0, By("the analyses that each pass asks for"), "Control-flow graph, RPO, dominators, back edges, loops."),
+    row(4, "AdvancedPhaseBeforeConvUnSup", Bridged, 0, NotForCompute, "Backend hook."),
+    row(5, "ConvertUnsupportedOps", Bridged, 0, By("lowering"), "Every operation becomes one the target has, or a pseudo-operation expanded later."),
+    row(6, "SetControlFlowOpLastInBB", Bridged, 0, By("lowering"), "Control flow comes last in its block."),
+    row(7, "AdvancedPhaseAfterConvUnSup", Bridged, 0, NotForCompute, "Backend hook."),
+    row(132, "UpdateAfterConvertUnsupportedOps", Bridged, 0, By("lowering"), "Canonical form after 5."),
+    row(8, "OriCreateMacroInsts", Bridged, 0, NotYet, "Fuses sequences that stay together until 118."),
+    row(9, "ReportInitialRepresentation", Bridged, 0, Profile, "The per-function profile."),
+    row(10, "EarlyOriSimpleLiveDead", Bridged, 1, Work::Pass(&live_dead::PASS), "Quick removal of dead code."),
+    row(11, "ReplaceUniformsWithImm", Bridged, 1, NotYet, "Known constants become immediates."),
+    row(12, "OriSanitize", Bridged, 0, Verify, "Second structural check, where verification is asked for."),
+    row(13, "GeneralOptimizeEarly", Bridged, 1, Work::Pass(&general_optimize::PASS), "Copy propagation, folding, algebra and dead code to a fixed point."),
+    row(133, "MergeEquivalentConditionalFlow", Early, 0, NotYet, "Merges equal conditional flow; runs after 13."),
+    row(14, "DoSwitchOptFirst", Early, 1, NotYet, "Shapes of switches."),
+    row(15, "OriBranchOpt", Early, 1, Work::Pass(&branch_opt::PASS), "Branch folding, unreachable blocks, straightening."),
+    row(16, "OriPerformLiveDeadFirst", Early, 1, Work::Pass(&live_dead::PASS), "Liveness and dead code."),
+    row(17, "OptimizeBindlessHeaderLoads", Early, 1, NotYet, "Shares loads of texture headers."),
+    row(18, "OriLoopSimplification", Early, 1, NotYet, "Preheaders and single latches."),
+    row(19, "OriSplitLiveRanges", Early, 1, NotYet, "Splits live ranges at loop borders."),
+    row(20, "PerformPGO", Early, 1, NotYet, "Block weights from a profile."),
+    row(21, "OriStrengthReduce", Early, 1, Work::Pass(&strength_reduce::PASS), "Multiplications and divisions by constants become cheaper."),
+    row(22, "OriLoopUnrolling", Early, 2, NotYet, "Unrolls by trip count, size and pressure."),
+    row(23, "GenerateMovPhi", SsaEarly, 0, Work::Pass(&generate_mov_phi::PASS), "Enters partial SSA."),
+    row(24, "OriPipelining", SsaEarly, 2, NotYet, "Software pipelining."),
+    row(25, "StageAndFence", SsaEarly, 1, NotYet, "Fences and staging for coherence."),
+    row(26, "OriRemoveRedundantBarriers", SsaEarly, 2, NotYet, "Removes barriers proven redundant."),
+    row(27, "AnalyzeUniformsForSpeculation", SsaEarly, 1, NotYet, "Which constant loads may be speculated."),
+    row(28, "SinkRemat", SsaEarly, 2, NotYet, "Sinks computations toward their uses."),
+    row(29, "GeneralOptimize", SsaEarly, 1, Work::Pass(&general_optimize::PASS), "The bundle again."),
+    row(30, "DoSwitchOptSecond", SsaEarly, 1, NotYet, "Shapes of switches."),
+    row(31, "OriLinearReplacement", SsaEarly, 1, Work::Pass(&linear_replacement::PASS), "Affine chains become IADD3, IMAD, LEA; contraction to FFMA."),
+    row(32, "CompactLocalMemory", SsaEarly, 1, NotYet, "Packs local memory."),
+    row(33, "OriPerformLiveDeadSecond", SsaMid, 1, By("OriLinearReplacement"), "Liveness and dead code."),
+    row(34, "ExtractShaderConstsFirst", SsaMid, 1, NotYet, "Values that are computed once move to the constant bank."),
+    row(35, "OriHoistInvariantsEarly", SsaMid, 1, Work::Pass(&hoist_invariants::PASS), "Loop-invariant code motion."),
+    row(36, "EmitPSI", SsaMid, 1, NotForCompute, "Graphics only."),
+    row(37, "GeneralOptimizeMid", SsaMid, 1, Work::Pass(&general_optimize::PASS), "The bundle again."),
+    row(38, "OptimizeNestedCondBranches", SsaMid, 1, NotYet, "Flattens nested conditions."),
+    row(39, "ConvertVTGReadWrite", SsaMid, 0, NotForCompute, "Graphics only."),
+    row(40, "DoVirtualCTAExpansion", SsaMid, 0, NotForCompute, "Virtual-CTA operations."),
+    row(41, "MarkAdditionalColdBlocks", SsaMid, 1, NotYet, "Marks cold blocks."),
+    row(42, "ExpandMbarrier", SsaMid, 0, NotYet, "mbarrier operations become native sequences."),
+    row(43, "ForwardProgress", SsaMid, 0, NotYet, "Guarantees of forward progress."),
+    row(44, "OptimizeUniformAtomic", SsaMid, 1, NotYet, "One atomic for a warp."),
+    row(45, "MidExpansion", SsaMid, 0, Work::Pass(&expand_exact::PASS), "Divisions and roots become sequences, and calls of routines for their slow paths."),
+    row(134, "AdvancedPhaseAfterMidExpansion", SsaMid, 0, NotForCompute, "Backend hook after 45."),
+    row(46, "GeneralOptimizeMid2", SsaMid, 1, Work::Pass(&general_optimize::PASS), "The bundle again."),
+    row(47, "AdvancedPhaseEarlyEnforceArgs", SsaMid, 0, NotForCompute, "Backend hook."),
+    row(48, "EnforceArgumentRestrictions", SsaMid, 0, By("lowering and AdvancedPhaseAllocReg"), "Operands of calls take the registers of the ABI."),
+    row(49, "GvnCse", SsaMid, 2, Work::Pass(&gvn_cse::PASS), "Global value numbering."),
+    row(50, "OriReassociateAndCommon", SsaMid, 1, Work::Pass(&reassociate::PASS), "Reassociation to expose common parts."),
+    row(51, "ExtractShaderConstsFinal", SsaMid, 1, NotYet, "As 34."),
+    row(52, "OriReplaceEquivMultiDefMov", SsaMid, 1, NotYet, "Merges equal copies."),
+    row(53, "OriPropagateVaryingFirst", SsaLate, 0, By("the phases that ask for divergence"), "Divergence analysis."),
+    row(54, "OriDoRematEarly", SsaLate, 2, NotYet, "Rematerialization near uses."),
+    row(55, "LateExpansion", SsaLate, 0, By("MidExpansion and LateExpansionUnsupportedOps"), "Operations kept whole until here."),
+    row(56, "SpeculativeHoistComInsts", SsaLate, 2, NotYet, "Hoists common code above branches."),
+    row(57, "RemoveASTToDefaultValues", SsaLate, 0, NotForCompute, "Graphics only."),
+    row(58, "GeneralOptimizeLate", SsaLate, 1, Work::Pass(&general_optimize::PASS), "The bundle again."),
+    row(59, "OriLoopFusion", SsaLate, 1, NotYet, "Fuses loops."),
+    row(60, "DoVTGMultiViewExpansion", SsaLate, 0, NotForCompute, "Graphics only."),
+    row(61, "OriPerformLiveDeadThird", SsaLate, 1, By("GeneralOptimizeLate"), "Liveness and dead code."),
+    row(62, "OriRemoveRedundantMultiDefMov", SsaLate, 1, NotYet, "Removes redundant copies."),
+    row(63, "OriDoPredication", SsaLate, 2, Work::Pass(&predication::PASS), "If-conversion."),
+    row(64, "LateOriCommoning", SsaLate, 1, NotYet, "Late common subexpressions."),
+    row(65, "GeneralOptimizeLate2", SsaLate, 1, Work::Pass(&general_optimize::PASS), "The bundle again."),
+    row(66, "OriHoistInvariantsLate", SsaLate, 1, Work::Pass(&hoist_invariants::PASS), "Loop-invariant code motion."),
+    row(67, "DoKillMovement", SsaLate, 3, NotYet, "Moves kills."),
+    row(68, "DoTexMovement", SsaLate, 3, NotYet, "Moves texture fetches up."),
+    row(69, "OriDoRemat", SsaLate, 2, NotYet, "Rematerialization."),
+    row(70, "OriPropagateVaryingSecond", SsaLate, 0, By("the phases that ask for divergence"), "Divergence analysis."),
+    row(71, "OptimizeSyncInstructions", SsaLate, 2, By("LateExpandSyncInstructions"), "Removes warp synchronizations where the whole warp has converged."),
+    row(135, "AdvancedPhaseLateExpandSyncInstructions", SsaLate, 0, NotForCompute, "Backend hook before 72."),
+    row(72, "LateExpandSyncInstructions", SsaLate, 0, Work::Pass(&expand_sync::PASS), "Places convergence barriers."),
+    row(73, "ConvertAllMovPhiToMov", SsaLate, 0, Work::Pass(&convert_mov_phi::PASS), "Leaves partial SSA: parallel copies on edges."),
+    row(74, "ConvertToUniformReg", Legal, 1, Work::Pass(&uniform_registers::PASS), "Warp-uniform values move to uniform registers."),
+    row(75, "LateArchOptimizeFirst", Legal, 1, NotYet, "Rewrites for the chip."),
+    row(76, "UpdateAfterOptimize", Legal, 0, By("the canonical form at the end of the stage"), "Canonical form."),
+    row(77, "AdvancedPhaseLateConvUnSup", Legal, 0, NotForCompute, "Backend hook."),
+    row(78, "LateExpansionUnsupportedOps", Legal, 0, Work::Pass(&expand_wide::PASS), "64-bit operations become sequences."),
+    row(136, "LateMergeEquivalentConditionalFlow", Legal, 0, NotYet, "As 133, after 78."),
+    row(79, "OriHoistInvariantsLate2", Legal, 1, Work::Pass(&hoist_invariants::PASS), "Loop-invariant code motion."),
+    row(137, "LateExpansionUnsupportedOpsMid", Legal, 0, By("LateExpansionUnsupportedOps"), "Expansions between 79 and 80."),
+    row(80, "ExpandJmxComputation", Legal, 0, NotYet, "Indexed jumps."),
+    row(81, "LateArchOptimizeSecond", Legal, 1, Work::Pass(&general_optimize::PASS), "Constants and copies that the expansions brought become operands."),
+    row(82, "AdvancedPhaseBackPropVReg", Legal, 0, NotForCompute, "Backend hook."),
+    row(83, "OriBackCopyPropagate", Legal, 1, Work::Pass(&back_copy::PASS), "Copies fold into the definition of their source."),
+    row(138, "OriSplitHighPressureLiveRanges", Legal, 0, NotYet, "Splits live ranges under pressure; runs before 84."),
+    row(84, "OriPerformLiveDeadFourth", Legal, 1, By("LateArchOptimizeSecond"), "Liveness and dead code."),
+    row(85, "OriPropagateGmma", Legal, 0, NotYet, "Accumulators of warpgroup matrix operations."),
+    row(86, "InsertPseudoUseDefForConvUR", Legal, 0, NotYet, "Keeps uniform values alive across divergent code."),
+    row(87, "FixupGmmaSequence", Legal, 0, NotYet, "Order rules of warpgroup matrix operations."),
+    row(88, "OriHoistInvariantsLate3", Legal, 1, Work::Pass(&hoist_invariants::PASS), "Loop-invariant code motion."),
+    row(89, "AdvancedPhaseSetRegAttr", Legal, 0, NotForCompute, "Backend hook."),
+    row(90, "OriSetRegisterAttr", Legal, 0, NotYet, "Scheduling attributes of registers."),
+    row(91, "OriCalcDependantTex", Legal, 0, NotYet, "Chains of texture fetches."),
+    row(92, "AdvancedPhaseAfterSetRegAttr", Legal, 0, NotForCompute, "Backend hook."),
+    row(93, "LateExpansionUnsupportedOps2", Legal, 0, By("LateExpansionUnsupportedOps"), "What 78 left."),
+    row(94, "FinalInspectionPass", Legal, 0, Inspect, "Every instruction has a form on the chip."),
+    row(95, "SetAfterLegalization", Legal, 0, By("the canonical form at the end of the stage"), "Canonical form."),
+    row(96, "ReportBeforeScheduling", Legal, 0, Profile, "The per-function profile."),
+    row(97, "AdvancedPhasePreSched", Allocated, 1, Stage("oriole_schedule::before_allocation", Some("no-sched")), "List scheduling before allocation."),
+    row(98, "BackPropagateVEC2D", Allocated, 1, NotForCompute, "Graphics only."),
+    row(99, "OriDoSyncronization", Allocated, 1, NotYet, "Synchronization after scheduling."),
+    row(100, "ApplyPostSyncronizationWars", Allocated, 0, NotYet, "Workarounds after synchronization."),
+    row(101, "AdvancedPhaseAllocReg", Allocated, 0, Stage("oriole_regalloc::allocate", None), "Register allocation."),
+    row(102, "ReportAfterRegisterAllocation", Allocated, 0, Profile, "The per-function profile."),
+    row(103, "Get64bRegComponents", Allocated, 0, By("AdvancedPhaseAllocReg"), "Tuples become components."),
+    row(104, "PostExpansion", Allocated, 0, Stage("oriole_regalloc::expand", None), "Copies, frames and calls become instructions."),
+    row(105, "ApplyPostRegAllocWars", Allocated, 0, NotYet, "Workarounds after allocation."),
+    row(117, "MercEncodeAndDecode", Selected, 0, Stage("oriole_isel::select", None), "Form of every instruction."),
+    row(118, "MercExpandInstructions", Selected, 0, Stage("oriole_isel::select", None), "Pseudo-instructions become instructions."),
+    row(106, "AdvancedPhasePostSched", Finished, 1, Stage("oriole_schedule::after_allocation", Some("no-late-sched")), "List scheduling after allocation."),
+    row(107, "OriRemoveNopCode", Finished, 1, By("PostExpansion"), "Removes copies of a register to itself."),
+    row(108, "OptimizeHotColdInLoop", Finished, 1, NotYet, "Moves cold blocks out of loops."),
+    row(109, "OptimizeHotColdFlow", Finished, 1, NotYet, "Moves cold blocks to the end."),
+    row(110, "PostSchedule", Finished, 1, NotYet, "Clean-up after scheduling."),
+    row(111, "AdvancedPhasePostFixUp", Finished, 0, NotForCompute, "Backend hook."),
+    row(112, "PlaceBlocksInSourceOrder", Finished, 0, Stage("oriole_encode::encode_function", None), "Layout of blocks; branches to the next block fall through."),
+    row(113, "PostFixForMercTargets", Finished, 0, NotYet, "Fix-ups of the encoder."),
+    row(114, "FixUpTexDepBarAndSync", Finished, 0, NotYet, "Texture dependency barriers."),
+    row(115, "AdvancedScoreboardsAndOpexes", Finished, 1, Stage("oriole_schedule::control_words", Some("serial-deps")), "Scoreboards, stalls, yield and reuse."),
+    row(116, "ProcessO0WaitsAndSBs", Finished, 0, Stage("oriole_schedule::control_words", None), "At level 0 every instruction waits for everything."),
+    row(119, "MercGenerateWARs1", Finished, 0, By("AdvancedScoreboardsAndOpexes"), "Write-after-read hazards."),
+    row(120, "MercGenerateOpex", Finished, 0, By("AdvancedScoreboardsAndOpexes"), "Control words."),
+    row(121, "MercGenerateWARs2", Finished, 0, By("AdvancedScoreboardsAndOpexes"), "Write-after-read hazards."),
+    row(122, "MercGenerateSassUCode", Encoded, 0, Stage("oriole_encode::encode_function", None), "Words."),
+    row(123, "ComputeVCallRegUse", Report, 0, By("the layout of the kernel"), "Registers of indirect callees."),
+    row(124, "CalcRegisterMap", Report, 0, By("the layout of the kernel"), "Register counts of the container."),
+    row(125, "UpdateAfterPostRegAlloc", Report, 0, NotForCompute, "Empty in the reference."),
+    row(126, "ReportFinalMemoryUsage", Report, 0, NotYet, "Memory report."),
+    row(127, "AdvancedPhaseOriPhaseEncoding", Report, 0, NotForCompute, "Backend hook."),
+    row(128, "UpdateAfterFormatCodeList", Report, 0, NotForCompute, "Empty in the reference."),
+    row(129, "DumpNVuCodeText", Report, 0, By("`oriole dis`"), "`oriole dis`."),
+    row(130, "DumpNVuCodeHex", Report, 0, By("`oriole dis`"), "`oriole dis`."),
+    row(131, "DebuggerBreak", Report, 0, NotForCompute, "Development hook of the reference."),
+    row(139, "ProcessO0WaitsAndSBs", Report, 0, NotForCompute, "Late duplicate: the work is done at the earlier phase of the name."),
+    row(140, "PostFixUp", Report, 0, NotForCompute, "Late duplicate: the work is done at the earlier phase of the name."),
+    row(141, "MercConverter", Report, 0, NotForCompute, "Late duplicate: the work is done at the earlier phase of the name."),
+    row(142, "MercEncodeAndDecode", Report, 0, NotForCompute, "Late duplicate: the work is done at the earlier phase of the name."),
+    row(143, "MercExpandInstructions", Report, 0, NotForCompute, "Late duplicate: the work is done at the earlier phase of the name."),
+    row(144, "MercGenerateWARs1", Report, 0, NotForCompute, "Late duplicate: the work is done at the earlier phase of the name."),
+    row(145, "MercGenerateOpex", Report, 0, NotForCompute, "Late duplicate: the work is done at the earlier phase of the name."),
+    row(146, "MercGenerateWARs2", Report, 0, NotForCompute, "Late duplicate: the work is done at the earlier phase of the name."),
+    row(147, "MercGenerateSassUCode", Report, 0, NotForCompute, "Late duplicate: the work is done at the earlier phase of the name."),
+    row(148, "ComputeVCallRegUse", Report, 0, NotForCompute, "Late duplicate: the work is done at the earlier phase of the name."),
+    row(149, "CalcRegisterMap", Report, 0, NotForCompute, "Late duplicate: the work is done at the earlier phase of the name."),
+    row(150, "UpdateAfterPostRegAlloc", Report, 0, NotForCompute, "Late duplicate: the work is done at the earlier phase of the name."),
+    row(151, "ReportFinalMemoryUsage", Report, 0, NotForCompute, "Late duplicate: the work is done at the earlier phase of the name."),
+    row(152, "AdvancedPhaseOriPhaseEncoding", Report, 0, NotForCompute, "Late duplicate: the work is done at the earlier phase of the name."),
+    row(153, "FormatCodeList", Report, 0, NotForCompute, "Late duplicate: the work is done at the earlier phase of the name."),
+    row(154, "UpdateAfterFormatCodeList", Report, 0, NotForCompute, "Late duplicate: the work is done at the earlier phase of the name."),
+    row(155, "DumpNVuCodeText", Report, 0, NotForCompute, "Late duplicate: the work is done at the earlier phase of the name."),
+    row(156, "DumpNVuCodeHex", Report, 0, NotForCompute, "Late duplicate: the work is done at the earlier phase of the name."),
+    row(157, "DebuggerBreak", Report, 0, NotForCompute, "Late duplicate: the work is done at the earlier phase of the name."),
+    row(158, "NOP", Report, 0, NotForCompute, "Late duplicate: the work is done at the earlier phase of the name."),
 ];
 
 /// The phase with this name or number. Where two phases share a name, the one that does the work.
 pub fn find(text: &str) -> Option<&'static Phase> {
-    if let Ok(number) = text.parse::<u16>() {
-        return PHASES.get(usize::from(number));
+    let number = text.parse::<u16>().ok();
+    PHASES.iter().find(|phase| match number {
+        Some(number) => phase.number == number,
+        None => phase.name.eq_ignore_ascii_case(text),
+    })
+}
+
+impl Group {
+    /// The phases of the stage, in the order in which they act.
+    pub fn phases(self) -> impl Iterator<Item = &'static Phase> {
+        PHASES.iter().filter(move |phase| phase.group == self)
     }
-    PHASES.iter().find(|phase| phase.name.eq_ignore_ascii_case(text))
+
+    /// The part of the options that the passes of the stage may know.
+    pub fn options(self, all: &PassOptions) -> PassOptions {
+        let passes = self.phases().filter_map(|phase| match phase.work {
+            Work::Pass(pass) => Some(pass),
+            _ => None,
+        });
+        all.restricted(passes.flat_map(|pass| pass.optimization.iter().chain(pass.asks).copied()).collect())
+    }
+
+    /// The form of the functions that the stage takes.
+    pub fn form(self) -> Form {
+        match self {
+            Group::SsaMid | Group::SsaLate => Form::Ssa,
+            _ => Form::Plain,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -290,19 +352,53 @@ mod tests {
 
     #[test]
     fn phases_are_numbered_and_found() {
-        assert_eq!(PHASES.len(), 159);
-        for (number, phase) in PHASES.iter().enumerate() {
-            assert_eq!(usize::from(phase.number), number, "{}", phase.name);
+        let mut numbers: Vec<u16> = PHASES.iter().map(|phase| phase.number).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..159).collect::<Vec<u16>>());
+        for phase in &PHASES {
             assert!(phase.level <= 3 && !phase.doc.is_empty(), "{}", phase.name);
             let by_number = find(&phase.number.to_string()).map(|found| found.number);
             assert_eq!(by_number, Some(phase.number));
             // Of two with one name the first is meant, and only it may do work.
             let by_name = find(&phase.name.to_lowercase()).expect("a name is found");
             assert!(by_name.number <= phase.number, "{}", phase.name);
-            assert!(by_name.number == phase.number || phase.state != State::Done, "{}", phase.name);
-            let knob = oriole_options::KNOBS.iter().any(|knob| knob.name == phase.switch);
-            assert!(phase.switch.is_empty() || knob, "{}: no switch {}", phase.name, phase.switch);
+            assert!(by_name.number == phase.number || phase.state() != "done", "{}", phase.name);
+            let known = |name| oriole_options::KNOBS.iter().any(|knob| knob.name == name);
+            assert!(phase.switch().is_none_or(known), "{}: {:?}", phase.name, phase.switch());
         }
         assert!(find("159").is_none() && find("Nothing").is_none());
+    }
+
+    /// Each pass takes the form that the passes before it leave, from stage to stage.
+    #[test]
+    fn every_pass_gets_the_form_that_it_takes() {
+        let mut form = Form::Plain;
+        for group in crate::ORI_GROUPS {
+            assert_eq!(group.form(), form, "at the start of {}", group.name());
+            for phase in group.phases() {
+                if let Work::Pass(pass) = phase.work {
+                    let after = pass.form.after(form);
+                    form = after.unwrap_or_else(|| panic!("{} does not take {form:?}", phase.name));
+                }
+            }
+        }
+        assert_eq!(form, Form::Plain, "behind the passes");
+    }
+
+    /// A switch changes what the stages may know whose passes ask for it, and no other stage's options.
+    #[test]
+    fn a_switch_reaches_the_stages_that_declare_it() {
+        let changed = |switch: &str| -> Vec<&str> {
+            let mut options = oriole_options::Options::default();
+            let before = options.passes();
+            options.switch_on(switch).expect("a switch");
+            let after = options.passes();
+            let groups = crate::ORI_GROUPS.into_iter();
+            groups.filter(|group| group.options(&before) != group.options(&after)).map(Group::name).collect()
+        };
+        assert_eq!(changed("no-licm"), ["ssa_mid", "ssa_late", "legal"]);
+        assert_eq!(changed("no-gvn"), ["ssa_mid"]);
+        assert_eq!(changed("no-strength"), ["early"]);
+        assert_eq!(changed("no-uniform"), ["legal"]);
     }
 }

@@ -1,10 +1,11 @@
 //! The stages at both ends of the passes: from a resolved body to Ori, and from legal Ori to words.
 
 use crate::image::LinkedFunction;
-use crate::run::{Allocated, ORI_GROUPS, run, run_raw};
+use crate::run::{Allocated, ORI_GROUPS, run};
 use crate::{Context, Failure, Group};
 use oriole_hir::{Body, VariableHome};
 use oriole_legalize::routine::Routine;
+use oriole_options::Optimization;
 use oriole_ori::{Function, MachineFunction};
 use oriole_ptx::Space;
 
@@ -26,9 +27,7 @@ pub fn raw(body: &Body, context: &Context) -> Result<Function, Failure> {
 /// # Errors
 /// An instruction that cannot be compiled yet, or a broken function.
 pub fn lower(body: &Body, context: &Context) -> Result<Function, Failure> {
-    let function = raw(body, context)?;
-    run_raw(&function, context)?;
-    run(Group::Bridged, function, context)
+    run(Group::Bridged, raw(body, context)?, context)
 }
 
 /// Schedules and allocates: phases 97 to 105.
@@ -39,8 +38,8 @@ pub fn allocate(function: Function, context: &Context) -> Result<Allocated, Fail
     (context.check)();
     let settings = context.settings;
     let mut function = function;
-    if settings.schedule.reorder {
-        oriole_schedule::before_allocation(&mut function, settings.chip, &settings.schedule)
+    if settings.order.reorder {
+        oriole_schedule::before_allocation(&mut function, settings.chip, &settings.order)
             .map_err(|error| Failure::internal("ScheduleInstructions", error))?;
     }
     let (function, assignment) = oriole_regalloc::allocate(function, settings.chip, &settings.allocate)
@@ -66,9 +65,9 @@ pub fn finish(machine: MachineFunction, context: &Context) -> Result<MachineFunc
     (context.check)();
     let mut machine = machine;
     let settings = context.settings;
-    oriole_schedule::after_allocation(&mut machine, settings.chip, &settings.schedule)
+    oriole_schedule::after_allocation(&mut machine, settings.chip, &settings.finish)
         .map_err(|error| Failure::internal("AdvancedPhasePostSched", error))?;
-    oriole_schedule::control_words(&mut machine, settings.chip, &settings.schedule)
+    oriole_schedule::control_words(&mut machine, settings.chip, &settings.finish)
         .map_err(|error| Failure::internal("AdvancedScoreboardsAndOpexes", error))?;
     Ok(machine)
 }
@@ -118,11 +117,10 @@ fn linked(
 pub fn routine(routine: Routine, context: &Context) -> Result<LinkedFunction, Failure> {
     // It keeps uniform registers, and the order of its text is the one that few registers suffice for.
     let mut settings = *context.settings;
-    settings.optimize.uniform = false;
-    settings.schedule.reorder = false;
+    settings.passes = settings.passes.without(Optimization::UniformRegisters);
+    settings.order.reorder = false;
     let context = &Context { settings: &settings, ..*context };
     let mut function = routine.code();
-    run_raw(&function, context)?;
     for group in ORI_GROUPS {
         function = run(group, function, context)?;
     }

@@ -17,7 +17,7 @@ use oriole_hir::{
     Variable,
 };
 use oriole_inputs::{Config, Db, FunctionUnit, Place, SourceFile};
-use oriole_options::{AllocateOptions, LegalizeOptions, LowerOptions, OptimizeOptions, ScheduleOptions};
+use oriole_options::{AllocateOptions, FinishOptions, LowerOptions, OrderOptions, PassOptions};
 use oriole_ori::{Function, MachineFunction};
 use oriole_pipeline::facts::FunctionFacts;
 use oriole_pipeline::image::{LinkedFunction, ModuleVariable, Surroundings};
@@ -225,25 +225,32 @@ pub fn lower_options(db: &dyn Db, config: Config) -> LowerOptions {
     config.lower(db)
 }
 
-/// Options of the target-independent passes.
+/// Options of the passes of all stages; for what goes through all of them at once.
 #[salsa::tracked(returns(copy))]
-pub fn optimize_options(db: &dyn Db, config: Config) -> OptimizeOptions {
-    let _running = db.executes("optimize_options", Place::Config(config));
-    config.optimize(db)
+pub fn pass_options(db: &dyn Db, config: Config) -> PassOptions {
+    let _running = db.executes("pass_options", Place::Config(config));
+    config.passes(db)
 }
 
-/// Options of the expansions.
+/// Options that the passes of one stage may know.
 #[salsa::tracked(returns(copy))]
-pub fn legalize_options(db: &dyn Db, config: Config) -> LegalizeOptions {
-    let _running = db.executes("legalize_options", Place::Config(config));
-    config.legalize(db)
+pub fn stage_options(db: &dyn Db, config: Config, stage: Group) -> PassOptions {
+    let _running = db.executes("stage_options", Place::StageConfig(stage.name(), config));
+    stage.options(&pass_options(db, config))
 }
 
-/// Options of scheduling and control words.
+/// Options of scheduling before allocation.
 #[salsa::tracked(returns(copy))]
-pub fn schedule_options(db: &dyn Db, config: Config) -> ScheduleOptions {
-    let _running = db.executes("schedule_options", Place::Config(config));
-    config.schedule(db)
+pub fn order_options(db: &dyn Db, config: Config) -> OrderOptions {
+    let _running = db.executes("order_options", Place::Config(config));
+    config.order(db)
+}
+
+/// Options of scheduling after allocation, and of control words.
+#[salsa::tracked(returns(copy))]
+pub fn finish_options(db: &dyn Db, config: Config) -> FinishOptions {
+    let _running = db.executes("finish_options", Place::Config(config));
+    config.finish(db)
 }
 
 /// Options of register allocation.

@@ -36,13 +36,9 @@ fn settings(db: &dyn Db, config: Config) -> Settings {
     Settings::new(graph::chip_info(db, config), &Options::default())
 }
 
-/// The settings of the groups before allocation.
-fn ori_settings(db: &dyn Db, config: Config) -> Settings {
-    Settings {
-        optimize: graph::optimize_options(db, config),
-        legalize: graph::legalize_options(db, config),
-        ..settings(db, config)
-    }
+/// The settings of a stage of passes.
+fn pass_settings(db: &dyn Db, config: Config, stage: Group) -> Settings {
+    Settings { passes: graph::stage_options(db, config, stage), ..settings(db, config) }
 }
 
 /// Runs a stage with a context that cancels it when its answer is no longer wanted.
@@ -61,20 +57,9 @@ fn run<T>(
 }
 
 pub(crate) fn bridged(db: &dyn Db, config: Config, body: &Body) -> Staged<Function> {
-    let settings = Settings { lower: graph::lower_options(db, config), ..ori_settings(db, config) };
+    let settings =
+        Settings { lower: graph::lower_options(db, config), ..pass_settings(db, config, Group::Bridged) };
     run(db, "bridged", &settings, |context| oriole_pipeline::lower(body, context))
-}
-
-/// The query that runs a group, for reports of internal errors.
-fn name(group: Group) -> &'static str {
-    match group {
-        Group::Early => "early",
-        Group::SsaEarly => "ssa_early",
-        Group::SsaMid => "ssa_mid",
-        Group::SsaLate => "ssa_late",
-        Group::Legal => "legal",
-        _ => "another group",
-    }
 }
 
 pub(crate) fn ori(db: &dyn Db, config: Config, group: Group, before: &Staged<Function>) -> Staged<Function> {
@@ -82,8 +67,8 @@ pub(crate) fn ori(db: &dyn Db, config: Config, group: Group, before: &Staged<Fun
 }
 
 fn passed(db: &dyn Db, config: Config, group: Group, function: Function) -> Staged<Function> {
-    let settings = ori_settings(db, config);
-    run(db, name(group), &settings, |context| oriole_pipeline::run(group, function, context))
+    let settings = pass_settings(db, config, group);
+    run(db, group.name(), &settings, |context| oriole_pipeline::run(group, function, context))
 }
 
 pub(crate) fn allocated<'db>(
@@ -107,8 +92,7 @@ fn placed<'db>(
         let budget = graph::register_budget(db, unit, config);
         allocate.limit = allocate.limit.into_iter().chain(budget).min();
     }
-    let settings =
-        Settings { schedule: graph::schedule_options(db, config), allocate, ..settings(db, config) };
+    let settings = Settings { order: graph::order_options(db, config), allocate, ..settings(db, config) };
     run(db, "allocated", &settings, |context| oriole_pipeline::allocate(function, context))
 }
 
@@ -127,7 +111,7 @@ pub(crate) fn finished(
 }
 
 fn ended(db: &dyn Db, config: Config, machine: MachineFunction) -> Staged<MachineFunction> {
-    let settings = Settings { schedule: graph::schedule_options(db, config), ..settings(db, config) };
+    let settings = Settings { finish: graph::finish_options(db, config), ..settings(db, config) };
     run(db, "finished", &settings, |context| oriole_pipeline::finish(machine, context))
 }
 
@@ -147,9 +131,11 @@ pub(crate) fn encoded(
 /// A routine of the compiler, with no limit of registers: it states what it overwrites.
 pub(crate) fn routine(db: &dyn Db, config: Config, routine: Routine) -> Staged<LinkedFunction> {
     let settings = Settings {
-        schedule: graph::schedule_options(db, config),
+        passes: graph::pass_options(db, config),
+        order: graph::order_options(db, config),
         allocate: graph::allocate_options(db, config),
-        ..ori_settings(db, config)
+        finish: graph::finish_options(db, config),
+        ..settings(db, config)
     };
     run(db, "routine", &settings, |context| oriole_pipeline::routine(routine, context))
 }

@@ -36,10 +36,10 @@ fn start(db: &dyn Db, config: Config, schema: &str) -> KeyBuilder {
     let mut key = KeyBuilder::new(schema, BUILD);
     key.with(&graph::chip_info(db, config))
         .with(&graph::lower_options(db, config))
-        .with(&graph::optimize_options(db, config))
-        .with(&graph::legalize_options(db, config))
-        .with(&graph::schedule_options(db, config))
-        .with(&graph::allocate_options(db, config));
+        .with(&graph::pass_options(db, config))
+        .with(&graph::order_options(db, config))
+        .with(&graph::allocate_options(db, config))
+        .with(&graph::finish_options(db, config));
     key
 }
 

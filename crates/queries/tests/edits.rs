@@ -62,6 +62,7 @@ fn units(cell: &str) -> Vec<String> {
                 (0..KERNELS).filter(|&number| number != 7).map(|number| format!("entry k{number}")).collect()
             }
             "each function" => vec!["function once".to_owned(), "function twice".to_owned()],
+            "each stage of passes" => CHAIN[..6].iter().map(|stage| format!("stage {stage}")).collect(),
             part => vec![part.to_owned()],
         })
         .collect()
@@ -173,7 +174,9 @@ type Knob = (&'static str, fn(&mut Options));
 const KNOBS: &[Knob] = &[
     ("an optimization knob", |options| options.set("no-licm", "true").unwrap()),
     ("the switch of the routines", |options| options.set("no-routines", "true").unwrap()),
-    ("a scheduling knob", |options| options.set("stall-cap", "14").unwrap()),
+    ("an optimization of one stage", |options| options.set("no-strength", "true").unwrap()),
+    ("a knob of scheduling before allocation", |options| options.set("schedule-mode", "0").unwrap()),
+    ("a knob of control words", |options| options.set("stall-cap", "14").unwrap()),
     ("an allocation knob", |options| options.set("maxrregcount", "200").unwrap()),
     ("the level", |options| options.level = 1),
 ];

@@ -26,7 +26,7 @@ pub use statistics::{Hiding, Statistics, Usage, statistics, usage};
 
 use oriole_chip::Chip;
 use oriole_latency::Model;
-use oriole_options::ScheduleOptions;
+use oriole_options::{FinishOptions, OrderOptions};
 use oriole_ori::{BlockId, Function, MachineFunction};
 use std::fmt;
 
@@ -54,7 +54,7 @@ impl std::error::Error for ScheduleError {}
 pub fn before_allocation(
     function: &mut Function,
     chip: Chip,
-    options: &ScheduleOptions,
+    options: &OrderOptions,
 ) -> Result<(), ScheduleError> {
     let model = Model::of(chip).ok_or(ScheduleError::Chip(chip))?;
     if options.reorder {
@@ -70,10 +70,10 @@ pub fn before_allocation(
 pub fn after_allocation(
     function: &mut MachineFunction,
     chip: Chip,
-    options: &ScheduleOptions,
+    options: &FinishOptions,
 ) -> Result<(), ScheduleError> {
     let model = Model::of(chip).ok_or(ScheduleError::Chip(chip))?;
-    if options.reorder_late {
+    if options.reorder {
         let blocks = reverse_postorder(function);
         late::order(function, model, &blocks);
     }
@@ -88,7 +88,7 @@ pub fn after_allocation(
 pub fn control_words(
     function: &mut MachineFunction,
     chip: Chip,
-    options: &ScheduleOptions,
+    options: &FinishOptions,
 ) -> Result<(), ScheduleError> {
     let model = Model::of(chip).ok_or(ScheduleError::Chip(chip))?;
     let nop = words::Nop::new(chip).map_err(|_| ScheduleError::Chip(chip))?;

@@ -14,7 +14,7 @@ use crate::numbers::Numbers;
 use crate::piece::{Counts, FILES, Piece};
 use crate::{backward, forward};
 use oriole_latency::{Class, Model, ResultPart, Slot, class, estimate, is_variable};
-use oriole_options::{ScheduleMode, ScheduleOptions};
+use oriole_options::{OrderOptions, ScheduleMode};
 use oriole_ori::{BlockId, Cfg, Dominators, File, Function, Instruction, Liveness, Loops, Opcode};
 
 /// Predicates live at once that need no register of another file.
@@ -68,7 +68,7 @@ impl Choice {
 }
 
 /// Orders the instructions of every block.
-pub fn order(function: &mut Function, model: &Model, options: &ScheduleOptions) {
+pub fn order(function: &mut Function, model: &Model, options: &OrderOptions) {
     let mut candidates = candidates(function, model);
     // What no order can do without.
     let mut least: Counts = [0, PREDICATES, UNIFORM];

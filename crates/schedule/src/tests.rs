@@ -3,7 +3,7 @@
 use crate::{after_allocation, before_allocation, control_words};
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
-use oriole_options::{Options, ScheduleMode, ScheduleOptions};
+use oriole_options::{FinishOptions, Options, OrderOptions, ScheduleMode};
 use oriole_ori::{BlockId, MachineBlock, MachineFunction, MachineInstruction, MemoryInfo, Origin};
 use oriole_sass::{Op, Style, parse, text};
 
@@ -11,13 +11,13 @@ fn machine(instruction: oriole_sass::Instruction, origin: Origin) -> MachineInst
     MachineInstruction::new(Chip::SM_90, instruction, origin).expect("what was parsed has a form")
 }
 
-fn options() -> ScheduleOptions {
-    Options::default().schedule()
+fn options() -> FinishOptions {
+    Options::default().finish()
 }
 
 /// Blocks stand one after the other, `-> n ...` at the head of each names its successors. Printed are wait mask, read
 /// and write scoreboard, yield, stall.
-fn words(input: &str, options: ScheduleOptions, expected: Expect) {
+fn words(input: &str, options: FinishOptions, expected: Expect) {
     let mut function = MachineFunction::default();
     for line in input.lines().map(str::trim).filter(|l| !l.is_empty()) {
         if let Some(list) = line.strip_prefix("->") {
@@ -157,7 +157,7 @@ fn serial_mode() {
          IADD3 R0, R0, 0x1, RZ
          HMMA.16816.F32 R4, R8, R12, R4
          EXIT",
-        ScheduleOptions { serial: true, ..options() },
+        FinishOptions { serial: true, ..options() },
         expect![[r#"
             --
             -12---:2:1:-:02 LDG.E R0, desc[UR4][R2.64]
@@ -187,7 +187,7 @@ b0:
 ",
     )
     .expect("Ori");
-    before_allocation(&mut function, Chip::SM_90, &options()).expect("an order");
+    before_allocation(&mut function, Chip::SM_90, &Options::default().order()).expect("an order");
     expect![[r#"
         kernel params=0 barriers=0
           value r0
@@ -429,7 +429,7 @@ fn operands_are_kept_for_the_next_reader_of_their_slot_and_bank() {
          FFMA R20, R0, R3, R20
          FFMA R22, R0, R3, R22
          EXIT",
-        ScheduleOptions { reuse: false, ..options() },
+        FinishOptions { reuse: false, ..options() },
         expect![[r#"
             --
             ------:-:-:-:01 FFMA R20, R0, R3, R20
@@ -442,7 +442,8 @@ fn operands_are_kept_for_the_next_reader_of_their_slot_and_bank() {
 /// A block of Ori in, its order before allocation out.
 fn early(input: &str, mode: ScheduleMode, expected: Expect) {
     let mut function = oriole_ori::parse::parse(input).expect("Ori");
-    before_allocation(&mut function, Chip::SM_90, &ScheduleOptions { mode, ..options() }).expect("an order");
+    before_allocation(&mut function, Chip::SM_90, &OrderOptions { mode, ..Options::default().order() })
+        .expect("an order");
     let text = function.to_string();
     let lines = text.lines().skip_while(|line| !line.starts_with("b0")).skip(1);
     let body: Vec<&str> = lines.map(str::trim_start).collect();

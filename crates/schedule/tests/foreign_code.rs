@@ -86,7 +86,7 @@ fn computed_control_words_satisfy_the_checker() {
     paths.sort();
     let (mut kernels, mut words, mut grown, mut stalls, mut old_stalls) = (0, 0, 0, 0u64, 0u64);
     let mut failures = Vec::new();
-    let options = Options::default().schedule();
+    let options = Options::default().finish();
     for path in paths {
         let Ok(mut cubin) = oriole_cubin::read::read(&std::fs::read(&path).expect("a file")) else {
             continue;

@@ -1,0 +1,129 @@
+//! The optimizations of Ori that a switch turns off each for itself, and what the passes are told of them.
+
+/// An optimization. Each has one knob in the registry.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Optimization {
+    /// Contraction of multiplies and adds.
+    Contraction,
+    /// Copy propagation, constant folding, algebra.
+    Folding,
+    /// Removal of dead code.
+    DeadCode,
+    /// Branch folding and straightening.
+    Branches,
+    /// Strength reduction.
+    StrengthReduction,
+    /// Linear replacement.
+    LinearReplacement,
+    /// Loop-invariant code motion.
+    Licm,
+    /// Global value numbering.
+    Gvn,
+    /// Reassociation.
+    Reassociation,
+    /// If-conversion.
+    Predication,
+    /// Uniform registers where a value allows it.
+    UniformRegisters,
+    /// Back copy propagation.
+    BackCopy,
+    /// Slow paths of divisions and roots as routines that are called.
+    Routines,
+}
+
+impl Optimization {
+    /// Every one.
+    pub const ALL: [Optimization; 13] = [
+        Optimization::Contraction,
+        Optimization::Folding,
+        Optimization::DeadCode,
+        Optimization::Branches,
+        Optimization::StrengthReduction,
+        Optimization::LinearReplacement,
+        Optimization::Licm,
+        Optimization::Gvn,
+        Optimization::Reassociation,
+        Optimization::Predication,
+        Optimization::UniformRegisters,
+        Optimization::BackCopy,
+        Optimization::Routines,
+    ];
+
+    /// The name of its knob.
+    pub fn knob(self) -> &'static str {
+        let row = crate::KNOBS.iter().find(|knob| knob.optimization == Some(self));
+        row.map_or("", |knob| knob.name)
+    }
+}
+
+/// A set of optimizations.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Optimizations(u32);
+
+impl Optimizations {
+    /// Every one.
+    pub const ALL: Optimizations = Optimizations((1 << Optimization::ALL.len()) - 1);
+
+    /// Whether it is a member.
+    pub fn has(self, optimization: Optimization) -> bool {
+        self.0 & 1 << optimization as u32 != 0
+    }
+
+    /// The set with one more member.
+    #[must_use]
+    pub fn with(self, optimization: Optimization) -> Optimizations {
+        Optimizations(self.0 | 1 << optimization as u32)
+    }
+
+    /// The set without a member.
+    #[must_use]
+    pub fn without(self, optimization: Optimization) -> Optimizations {
+        Optimizations(self.0 & !(1 << optimization as u32))
+    }
+}
+
+impl FromIterator<Optimization> for Optimizations {
+    fn from_iter<I: IntoIterator<Item = Optimization>>(members: I) -> Optimizations {
+        members.into_iter().fold(Optimizations::default(), Optimizations::with)
+    }
+}
+
+/// What the passes of a stage may know of the options.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct PassOptions {
+    /// Optimization level 0 to 3.
+    pub level: u8,
+    /// Those that are wanted.
+    wanted: Optimizations,
+    /// Those that the holder may ask for.
+    known: Optimizations,
+}
+
+impl PassOptions {
+    /// Everything that the passes of all stages may know.
+    pub fn new(level: u8, wanted: Optimizations) -> PassOptions {
+        PassOptions { level, wanted, known: Optimizations::ALL }
+    }
+
+    /// Whether an optimization is wanted. Only those may be asked for that [`PassOptions::restricted`] left.
+    pub fn has(&self, optimization: Optimization) -> bool {
+        debug_assert!(
+            self.known.has(optimization),
+            "{optimization:?} is not declared by any pass of the stage"
+        );
+        self.wanted.has(optimization)
+    }
+
+    /// The options without one optimization.
+    #[must_use]
+    pub fn without(self, optimization: Optimization) -> PassOptions {
+        PassOptions { wanted: self.wanted.without(optimization), ..self }
+    }
+
+    /// What is left for a reader of these optimizations only: all others are as if wanted, so that two sets of options
+    /// which differ in no other way are equal for it.
+    #[must_use]
+    pub fn restricted(self, known: Optimizations) -> PassOptions {
+        PassOptions { level: self.level, wanted: Optimizations(self.wanted.0 | !known.0), known }
+    }
+}

@@ -1,0 +1,99 @@
+//! What a pass over Ori is: its function, the form of the function that it takes and leaves, the optimizations whose
+//! switches it obeys. The list of phases names the passes, the driver of the pipeline runs them by this description
+//! alone. Neither an order of passes nor a pass may enter here.
+
+use crate::{Form, Function};
+use oriole_chip::Chip;
+use oriole_options::{Optimization, PassOptions};
+
+/// A pass over one function.
+pub struct Pass {
+    /// Runs it.
+    pub run: fn(&mut Function, &PassContext<'_>) -> Outcome,
+    /// What it does to the form of a function.
+    pub form: FormChange,
+    /// The optimization that the pass is; where it is turned off, the pass is not run.
+    pub optimization: Option<Optimization>,
+    /// Optimizations beside it that the code of the pass asks for.
+    pub asks: &'static [Optimization],
+    /// Nothing is left for the pass after [`Outcome::FixedPoint`], so that it is not run until another pass has changed
+    /// the function.
+    pub idle_at_fixed_point: bool,
+}
+
+impl Pass {
+    /// A pass that works in SSA and outside of it, whatever the optimizations.
+    pub const fn new(run: fn(&mut Function, &PassContext<'_>) -> Outcome) -> Pass {
+        Pass { run, form: FormChange::Keeps, optimization: None, asks: &[], idle_at_fixed_point: false }
+    }
+}
+
+impl std::fmt::Debug for Pass {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pass").field("form", &self.form).field("optimization", &self.optimization).finish()
+    }
+}
+
+/// The forms that a pass takes and leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FormChange {
+    /// Takes either form and keeps it.
+    Keeps,
+    /// Takes SSA and keeps it.
+    InSsa,
+    /// Takes several definitions of one value, and leaves them.
+    OutsideSsa,
+    /// Takes several definitions of one value, leaves SSA form.
+    EntersSsa,
+    /// Takes SSA, leaves several definitions of one value.
+    LeavesSsa,
+}
+
+impl FormChange {
+    /// The form after the pass of a function that has this form before; `None` if the pass does not take the form.
+    pub fn after(self, before: Form) -> Option<Form> {
+        match (self, before) {
+            (FormChange::Keeps, form) => Some(form),
+            (FormChange::InSsa, Form::Ssa) | (FormChange::EntersSsa, Form::Plain) => Some(Form::Ssa),
+            (FormChange::OutsideSsa, Form::Plain) | (FormChange::LeavesSsa, Form::Ssa) => Some(Form::Plain),
+            _ => None,
+        }
+    }
+}
+
+/// What a pass may know beside the function.
+#[derive(Clone, Copy, Debug)]
+pub struct PassContext<'a> {
+    /// Chip.
+    pub chip: Chip,
+    /// The form that the function has.
+    pub form: Form,
+    /// Level and optimizations.
+    pub options: &'a PassOptions,
+}
+
+impl PassContext<'_> {
+    /// Whether an optimization is wanted.
+    pub fn wants(&self, optimization: Optimization) -> bool {
+        self.options.has(optimization)
+    }
+}
+
+/// What became of the function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use = "the driver skips passes by it"]
+pub enum Outcome {
+    /// Nothing was changed.
+    Unchanged,
+    /// Something may have been changed.
+    Changed,
+    /// Changed or not, the general optimizations and the removal of dead code would find nothing to do now.
+    FixedPoint,
+}
+
+impl Outcome {
+    /// [`Outcome::Changed`] or [`Outcome::Unchanged`].
+    pub fn changed_if(changed: bool) -> Outcome {
+        if changed { Outcome::Changed } else { Outcome::Unchanged }
+    }
+}

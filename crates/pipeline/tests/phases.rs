@@ -1,0 +1,102 @@
+//! Every pass of the list of phases changes a real kernel: the first function of the repository's kernels that it changes
+//! is named here. A phase that changes nothing anywhere is no work done, and its row must not say so.
+
+use expect_test::expect;
+use oriole_chip::Chip;
+use oriole_options::Options;
+use oriole_ori::{Function, PassContext, canonical};
+use oriole_pipeline::{Context, ORI_GROUPS, Settings, Work};
+use std::fmt::Write as _;
+use std::path::Path;
+
+fn canonical(function: &Function) -> Function {
+    let mut function = function.clone();
+    canonical::canonicalize(&mut function);
+    function
+}
+
+/// The passes that change a function, in the order in which they act.
+fn changing_passes(raw: Function, settings: &Settings) -> Vec<u16> {
+    let mut function = raw;
+    let mut changing = Vec::new();
+    for group in ORI_GROUPS {
+        let mut form = group.form();
+        for phase in group.phases() {
+            let Work::Pass(pass) = phase.work else { continue };
+            let before = canonical(&function);
+            let context = PassContext { chip: settings.chip, form, options: &settings.passes };
+            let _ = (pass.run)(&mut function, &context);
+            form = pass.form.after(form).expect("the pass takes the form");
+            if canonical(&function) != before {
+                changing.push(phase.number);
+            }
+        }
+        function = canonical(&function);
+    }
+    changing
+}
+
+#[test]
+fn every_pass_changes_a_kernel() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test-data/kernels");
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .expect("the kernels are there")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "ptx"))
+        .collect();
+    files.sort();
+    let settings = Settings::new(Chip::SM_90, &Options::default());
+    let mut found: Vec<(u16, String, usize)> = Vec::new();
+    for path in files {
+        let text = std::fs::read_to_string(&path).expect("a kernel file");
+        for (name, _, resolved) in oriole_hir::resolve_module(&text).functions {
+            let raw = oriole_pipeline::raw(&resolved.body, &Context::new(&settings)).expect("raw Ori");
+            for number in changing_passes(raw, &settings) {
+                match found.iter_mut().find(|row| row.0 == number) {
+                    Some(row) => row.2 += 1,
+                    None => {
+                        found.push((number, format!("{} {name}", path.file_stem().unwrap().display()), 1))
+                    }
+                }
+            }
+        }
+    }
+    let mut report = String::new();
+    for phase in ORI_GROUPS.into_iter().flat_map(|group| group.phases()) {
+        let Work::Pass(_) = phase.work else { continue };
+        let (kernel, count) = match found.iter().find(|row| row.0 == phase.number) {
+            Some((_, kernel, count)) => (kernel.as_str(), *count),
+            None => ("nothing", 0),
+        };
+        let _ = writeln!(report, "{} {}: {kernel}, {count} functions", phase.number, phase.name);
+    }
+    expect![[r#"
+        10 EarlyOriSimpleLiveDead: atomics atomic_add_floats, 35 functions
+        13 GeneralOptimizeEarly: atomics atomic_all_u32, 132 functions
+        15 OriBranchOpt: atomics atomic_add_floats, 54 functions
+        16 OriPerformLiveDeadFirst: handwritten branch_to_next, 1 functions
+        21 OriStrengthReduce: deep deep_conditions, 4 functions
+        23 GenerateMovPhi: atomics atomic_add_floats, 109 functions
+        29 GeneralOptimize: atomics atomic_add_floats, 79 functions
+        31 OriLinearReplacement: atomics atomic_all_u32, 77 functions
+        35 OriHoistInvariantsEarly: atomics atomic_lock, 30 functions
+        37 GeneralOptimizeMid: calls call_pointers, 3 functions
+        45 MidExpansion: calls call_pointers, 12 functions
+        46 GeneralOptimizeMid2: calls call_pointers, 12 functions
+        49 GvnCse: atomics atomic_all_u64, 66 functions
+        50 OriReassociateAndCommon: hash hash_murmur3, 1 functions
+        58 GeneralOptimizeLate: nothing, 0 functions
+        63 OriDoPredication: atomics atomic_add_floats, 24 functions
+        65 GeneralOptimizeLate2: reduce reduce_argmax_f32, 3 functions
+        66 OriHoistInvariantsLate: atomics atomic_append, 6 functions
+        72 LateExpandSyncInstructions: atomics atomic_add_floats, 53 functions
+        73 ConvertAllMovPhiToMov: atomics atomic_add_floats, 74 functions
+        74 ConvertToUniformReg: calls call_quicksort, 5 functions
+        78 LateExpansionUnsupportedOps: atomics atomic_all_u64, 57 functions
+        79 OriHoistInvariantsLate2: handwritten invariant_conditions, 1 functions
+        81 LateArchOptimizeSecond: atomics atomic_all_u64, 57 functions
+        83 OriBackCopyPropagate: atomics atomic_max_f32, 55 functions
+        88 OriHoistInvariantsLate3: handwritten invariant_conditions, 1 functions
+    "#]]
+    .assert_eq(&report);
+}
