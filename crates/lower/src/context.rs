@@ -175,12 +175,22 @@ impl<'a> Lower<'a> {
         for pending in std::mem::take(&mut self.pending) {
             self.write_widened(pending);
         }
-        let Some(guard) = self.guard else { return };
+        let Some(mut guard) = self.guard else { return };
         let (block, start) = self.mark;
         let emitted = {
             let instructions = &mut self.b.function_mut().block_mut(block).instructions;
             instructions.split_off(start.min(instructions.len()))
         };
+        // All of the statement goes by the guard as it was before the statement wrote it.
+        let (_, before_last) = emitted.split_last().unzip();
+        if before_last.is_some_and(|instructions: &[Instruction]| instructions.iter().any(|i| defines(i, guard.value))) {
+            let old = self.b.p();
+            let mut copy = Instruction::new(Pseudo::Copy, self.b.origin());
+            copy.destinations.push(oriole_ori::Destination::new(File::P, [old]));
+            copy.sources.push(Source::value(guard.value));
+            self.b.function_mut().block_mut(block).instructions.push(copy);
+            guard.value = old;
+        }
         for mut instruction in emitted {
             if self.acts(&instruction) {
                 match instruction.guard {
@@ -429,4 +439,11 @@ impl<'a> Lower<'a> {
     pub fn unsupported(&self, message: impl Into<String>) -> LowerError {
         LowerError { code: Code::NotSupported, statement: Some(self.ordinal), message: message.into() }
     }
+}
+
+/// True if the instruction writes the value.
+fn defines(instruction: &Instruction, value: Value) -> bool {
+    let mut found = false;
+    instruction.for_each_definition(|defined| found |= defined == value);
+    found
 }

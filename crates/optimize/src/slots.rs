@@ -4,7 +4,7 @@
 //! It is here because putting a known value in the place of a register needs it. Whether the machine has the form is
 //! asked elsewhere.
 
-use oriole_ori::{Instruction, Opcode, Pseudo, Source, SourceKind};
+use oriole_ori::{File, Instruction, Opcode, Pseudo, Source, SourceKind};
 use oriole_sass::info::SourceType;
 use oriole_sass::{Mod, Op};
 
@@ -17,7 +17,11 @@ pub fn source_type(instruction: &Instruction, index: usize) -> SourceType {
     }
     match instruction.opcode {
         Opcode::Sass(op) => op.info().source(&instruction.mods, index),
-        Opcode::Pseudo(Pseudo::Copy) if index == 0 => SourceType::Word,
+        Opcode::Pseudo(Pseudo::Copy) => match instruction.destinations.first().map(|d| d.file) {
+            Some(File::R | File::UR) if index == 0 => SourceType::Word,
+            Some(File::P | File::UP) => SourceType::Predicate,
+            _ => SourceType::Other,
+        },
         Opcode::Pseudo(_) => SourceType::Other,
     }
 }

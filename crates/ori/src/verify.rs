@@ -236,9 +236,29 @@ impl Verifier<'_> {
         {
             self.say("a parallel copy needs one source for each destination");
         }
+        if matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Copy | Pseudo::ParallelCopy)) {
+            for (destination, source) in instruction.destinations.iter().zip(&instruction.sources) {
+                if !self.may_copy(source, destination.file) {
+                    self.say("a copy goes from a register file to another kind of register file");
+                }
+            }
+        }
         let is_call = matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Call | Pseudo::CallHelper));
         if is_call != instruction.call.is_some() {
             self.say("a call needs a call shape, and nothing else has one");
+        }
+    }
+
+    /// True if a copy may bring the source into a register of this file: predicates and words never mix.
+    fn may_copy(&self, source: &Source, to: File) -> bool {
+        let is_predicate = |file: File| matches!(file, File::P | File::UP);
+        match &source.kind {
+            SourceKind::Values(values) => values.iter().all(|&value| {
+                let file = self.function.file(value);
+                is_predicate(file) == is_predicate(to) && (file == File::B) == (to == File::B)
+            }),
+            SourceKind::Zero(file) | SourceKind::True(file) => is_predicate(*file) == is_predicate(to),
+            _ => !is_predicate(to),
         }
     }
 

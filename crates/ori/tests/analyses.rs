@@ -366,6 +366,17 @@ fn verifier_accepts_and_refuses() {
 }
 
 #[test]
+fn verifier_refuses_copies_between_words_and_predicates() {
+    check_verifier(
+        "kernel\nb0:\n  p0 = Copy RZ ; 0\n  r1 = Copy PT ; 0\n  p2 = Copy p0 ; 0\n  r3 = Copy RZ ; 0\n  EXIT ; 0",
+        Form::Plain,
+        expect![[r#"
+            b0[0]: a copy goes from a register file to another kind of register file
+            b0[1]: a copy goes from a register file to another kind of register file"#]],
+    );
+}
+
+#[test]
 fn canonical_form_forgets_numbering() {
     let shuffled = "
 kernel

@@ -48,9 +48,9 @@ fn programs_on_both_machines() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The launch records beside the project's kernels, as one file, so that each kernel file is compiled once.
-fn own_launches(folder: &Path) -> (std::path::PathBuf, usize) {
-    let kernels = data("kernels").canonicalize().expect("the kernels are there");
+/// The launch records in a folder of `test-data`, as one file, so that each kernel file is compiled once.
+fn launches_of(name: &str, folder: &Path) -> (std::path::PathBuf, usize) {
+    let kernels = data(name).canonicalize().expect("the kernels are there");
     let mut lines = String::new();
     let mut count = 0;
     for path in files(&kernels, "json") {
@@ -69,9 +69,25 @@ fn own_launches(folder: &Path) -> (std::path::PathBuf, usize) {
 #[test]
 fn own_kernels_on_both_machines() {
     let folder = scratch();
-    let (launches, count) = own_launches(folder.path());
+    let (launches, count) = launches_of("kernels", folder.path());
     let wrong: Vec<String> =
         MACHINES.iter().chain(&WITHOUT).flat_map(|options| run(&launches, options, count)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Small kernels that were compiled or executed wrong once, at every level.
+#[test]
+fn regressions_on_both_machines() {
+    const LEVELS: [&[&str]; 5] = [
+        &["--on", "interp"],
+        &["--on", "sim", "-O0"],
+        &["--on", "sim", "-O1"],
+        &["--on", "sim", "-O2"],
+        &["--on", "sim", "-O3"],
+    ];
+    let folder = scratch();
+    let (launches, count) = launches_of("regressions", folder.path());
+    let wrong: Vec<String> = LEVELS.iter().flat_map(|options| run(&launches, options, count)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
