@@ -154,6 +154,11 @@ impl Chip {
         self == Chip::SM_90 || self == Chip::SM_90A
     }
 
+    /// True if the chip runs modules with `.address_size 32`.
+    pub fn has_32_bit_addresses(self) -> bool {
+        self.number < 90
+    }
+
     /// True if a module that names `target` may be compiled for this chip.
     ///
     /// A base target runs on its own number and all later ones; a family target on later chips of its family;

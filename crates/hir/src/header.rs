@@ -175,7 +175,11 @@ pub fn read_header(unit: &Unit, header: &mut Header, diagnostics: &mut Vec<Diagn
                     Some("64") => header.address_size = Some(64),
                     Some("32") => {
                         header.address_size = Some(32);
-                        if header.targets.iter().any(|target| target.number() >= 90) {
+                        if header
+                            .targets
+                            .iter()
+                            .any(|target| target.as_chip().is_some_and(|chip| !chip.has_32_bit_addresses()))
+                        {
                             diagnostics.push(Diagnostic::new(
                                 Code::InvalidHeader,
                                 span,

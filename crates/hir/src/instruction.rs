@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use crate::function::Resolver;
 use crate::operand::address::{ABSOLUTE, holds};
-use crate::{AddressBase, Instruction, Operand, Statement};
+use crate::{Address, AddressBase, Instruction, Operand, Statement};
 
 /// The outcome of matching one spelling, kept for the next instruction that is spelled alike.
 #[allow(clippy::large_enum_variant, reason = "one value for each spelling of a function, behind an `Rc`")]
@@ -285,10 +285,10 @@ impl<'a> Resolver<'a> {
         }
         let Some(space) = instruction.space else { return true };
         let address = instruction.operands.iter().find_map(|operand| match operand {
-            Operand::Address(address) => Some(address.base.clone()),
+            Operand::Address(address) => Some(address.clone()),
             _ => None,
         });
-        let Some(base) = address else { return true };
+        let Some(Address { base, offset }) = address else { return true };
         let mnemonic = instruction.opcode.name();
         // Accesses have one space for one address; other instructions say where from and where to.
         let access = instruction.second_space.is_none()
@@ -323,6 +323,20 @@ impl<'a> Resolver<'a> {
                         Code::InvalidOperand,
                         span,
                         format!("`{name}` is a result of this function and cannot be read"),
+                    );
+                    return false;
+                }
+                if found == Space::FunctionParameter
+                    && variable.size > 0
+                    && !u64::try_from(offset).is_ok_and(|offset| offset < variable.size)
+                {
+                    let (name, size) = (variable.name.clone(), variable.size);
+                    self.report(
+                        Code::InvalidAddress,
+                        span,
+                        format!(
+                            "`{name}` has {size} bytes, and this access begins {offset} bytes from its start"
+                        ),
                     );
                     return false;
                 }

@@ -122,15 +122,13 @@ pub(crate) fn code_findings(analysis: &Analysis, file: FileId, chip: Chip) -> Ve
     all
 }
 
-fn failure(
-    analysis: &Analysis,
-    source: SourceFile,
-    unit: FunctionUnit<'_>,
-    failed: &Failed,
-) -> Option<Finding> {
+fn failure(analysis: &Analysis, source: SourceFile, unit: FunctionUnit<'_>, failed: &Failed) -> Vec<Finding> {
     let db = &analysis.db;
-    let found = failed.diagnostic(graph::source_map(db, unit))?;
-    place(db, Located { source, at: 0, snippet: None }, &found.shifted(unit.start(db)))
+    let found = failed.diagnostics(graph::source_map(db, unit)).into_iter();
+    let place = |diagnostic: Diagnostic| {
+        place(db, Located { source, at: 0, snippet: None }, &diagnostic.shifted(unit.start(db)))
+    };
+    found.filter_map(place).collect()
 }
 
 /// A note at the kernel's name if registers were spilled, with whose values they are.

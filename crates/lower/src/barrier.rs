@@ -11,6 +11,9 @@ use oriole_sass::{Mod, Op};
 /// What a fence does to memory, as far as reordering goes.
 const EVERYTHING: MemoryInfo = MemoryInfo { space: Space::Generic, reads: true, writes: true, ordered: true };
 
+/// The bits of a count of threads that an instruction word has.
+const THREAD_COUNT: i64 = 0xfff;
+
 impl Lower<'_> {
     /// A fence: `sequential` for `.sc`, else for acquire and release; `acquire` drops cached lines.
     pub fn fence(&mut self, scope: Mod, sequential: bool, acquire: bool) {
@@ -104,6 +107,10 @@ impl Lower<'_> {
         let mut id = self.barrier_number(id)?;
         let mut count =
             if has_count { Some(self.barrier_number(self.operand(i, first + 1)?)?) } else { None };
+        if let Some(Source { kind: SourceKind::Literal(threads), .. }) = &mut count {
+            // No block has that many threads; as in other PTX compilers, the field takes the low bits.
+            *threads &= THREAD_COUNT;
+        }
         if let Some(threads) = &count
             && is_register(threads)
             && is_register(&id)

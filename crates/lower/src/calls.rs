@@ -121,11 +121,17 @@ impl Lower<'_> {
         }
         let mut destinations = Vec::new();
         let mut fetched = Vec::new();
+        let mut predicates = Vec::new();
         for ((result, &home), parameter) in results.iter().zip(&convention.results).zip(&signature.results) {
             match home {
                 Home::Registers(first, count) => {
                     let words = match result {
                         Operand::Variable(variable) => self.parameter_words(*variable),
+                        other if parameter.ty == Type::Pred => {
+                            let word = self.b.r();
+                            predicates.push((self.result_predicate(other)?, word));
+                            smallvec::smallvec![word]
+                        }
                         other => self.result(other, parameter.ty)?,
                     };
                     for (word, &value) in words.iter().take(usize::from(count)).enumerate() {
@@ -159,6 +165,11 @@ impl Lower<'_> {
             call = call.destination(destination);
         }
         call.from_all(sources).memory(memory).call(shape).emit();
+        for (result, word) in predicates {
+            if let Some(predicate) = result {
+                self.predicate_of_word(predicate, word);
+            }
+        }
         for (result, offset, parameter) in fetched {
             let Some(base) = block else { continue };
             self.fetch_result(result, parameter, base, offset as i32)?;
@@ -221,6 +232,10 @@ impl Lower<'_> {
         argument: &Operand,
         parameter: &Parameter,
     ) -> Result<Vec<Value>, LowerError> {
+        if parameter.ty == Type::Pred {
+            let predicate = self.predicate(argument)?;
+            return Ok(vec![self.word_of_predicate(predicate)]);
+        }
         let Operand::Variable(variable) = argument else {
             let words = self.words(argument, parameter.ty)?;
             return Ok(words.into_iter().map(|word| self.value_of(word)).collect());

@@ -1,6 +1,7 @@
 //! The state of one lowering: the function in the making, which value each PTX register became, where control
 //! stands, and the guard of the statement at hand. No instruction of PTX is known here.
 
+use crate::error::Errors;
 use crate::{Environment, LowerError, dispatch};
 use oriole_chip::{Chip, ConstantBank};
 use oriole_diagnostics::Code;
@@ -80,10 +81,8 @@ impl<'a> Lower<'a> {
         uniform: bool,
     ) -> Result<Lower<'a>, LowerError> {
         let chip = environment.chip;
-        let bank = chip.constant_bank().filter(|_| chip.is_supported()).ok_or_else(|| LowerError {
-            code: Code::NotSupportedTarget,
-            statement: None,
-            message: format!("no code can be made for {chip}"),
+        let bank = chip.constant_bank().filter(|_| chip.is_supported()).ok_or_else(|| {
+            LowerError::new(Code::NotSupportedTarget, None, format!("no code can be made for {chip}"))
         })?;
         function.is_entry = body.is_entry;
         let calls = body
@@ -120,16 +119,23 @@ impl<'a> Lower<'a> {
     }
 
     /// Lowers every statement.
-    pub fn run(mut self) -> Lowered {
+    ///
+    /// # Errors
+    /// All that cannot be lowered; lowering goes on behind each statement that is refused.
+    pub fn run(mut self) -> Result<(), Vec<LowerError>> {
+        let mut errors = Errors::default();
         self.directives();
-        self.receive_parameters()?;
+        self.receive_parameters().unwrap_or_else(|error| errors.add(error));
         self.prelude = self.b.function().block(BlockId(0)).instructions.len();
         for statement in &self.body.statements {
             match statement {
                 Statement::Label(label) => self.place_label(*label),
                 Statement::Pragma(_) => {}
                 Statement::Instruction(instruction) => {
-                    self.statement(instruction)?;
+                    if let Err(error) = self.statement(instruction) {
+                        errors.add(error);
+                        self.pending.clear();
+                    }
                     self.ordinal += 1;
                 }
             }
@@ -138,9 +144,10 @@ impl<'a> Lower<'a> {
         self.guard = None;
         if !self.terminated {
             self.b.set_origin(Origin(self.ordinal.saturating_sub(1)));
-            self.leave_function()?;
+            self.leave_function().unwrap_or_else(|error| errors.add(error));
         }
-        Ok(())
+        crate::limits::frame(self.b.function()).unwrap_or_else(|error| errors.add(error));
+        errors.finish()
     }
 
     fn directives(&mut self) {
@@ -183,7 +190,9 @@ impl<'a> Lower<'a> {
         };
         // All of the statement goes by the guard as it was before the statement wrote it.
         let (_, before_last) = emitted.split_last().unzip();
-        if before_last.is_some_and(|instructions: &[Instruction]| instructions.iter().any(|i| defines(i, guard.value))) {
+        if before_last
+            .is_some_and(|instructions: &[Instruction]| instructions.iter().any(|i| defines(i, guard.value)))
+        {
             let old = self.b.p();
             let mut copy = Instruction::new(Pseudo::Copy, self.b.origin());
             copy.destinations.push(oriole_ori::Destination::new(File::P, [old]));
@@ -437,7 +446,7 @@ impl<'a> Lower<'a> {
 
     /// An error that says what is not supported.
     pub fn unsupported(&self, message: impl Into<String>) -> LowerError {
-        LowerError { code: Code::NotSupported, statement: Some(self.ordinal), message: message.into() }
+        LowerError::new(Code::NotSupported, Some(self.ordinal), message)
     }
 }
 

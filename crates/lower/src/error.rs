@@ -1,10 +1,12 @@
-//! Why lowering failed: a code, the statement, a sentence. No source text and no rendering.
+//! Why lowering failed: for each kind of failure a code, the first statement, a sentence and a count. No source text
+//! and no rendering.
 
 use oriole_diagnostics::Code;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A function cannot be lowered.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LowerError {
     /// The kind of failure.
     pub code: Code,
@@ -12,6 +14,38 @@ pub struct LowerError {
     pub statement: Option<u32>,
     /// What is missing, as a clause without a full stop.
     pub message: String,
+    /// How many instructions of the function it is about, the one named among them.
+    pub count: u32,
+}
+
+impl LowerError {
+    /// An error about one instruction, or about the whole function.
+    pub fn new(code: Code, statement: Option<u32>, message: impl Into<String>) -> LowerError {
+        LowerError { code, statement, message: message.into(), count: 1 }
+    }
+}
+
+/// The errors of one function, each told once with a count.
+#[derive(Default)]
+pub(crate) struct Errors {
+    list: Vec<LowerError>,
+    known: BTreeMap<(Code, String), usize>,
+}
+
+impl Errors {
+    /// Adds an error, or counts it with an equal one.
+    pub fn add(&mut self, error: LowerError) {
+        let next = self.list.len();
+        match *self.known.entry((error.code, error.message.clone())).or_insert(next) {
+            at if at == next => self.list.push(error),
+            at => self.list[at].count += 1,
+        }
+    }
+
+    /// `Ok` if there are none.
+    pub fn finish(self) -> Result<(), Vec<LowerError>> {
+        if self.list.is_empty() { Ok(()) } else { Err(self.list) }
+    }
 }
 
 impl fmt::Display for LowerError {

@@ -69,8 +69,8 @@ pub struct Environment {
 ///
 /// # Errors
 ///
-/// An instruction, operand or construct that the back end does not support, or a chip that it does not know.
-pub fn lower(body: &Body, environment: &Environment) -> Result<Function, LowerError> {
+/// Every instruction, operand or construct that the back end does not support, or a chip that it does not know.
+pub fn lower(body: &Body, environment: &Environment) -> Result<Function, Vec<LowerError>> {
     let function = attempt(body, environment, true)?;
     if writes_uniform_in_parts(&function) {
         return attempt(body, environment, false);
@@ -78,9 +78,11 @@ pub fn lower(body: &Body, environment: &Environment) -> Result<Function, LowerEr
     Ok(function)
 }
 
-fn attempt(body: &Body, environment: &Environment, uniform: bool) -> Result<Function, LowerError> {
+fn attempt(body: &Body, environment: &Environment, uniform: bool) -> Result<Function, Vec<LowerError>> {
     let mut function = Function::default();
-    context::Lower::new(body, environment, &mut function, uniform)?.run()?;
+    let lower =
+        context::Lower::new(body, environment, &mut function, uniform).map_err(|error| vec![error])?;
+    lower.run()?;
     oriole_ori::canonical::canonicalize(&mut function);
     Ok(function)
 }

@@ -1,10 +1,30 @@
-//! How many registers the directives of a kernel leave each thread.
+//! Bounds: how many registers the directives of a kernel leave each thread, and how large a frame may be.
 //!
-//! It is apart from the rest because a callee's registers depend on it, and on nothing else of the kernel: no
-//! statement is read.
+//! They are apart from the rest because a callee's registers depend on the first, and on nothing else of the kernel.
 
+use crate::LowerError;
 use oriole_chip::Chip;
+use oriole_diagnostics::Code;
 use oriole_hir::Body;
+use oriole_ori::Function;
+
+/// Most bytes of `.local` variables and arguments on the stack. Offsets from the stack pointer are signed and have 24
+/// bits; 64 KiB are left for spills and saved registers.
+const MOST_FRAME_BYTES: u64 = (1 << 23) - (1 << 16);
+
+/// Checks that the frame of a lowered function can be addressed.
+pub fn frame(function: &Function) -> Result<(), LowerError> {
+    let calls = function.blocks.iter().flat_map(|block| &block.instructions).filter_map(|i| i.call.as_ref());
+    let arguments = u64::from(calls.map(|call| call.stack_bytes).max().unwrap_or(0));
+    let bytes = function.locals.iter().fold(arguments, |at, local| {
+        at.next_multiple_of(u64::from(local.align.max(1))).saturating_add(local.size)
+    });
+    if bytes <= MOST_FRAME_BYTES {
+        return Ok(());
+    }
+    let message = format!("{bytes} bytes of local memory in one function, {MOST_FRAME_BYTES} at most");
+    Err(LowerError::new(Code::TooLarge, None, message))
+}
 
 /// Fewest registers that a thread is left with, whatever the directives say.
 const FEWEST: u32 = 24;

@@ -114,6 +114,8 @@ impl Lower<'_> {
         let declared = &self.body.variables[variable.0 as usize];
         let in_register = self.body.parameter_registers.iter().find(|row| row.0 == variable).map(|row| row.1);
         let words = match in_register {
+            // A predicate travels in a word of its own.
+            Some(_) if declared.ty == Type::Pred => smallvec::smallvec![self.b.r()],
             Some(register) => self.register(register),
             None => {
                 let count = declared.size.div_ceil(4).max(1);
@@ -204,6 +206,11 @@ impl Lower<'_> {
             receive = receive.destination(destination);
         }
         receive.emit();
+        for index in 0..self.body.parameters.len() {
+            if let Some((predicate, word)) = self.predicate_parameter(VariableHome::Parameter(index as u32)) {
+                self.predicate_of_word(predicate, word);
+            }
+        }
         for (index, &home) in convention.results.iter().enumerate() {
             if let (Home::Block(offset), Some(variable)) =
                 (home, self.parameter_variable(VariableHome::Result(index as u32)))
@@ -224,6 +231,28 @@ impl Lower<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The predicate that a parameter or result of this function is declared as, and the word that it travels in.
+    fn predicate_parameter(&mut self, home: VariableHome) -> Option<(Value, Value)> {
+        let variable = VariableId(self.parameter_variable(home)?);
+        let register = self.body.parameter_registers.iter().find(|row| row.0 == variable)?.1;
+        if self.body.registers[register.0 as usize].ty != Type::Pred {
+            return None;
+        }
+        Some((self.register(register)[0], self.parameter_words(variable)[0]))
+    }
+
+    /// A predicate as it travels between functions: a word, 1 or 0.
+    pub fn word_of_predicate(&mut self, predicate: Source) -> Value {
+        let word = self.b.r();
+        self.b.sel(word, Source::rz(), 1u32, predicate.inverted());
+        word
+    }
+
+    /// Takes a predicate from the word that it travelled in.
+    pub fn predicate_of_word(&mut self, predicate: Value, word: Value) {
+        self.b.isetp(predicate, Mod::NE, true, word, Source::rz());
     }
 
     /// Parameters of this function whose address is taken.
@@ -250,7 +279,10 @@ impl Lower<'_> {
         for (index, home) in convention.results.into_iter().enumerate() {
             let variable = self.parameter_variable(VariableHome::Result(index as u32));
             let (Home::Registers(first, count), Some(variable)) = (home, variable) else { continue };
-            let values = self.parameter_words(VariableId(variable));
+            let values = match self.predicate_parameter(VariableHome::Result(index as u32)) {
+                Some((predicate, _)) => smallvec::smallvec![self.word_of_predicate(predicate.into())],
+                None => self.parameter_words(VariableId(variable)),
+            };
             for (word, &value) in values.iter().take(usize::from(count)).enumerate() {
                 let mut source = Source::value(value);
                 source.fixed = Some(first + word as u8);

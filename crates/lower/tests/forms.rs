@@ -94,8 +94,8 @@ fn faults(text: &str, faults: &mut BTreeMap<String, usize>) -> usize {
         let environment = Environment { chip, options: LowerOptions::default() };
         let function = match lower(&resolved.body, &environment) {
             Ok(function) => function,
-            Err(error) => {
-                say(format!("refused: {error}"));
+            Err(errors) => {
+                errors.iter().for_each(|error| say(format!("refused: {error}")));
                 continue;
             }
         };

@@ -30,7 +30,9 @@ fn lowered(text: &str) -> String {
     let environment = Environment { chip: Chip::SM_90A, options: LowerOptions::default() };
     match lower(&resolved.body, &environment) {
         Ok(function) => function.to_string(),
-        Err(error) => format!("{error} (statement {:?})\n", error.statement),
+        Err(errors) => {
+            errors.iter().map(|error| format!("{error} (statement {:?})\n", error.statement)).collect()
+        }
     }
 }
 
@@ -932,4 +934,19 @@ fn functions_receive_and_return() {
           Return r9$4 ; 7
     "#]]
     .assert_eq(&lowered(text));
+}
+
+#[test]
+fn counts_of_threads_keep_the_bits_that_a_word_has() {
+    check(
+        "barrier.sync.aligned 1, 16777216;
+         barrier.arrive.aligned 2, 4128;",
+        expect![[r#"
+            kernel params=20 barriers=3
+            b0:
+              BAR.DEFER_BLOCKING.SYNC #1, #0 mem(generic rw ordered) ; 0
+              BAR.ARV #2, #32 mem(generic rw ordered) ; 1
+              EXIT ; 2
+        "#]],
+    );
 }

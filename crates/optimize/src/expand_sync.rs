@@ -6,6 +6,9 @@
 //! join, and threads that turn away from the join leave it by `BREAK`. Where branches nested in each other end at one
 //! join, the outermost anchor serves all.
 //!
+//! No barrier is set up round what waits for all lanes of the warp or all threads of the block: the threads that it
+//! holds may be those that must end first.
+//!
 //! There are sixteen barriers, and a warp that is inside more regions at once than that has none left: the smallest
 //! regions get theirs first, those that make a block whole before those that only make convoys. Threads of the others
 //! go on in parts until the next wait, which is slower and never wrong: whoever asks after this phase where the warp
@@ -16,11 +19,12 @@
 use oriole_ori::convergence::{Anchor, Reconvergence, Site};
 use oriole_ori::divergence::is_bare_exit;
 use oriole_ori::edges;
+use oriole_ori::effects::gathers_warp;
 use oriole_ori::{
     Block, BlockId, Cfg, Destination, Divergence, Dominators, File, FormChange, Function, Instruction, Loops,
     Opcode, Origin, Outcome, Pass, Phi, PhiSources, Pseudo, Source, SourceKind, Value, canonical,
 };
-use oriole_sass::{Mod, Op};
+use oriole_sass::Op;
 use std::collections::BTreeMap;
 
 /// The pass.
@@ -152,6 +156,10 @@ fn barrier_sites(function: &mut Function) -> Vec<Barrier> {
             continue;
         }
         let whole = reconvergence.site(id);
+        if whole.is_none() && reconvergence.has_waits() {
+            // Nothing is known of where its lanes may be held.
+            continue;
+        }
         let mut joins = reconvergence.joins(id, whole.map(|site| site.join));
         joins.retain(|&join| Some(join) != whole.map(|site| site.join));
         let partial: Vec<Site> =
@@ -184,9 +192,10 @@ fn barrier_sites(function: &mut Function) -> Vec<Barrier> {
         .collect();
     let mut candidates: Vec<(bool, usize, Site, Vec<BlockId>)> = chosen
         .into_iter()
-        .map(|site| {
+        .filter_map(|site| {
             let inside = reconvergence.inside(site);
-            (!wholes.contains(&site), inside.len(), site, inside)
+            let waits = reconvergence.any_waits(&inside);
+            (!waits).then(|| (!wholes.contains(&site), inside.len(), site, inside))
         })
         .collect();
     // Those that uniformity rests on first, then the short ones; what finds no register is left out, and its threads
@@ -299,7 +308,7 @@ fn insert_block(function: &mut Function, target: BlockId, from: &[BlockId]) -> B
 
 /// A `WARPSYNC` of all lanes is not needed where the whole warp of a kernel is together anyway.
 pub fn remove_warp_syncs(function: &mut Function) {
-    let gathers = |block: &Block| block.instructions.iter().any(gathers_everybody);
+    let gathers = |block: &Block| block.instructions.iter().any(gathers_warp);
     if !function.is_entry || !function.blocks.iter().any(gathers) {
         return;
     }
@@ -307,18 +316,7 @@ pub fn remove_warp_syncs(function: &mut Function) {
     let divergence = Divergence::new(function, &cfg);
     for &id in cfg.order() {
         if divergence.is_uniform_block(id) {
-            function.block_mut(id).instructions.retain(|instruction| !gathers_everybody(instruction));
+            function.block_mut(id).instructions.retain(|instruction| !gathers_warp(instruction));
         }
     }
-}
-
-fn gathers_everybody(instruction: &Instruction) -> bool {
-    instruction.opcode == Opcode::Sass(Op::WARPSYNC)
-        && instruction.guard.is_none()
-        && (instruction.mods.has(Mod::ALL)
-            || matches!(instruction.sources.as_slice(), [Source { kind: SourceKind::Imm(u32::MAX), .. }])
-            || matches!(
-                instruction.sources.as_slice(),
-                [Source { kind: SourceKind::Literal(-1 | 0xffff_ffff), .. }]
-            ))
 }

@@ -12,9 +12,13 @@
 //! once since it last joined. For most branches the anchor is the branch and the join its immediate post-dominator;
 //! for a branch that leaves a loop the anchor is the way into the loop; where other ways lead into the middle of the
 //! region, anchor and join are widened until none does.
+//!
+//! A branch has no site if an instruction of its region waits for every live lane of the warp or every thread of the
+//! block. Lanes that go past that instruction may be on their way to the end of the program, which is what the others
+//! wait for: held at the join, they would never get there.
 
 use crate::divergence::is_bare_exit;
-use crate::{BlockId, Cfg, Dominators, File, Function, Loops, Opcode, Value};
+use crate::{BlockId, Cfg, Dominators, File, Function, Loops, Opcode, Value, effects};
 use oriole_sass::Op;
 
 /// Where a convergence barrier is set up.
@@ -65,6 +69,9 @@ pub struct Reconvergence<'a> {
     headers: Vec<(u32, BlockId)>,
     /// Sites that were found, by branch.
     sites: Vec<Option<Option<Site>>>,
+    /// Blocks that wait for all lanes of the warp or all threads of the block, with their places in the dominator
+    /// tree, in that order.
+    waits: Vec<(u32, BlockId)>,
 }
 
 /// What lies between a branch and the place where all its threads are together again.
@@ -92,6 +99,15 @@ impl<'a> Reconvergence<'a> {
             .filter_map(|lap| Some((dominators.interval(lap.header)?.0, lap.header)))
             .collect();
         headers.sort_unstable();
+        let waits_for_all =
+            |&&block: &&BlockId| function.block(block).instructions.iter().any(effects::waits_for_all);
+        let mut waits: Vec<(u32, BlockId)> = cfg
+            .order()
+            .iter()
+            .filter(waits_for_all)
+            .filter_map(|&block| Some((dominators.interval(block)?.0, block)))
+            .collect();
+        waits.sort_unstable();
         Reconvergence {
             function,
             cfg,
@@ -106,7 +122,34 @@ impl<'a> Reconvergence<'a> {
             frontiers: None,
             headers,
             sites: vec![None; function.blocks.len()],
+            waits,
         }
+    }
+
+    /// True if any block waits for all lanes of the warp or all threads of the block.
+    pub fn has_waits(&self) -> bool {
+        !self.waits.is_empty()
+    }
+
+    /// True if one of these blocks waits for all lanes of the warp or all threads of the block.
+    pub fn any_waits(&self, blocks: &[BlockId]) -> bool {
+        !self.waits.is_empty()
+            && blocks.iter().any(|&block| {
+                let place = self.dominators.interval(block).map(|(place, _)| place);
+                place.is_some_and(|place| self.waits.binary_search(&(place, block)).is_ok())
+            })
+    }
+
+    /// True if a block that waits for all lies between a branch and a join that enclose it.
+    fn encloses_wait(&self, branch: BlockId, join: BlockId) -> bool {
+        let (Some((from, to)), Some(skip)) =
+            (self.dominators.interval(branch), self.dominators.interval(join))
+        else {
+            return false;
+        };
+        let first = self.waits.partition_point(|&(place, _)| place <= from);
+        let inside = self.waits[first..].iter().take_while(|&&(place, _)| place < to);
+        inside.into_iter().any(|&(place, _)| !(skip.0..skip.1).contains(&place))
     }
 
     /// The loops.
@@ -168,8 +211,16 @@ impl<'a> Reconvergence<'a> {
         }
         let join = self.post.immediate(branch)?;
         match self.encloses(branch, join) {
+            true if self.encloses_wait(branch, join) => None,
             true => Some(Site { anchor: Anchor::End(branch), join }),
-            false => self.walked_site(branch, join),
+            false => {
+                let site = self.walked_site(branch, join)?;
+                if self.waits.is_empty() {
+                    return Some(site);
+                }
+                let region = self.region(site);
+                (!self.any_waits(&region)).then_some(site)
+            }
         }
     }
 

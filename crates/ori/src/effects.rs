@@ -4,8 +4,8 @@
 //! It is here because dead-code removal, code motion, value numbering, if-conversion and divergence must give the same
 //! answers. What an opcode does is a column of the table of opcodes; an effect that is not named here counts as harmful.
 
-use crate::{Instruction, Opcode, Pseudo};
-use oriole_sass::{Effect, Op, Symbol};
+use crate::{Instruction, Opcode, Pseudo, Source, SourceKind};
+use oriole_sass::{Effect, Mod, Op, Symbol};
 
 /// True if nothing but its results would tell that the instruction ran: it may go when nobody reads them.
 pub fn is_removable(instruction: &Instruction) -> bool {
@@ -66,6 +66,25 @@ pub fn is_convergent(instruction: &Instruction) -> bool {
         Opcode::Sass(op) => is_convergent_operation(op),
         Opcode::Pseudo(pseudo) => matches!(pseudo, Pseudo::Call | Pseudo::CallHelper),
     }
+}
+
+/// True if it waits for all live lanes of the warp.
+pub fn gathers_warp(instruction: &Instruction) -> bool {
+    let all = |source: &Source| {
+        matches!(source.kind, SourceKind::Imm(u32::MAX) | SourceKind::Literal(-1 | 0xffff_ffff))
+    };
+    instruction.opcode == Opcode::Sass(Op::WARPSYNC)
+        && instruction.guard.is_none()
+        && (instruction.mods.has(Mod::ALL) || matches!(instruction.sources.as_slice(), [mask] if all(mask)))
+}
+
+/// True if it waits for all live lanes of the warp or for threads of the whole block: lanes that will not run it must
+/// be free to end meanwhile.
+pub fn waits_for_all(instruction: &Instruction) -> bool {
+    let waits_at_barrier = instruction.opcode == Opcode::Sass(Op::BAR)
+        && !instruction.mods.has(Mod::ARV)
+        && instruction.guard.is_none();
+    waits_at_barrier || gathers_warp(instruction)
 }
 
 /// [`is_convergent`] of a machine operation.

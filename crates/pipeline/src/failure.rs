@@ -1,15 +1,12 @@
 //! Why a function could not be compiled.
 
+use oriole_lower::LowerError;
+
 /// A failure of a stage.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Failure {
-    /// Correct PTX that cannot be compiled yet.
-    Unsupported {
-        /// Ordinal of the statement.
-        statement: u32,
-        /// What is missing.
-        message: String,
-    },
+    /// The PTX cannot be compiled, yet or at all: everything that lowering found, in order.
+    Refused(Vec<LowerError>),
     /// The compiler contradicts itself.
     Internal {
         /// Phase or stage.
@@ -29,7 +26,10 @@ impl Failure {
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Failure::Unsupported { message, .. } => f.write_str(message),
+            Failure::Refused(errors) => {
+                let messages: Vec<&str> = errors.iter().map(|error| error.message.as_str()).collect();
+                f.write_str(&messages.join("; "))
+            }
             Failure::Internal { phase, message } => write!(f, "internal error in {phase}: {message}"),
         }
     }

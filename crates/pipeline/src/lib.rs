@@ -14,6 +14,7 @@ pub mod stages;
 pub use context::{Context, Observer, Settings, Unobserved};
 pub use failure::Failure;
 pub use oriole_legalize::routine::Routine;
+pub use oriole_lower::LowerError;
 pub use phases::{Group, PHASES, Phase, Work};
 pub use run::{Allocated, ORI_GROUPS, run, run_until};
 pub use stages::{allocate, encode, finish, lower, raw, routine, select};

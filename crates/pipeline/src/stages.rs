@@ -16,10 +16,7 @@ use oriole_ptx::Space;
 pub fn raw(body: &Body, context: &Context) -> Result<Function, Failure> {
     let environment =
         oriole_lower::Environment { chip: context.settings.chip, options: context.settings.lower };
-    oriole_lower::lower(body, &environment).map_err(|error| Failure::Unsupported {
-        statement: error.statement.unwrap_or(0),
-        message: error.message,
-    })
+    oriole_lower::lower(body, &environment).map_err(Failure::Refused)
 }
 
 /// Lowers a body and runs phases 0 to 13.

@@ -136,8 +136,8 @@ fn compile_now(db: &Database, file: SourceFile, config: Config, threads: usize) 
             UnitKind::Function => graph::encoded(db, unit, config).as_ref().err(),
             _ => None,
         };
-        let finding = failed.and_then(|failed| failed.diagnostic(graph::source_map(db, unit)));
-        failures.extend(finding.map(|finding| (at, finding)));
+        let found = failed.map(|failed| failed.diagnostics(graph::source_map(db, unit)));
+        failures.extend(found.into_iter().flatten().map(|diagnostic| (at, diagnostic)));
     }
     let cubin = match graph::cubin(db, file, config) {
         Ok(bytes) => Some(bytes.clone()),
@@ -156,6 +156,10 @@ fn compile_now(db: &Database, file: SourceFile, config: Config, threads: usize) 
 pub fn target_findings(db: &dyn Db, file: SourceFile, config: Config) -> Option<Diagnostic> {
     let chip = graph::chip_info(db, config);
     let header = graph::module_header(db, file);
+    if header.address_size == Some(32) && !chip.has_32_bit_addresses() {
+        let message = format!("the module has addresses of 32 bits, which `{chip}` does not have");
+        return Some(at_start(Code::TargetMismatch, message));
+    }
     if header.targets.is_empty() || header.targets.iter().any(|&target| chip.accepts(target)) {
         return None;
     }

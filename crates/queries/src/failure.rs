@@ -25,6 +25,21 @@ pub enum Failed {
         /// What is missing or wrong.
         message: String,
     },
+    /// Statements of the function cannot be compiled.
+    Refused(Vec<Refusal>),
+}
+
+/// What cannot be compiled, and where it is first.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Refusal {
+    /// What kind of failure it is.
+    pub code: Code,
+    /// Ordinal of the first instruction that it is about; the whole function if there is none.
+    pub statement: Option<u32>,
+    /// What is missing or wrong.
+    pub message: String,
+    /// How many instructions it is about.
+    pub count: u32,
 }
 
 impl Failed {
@@ -37,19 +52,40 @@ impl Failed {
         }
     }
 
-    /// The failure as a diagnostic, `None` if the text's own diagnostics say it.
-    pub fn diagnostic(&self, source_map: &SourceMap) -> Option<Diagnostic> {
-        let Failed::Stage { code, statement, message } = self else { return None };
-        let span = statement.and_then(|ordinal| source_map.instructions.get(ordinal as usize).copied());
-        Some(Diagnostic::new(*code, span.unwrap_or(source_map.name), message.clone()))
+    /// The failure as diagnostics, none if the text's own diagnostics say it.
+    pub fn diagnostics(&self, source_map: &SourceMap) -> Vec<Diagnostic> {
+        let at = |code: Code, statement: Option<u32>, message: String| {
+            let span = statement.and_then(|ordinal| source_map.instructions.get(ordinal as usize).copied());
+            Diagnostic::new(code, span.unwrap_or(source_map.name), message)
+        };
+        match self {
+            Failed::Diagnosed => Vec::new(),
+            Failed::Stage { code, statement, message } => vec![at(*code, *statement, message.clone())],
+            Failed::Refused(refusals) => {
+                let diagnostic = |refusal: &Refusal| {
+                    let times = match refusal.count {
+                        0 | 1 => String::new(),
+                        count => format!(" (here and in {} more places of this function)", count - 1),
+                    };
+                    at(refusal.code, refusal.statement, format!("{}{times}", refusal.message))
+                };
+                refusals.iter().map(diagnostic).collect()
+            }
+        }
     }
 }
 
 impl From<oriole_pipeline::Failure> for Failed {
     fn from(failure: oriole_pipeline::Failure) -> Failed {
         match failure {
-            oriole_pipeline::Failure::Unsupported { statement, message } => {
-                Failed::Stage { code: Code::NotSupported, statement: Some(statement), message }
+            oriole_pipeline::Failure::Refused(errors) => {
+                let refusal = |error: oriole_pipeline::LowerError| Refusal {
+                    code: error.code,
+                    statement: error.statement,
+                    message: error.message,
+                    count: error.count,
+                };
+                Failed::Refused(errors.into_iter().map(refusal).collect())
             }
             oriole_pipeline::Failure::Internal { phase, message } => Failed::internal(phase, message),
         }
@@ -100,8 +136,27 @@ mod tests {
             SourceMap { name: Span::new(7, 1), instructions: vec![Span::new(20, 4)], ..SourceMap::default() };
         let failed =
             |statement| Failed::Stage { code: Code::NotSupported, statement, message: "x".to_owned() };
-        assert_eq!(failed(Some(0)).diagnostic(&map).unwrap().span, Span::new(20, 4));
-        assert_eq!(failed(Some(9)).diagnostic(&map).unwrap().span, Span::new(7, 1));
-        assert_eq!(Failed::Diagnosed.diagnostic(&map), None);
+        assert_eq!(failed(Some(0)).diagnostics(&map)[0].span, Span::new(20, 4));
+        assert_eq!(failed(Some(9)).diagnostics(&map)[0].span, Span::new(7, 1));
+        assert_eq!(Failed::Diagnosed.diagnostics(&map), []);
+    }
+
+    #[test]
+    fn each_refusal_is_a_diagnostic() {
+        let map = SourceMap {
+            name: Span::new(7, 1),
+            instructions: vec![Span::new(20, 4), Span::new(30, 4)],
+            ..SourceMap::default()
+        };
+        let refusal = |statement, message: &str, count| Refusal {
+            code: Code::NotSupported,
+            statement: Some(statement),
+            message: message.to_owned(),
+            count,
+        };
+        let found = Failed::Refused(vec![refusal(0, "x", 3), refusal(1, "y", 1)]).diagnostics(&map);
+        let told: Vec<(Span, String)> = found.iter().map(|it| (it.span, it.message.to_string())).collect();
+        let first = "x (here and in 2 more places of this function)".to_owned();
+        assert_eq!(told, [(Span::new(20, 4), first), (Span::new(30, 4), "y".to_owned())]);
     }
 }

@@ -434,6 +434,7 @@ fn place_variables(
     let values: BTreeMap<&str, &oriole_hir::ModuleVariable> =
         data.iter().map(|variable| (variable.name.as_str(), variable)).collect();
     let mut symbols = BTreeMap::new();
+    let mut known = KnownAddresses { functions, constants: BTreeMap::new() };
     for (at, kernel) in module.kernels.iter().enumerate() {
         symbols.insert(kernel.name.clone(), SymbolRef::Kernel(at));
     }
@@ -460,6 +461,7 @@ fn place_variables(
             }
             VariableSpace::Shared => {}
             VariableSpace::Constant(offset) => {
+                known.constants.insert(placed.name.clone(), offset);
                 symbols.insert(placed.name.clone(), SymbolRef::Constant(module.constants.len()));
                 module.constants.push(oriole_cubin::Variable { offset, ..variable });
             }
@@ -486,24 +488,39 @@ fn place_variables(
     for variable in module.globals.iter_mut().chain(&mut module.constants) {
         if let Some(initial) = values.get(variable.name.as_str()).and_then(|value| value.initial.as_ref()) {
             if let Some(bytes) = &mut variable.bytes {
-                write_function_values(initial, functions, bytes);
+                known.write(initial, bytes);
             }
-            variable.pointers = pointers(&variable.name, initial, functions, &symbols)?;
+            variable.pointers = pointers(&variable.name, initial, &known, &symbols)?;
         }
     }
     Ok(())
 }
 
-/// Addresses of functions are known numbers: they are written into the value, and no loader completes them.
-fn write_function_values(initial: &InitialValue, functions: &BTreeMap<String, u64>, bytes: &mut [u8]) {
-    for relocation in &initial.relocations {
-        let Some(&value) = functions.get(&relocation.symbol) else { continue };
-        let value = value.wrapping_add_signed(relocation.addend);
-        let part = relocation
-            .mask
-            .map_or(value, |mask| (value & mask).checked_shr(mask.trailing_zeros()).unwrap_or_default());
-        let places = bytes.iter_mut().skip(relocation.offset as usize);
-        places.zip(part.to_le_bytes()).take(relocation.width.into()).for_each(|(place, byte)| *place = byte);
+/// Addresses that are numbers when the module is laid out: they are written into initial values, and no loader
+/// completes them.
+struct KnownAddresses<'a> {
+    /// Values of functions, by name.
+    functions: &'a BTreeMap<String, u64>,
+    /// Offsets of `.const` variables in their bank, by name. A generic address of one is for the loader.
+    constants: BTreeMap<String, u64>,
+}
+
+impl KnownAddresses<'_> {
+    fn of(&self, relocation: &oriole_hir::Relocation) -> Option<u64> {
+        let constant = || self.constants.get(&relocation.symbol).filter(|_| !relocation.generic);
+        self.functions.get(&relocation.symbol).or_else(constant).copied()
+    }
+
+    fn write(&self, initial: &InitialValue, bytes: &mut [u8]) {
+        for relocation in &initial.relocations {
+            let Some(value) = self.of(relocation) else { continue };
+            let value = value.wrapping_add_signed(relocation.addend);
+            let part = relocation
+                .mask
+                .map_or(value, |mask| (value & mask).checked_shr(mask.trailing_zeros()).unwrap_or_default());
+            let written = bytes.iter_mut().skip(relocation.offset as usize).take(relocation.width.into());
+            written.zip(part.to_le_bytes()).for_each(|(byte, of_part)| *byte = of_part);
+        }
     }
 }
 
@@ -511,7 +528,7 @@ fn write_function_values(initial: &InitialValue, functions: &BTreeMap<String, u6
 fn pointers(
     variable: &str,
     initial: &InitialValue,
-    functions: &BTreeMap<String, u64>,
+    known: &KnownAddresses<'_>,
     symbols: &BTreeMap<String, SymbolRef>,
 ) -> Result<Vec<Pointer>, Failed> {
     let pointer = |relocation: &oriole_hir::Relocation| {
@@ -534,7 +551,7 @@ fn pointers(
         let (offset, addend, generic) = (relocation.offset, relocation.addend, relocation.generic);
         Ok(Pointer { offset, target, addend, generic })
     };
-    initial.relocations.iter().filter(|it| !functions.contains_key(&it.symbol)).map(pointer).collect()
+    initial.relocations.iter().filter(|it| known.of(it).is_none()).map(pointer).collect()
 }
 
 fn write_failure(error: &WriteError) -> Failed {

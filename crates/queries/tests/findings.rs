@@ -1,7 +1,9 @@
 //! The findings of the queries are those of resolving the whole module at once, whatever the text.
 
-use oriole_inputs::{Database, SourceFile};
-use oriole_queries::findings;
+use oriole_chip::Chip;
+use oriole_inputs::{Config, Database, SourceFile};
+use oriole_options::Options;
+use oriole_queries::{compile, findings};
 use proptest::prelude::*;
 
 fn check(text: &str) {
@@ -32,6 +34,54 @@ fn broken_modules() {
     ] {
         check(text);
     }
+}
+
+/// Findings of compiling a module for sm_90, as lines.
+fn compiled(text: &str) -> Vec<String> {
+    let db = Database::default();
+    let file = SourceFile::open(&db, text);
+    let config = Config::create(&db, Chip::SM_90, &Options::default());
+    compile(&db, file, config, 1).findings.iter().map(ToString::to_string).collect()
+}
+
+fn kernel(body: &str) -> String {
+    format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {{\n{body}\nret;\n}}\n"
+    )
+}
+
+#[test]
+fn all_that_cannot_be_compiled_is_told_with_counts() {
+    let text = kernel(
+        ".reg .b32 %r<4>; .reg .b64 %d<2>;\ntxq.width.b32 %r1, [%d1];\nadd.u32 %r2, %r1, 1;\ntxq.height.b32 %r1, [%d1];
+         txq.width.b32 %r2, [%d1];\ntxq.width.b32 %r3, [%d1];",
+    );
+    let found = compiled(&text);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].contains("width") && found[0].contains("2 more places"), "{found:?}");
+    assert!(found[1].contains("height") && !found[1].contains("more places"), "{found:?}");
+}
+
+#[test]
+fn local_memory_beyond_what_can_be_addressed_is_refused() {
+    let text = |bytes: u64| {
+        kernel(&format!(
+            ".local .b8 s[{bytes}]; .reg .b64 %d<3>; .reg .b32 %r<3>; ld.param.u64 %d1, [p];\n\
+             mov.u64 %d2, s; st.local.u32 [%d2], 1; ld.local.u32 %r1, [%d2]; st.global.u32 [%d1], %r1;"
+        ))
+    };
+    assert_eq!(compiled(&text(1 << 22)), [""; 0]);
+    for bytes in [1 << 23, 4294967295, 1 << 40] {
+        let found = compiled(&text(bytes));
+        assert!(matches!(&found[..], [only] if only.contains("limit::size")), "{bytes}: {found:?}");
+    }
+}
+
+#[test]
+fn addresses_of_32_bits_are_refused_where_the_chip_has_none() {
+    let text = ".version 4.0\n.target sm_50\n.address_size 32\n.visible .entry k(.param .u32 p) { ret; }\n";
+    let found = compiled(text);
+    assert!(matches!(&found[..], [only] if only.contains("target::mismatch")), "{found:?}");
 }
 
 /// The outside texts named by `ORIOLE_PTX_FILES`, directories or files separated by colons.
