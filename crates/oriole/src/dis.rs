@@ -26,19 +26,22 @@ pub fn dis(arguments: &Dis) -> Outcome {
         Err(message) => return failed(&message),
     };
     let mut text = String::new();
+    let mut failures = Vec::new();
     for kernel in &cubin.kernels {
-        let result = if arguments.summary {
-            summary(chip, kernel, &mut text)
-        } else if arguments.json {
-            json(chip, kernel, &mut text)
+        if arguments.summary {
+            if let Err(message) = summary(chip, kernel, &mut text) {
+                failures.push(message);
+            }
         } else {
-            listing(chip, kernel, &mut text)
-        };
-        if let Err(message) = result {
-            return failed(&format!("{}: {message}", arguments.cubin.display()));
+            let write = if arguments.json { json } else { listing };
+            write(chip, kernel, &mut text, &mut failures);
         }
     }
-    crate::outcome::print(&text)
+    let outcome = crate::outcome::print(&text);
+    for message in &failures {
+        failed(&format!("{}: {message}", arguments.cubin.display()));
+    }
+    if failures.is_empty() { outcome } else { Outcome::Failed }
 }
 
 /// The code of a kernel in blocks, as figures of the schedule want it; what was symbolic is no more.
@@ -100,35 +103,56 @@ fn summary(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String) -
     Ok(())
 }
 
-fn listing(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String) -> Result<(), String> {
-    let _ = writeln!(text, "// {} registers {} frame {}", kernel.name, kernel.registers, kernel.frame_size);
-    for (index, &word) in kernel.code.iter().enumerate() {
+/// How a word is written that no form takes, in listings and for `asm`.
+const RAW_WORD: &str = ".word 0x";
+
+/// The text of each word of a kernel with its address and instruction. A word that cannot be read is written as a
+/// number and named among the failures; the words behind it are read all the same.
+fn lines<'a>(
+    chip: Chip,
+    kernel: &'a oriole_cubin::read::Kernel,
+    style: oriole_sass::Style,
+    failures: &'a mut Vec<String>,
+) -> impl Iterator<Item = (u64, u128, String, Option<oriole_sass::Instruction>)> + 'a {
+    kernel.code.iter().enumerate().map(move |(index, &word)| {
         let address = 16 * index as u64;
-        let instruction = oriole_sass::decode(chip, word)
-            .map_err(|error| format!("{} at {address:#x}: {error}", kernel.name))?;
-        let line = oriole_sass::text(chip, &instruction, Some(address), oriole_sass::Style::Exact)
-            .map_err(|error| format!("{} at {address:#x}: {error}", kernel.name))?;
-        let _ = writeln!(text, "/*{address:04x}*/ {line}");
-    }
-    Ok(())
+        let read =
+            oriole_sass::decode(chip, word).map_err(|error| error.to_string()).and_then(|instruction| {
+                let line = oriole_sass::text(chip, &instruction, Some(address), style);
+                Ok((line.map_err(|error| error.to_string())?, instruction))
+            });
+        match read {
+            Ok((line, instruction)) => (address, word, line, Some(instruction)),
+            Err(error) => {
+                failures.push(format!("{} at {address:#x}: {error}", kernel.name));
+                (address, word, format!("{RAW_WORD}{word:032x}"), None)
+            }
+        }
+    })
 }
 
-fn json(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String) -> Result<(), String> {
-    for (index, &word) in kernel.code.iter().enumerate() {
-        let address = 16 * index as u64;
-        let instruction = oriole_sass::decode(chip, word)
-            .map_err(|error| format!("{} at {address:#x}: {error}", kernel.name))?;
-        let line = oriole_sass::text(chip, &instruction, Some(address), oriole_sass::Style::Plain)
-            .map_err(|error| format!("{} at {address:#x}: {error}", kernel.name))?;
-        let control = instruction.control;
-        let value = serde_json::json!({
+fn listing(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String, failures: &mut Vec<String>) {
+    let _ = writeln!(text, "// {} registers {} frame {}", kernel.name, kernel.registers, kernel.frame_size);
+    for (address, _, line, _) in lines(chip, kernel, oriole_sass::Style::Exact, failures) {
+        let _ = writeln!(text, "/*{address:04x}*/ {line}");
+    }
+}
+
+fn json(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String, failures: &mut Vec<String>) {
+    for (address, word, line, instruction) in lines(chip, kernel, oriole_sass::Style::Plain, failures) {
+        let mut value = serde_json::json!({
             "kernel": kernel.name, "address": address, "word": format!("{word:032x}"), "text": line,
-            "opcode": instruction.op.name(), "stall": control.stall, "yield": control.yields,
-            "write_barrier": control.write_barrier, "read_barrier": control.read_barrier, "wait": control.wait_mask,
         });
+        if let Some(oriole_sass::Instruction { op, control, .. }) = instruction {
+            value["opcode"] = op.name().into();
+            value["stall"] = control.stall.into();
+            value["yield"] = control.yields.into();
+            value["write_barrier"] = control.write_barrier.into();
+            value["read_barrier"] = control.read_barrier.into();
+            value["wait"] = control.wait_mask.into();
+        }
         let _ = writeln!(text, "{value}");
     }
-    Ok(())
 }
 
 /// Runs `oriole asm`.
@@ -148,6 +172,15 @@ pub fn asm(arguments: &Asm) -> Outcome {
             continue;
         }
         let (address, line) = address(line);
+        if let Some(digits) = line.strip_prefix(RAW_WORD) {
+            match u128::from_str_radix(digits, 16) {
+                Ok(word) => words.push(word),
+                Err(error) => {
+                    return failed(&format!("{}:{}: {error}", arguments.input.display(), number + 1));
+                }
+            }
+            continue;
+        }
         let word = oriole_sass::parse(chip, line, address).map_err(|error| error.to_string()).and_then(
             |instruction| oriole_sass::encode(chip, &instruction).map_err(|error| error.to_string()),
         );

@@ -250,6 +250,35 @@ fn listings_as_json_hold_the_words() {
     assert!(count > 0 && count == lines.len());
 }
 
+/// A word that no form takes is written as a number and named, the others are read all the same; `asm` takes it back.
+#[test]
+fn a_bad_word_hides_no_other() {
+    let folder = scratch();
+    let (input, output) = (data("kernels").join("reduce.ptx"), folder.path().join("k.cubin"));
+    let mut bytes = compile(&input, &output, &[]).expect("the kernel compiles");
+    let kernel = read_cubin(&output).kernels.remove(0);
+    let words = |code: &[u128]| code.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let whole = words(&kernel.code);
+    let at = bytes.windows(whole.len()).position(|part| part == whole).expect("its code lies in the file");
+    bytes[at + 3 * 16..at + 4 * 16].copy_from_slice(&0xfff_u128.to_le_bytes());
+    std::fs::write(&output, &bytes).expect("a temporary file");
+    let run = oriole(&["dis", &text(&output)]);
+    assert_eq!(run.status, Some(1));
+    assert!(run.err.contains("at 0x30: no instruction has opcode 0xfff"), "{}", run.err);
+    assert!(run.out.contains(&format!("/*0030*/ .word 0x{:032x}", 0xfff)), "{}", run.out);
+    let source = folder.path().join("k.sass");
+    std::fs::write(&source, &run.out).expect("a temporary file");
+    let back = oriole(&["asm", &text(&source)]);
+    let code = read_cubin(&output).kernels.remove(0).code;
+    let expected: Vec<String> = code.iter().map(|word| format!("{word:032x}")).collect();
+    assert_eq!(back.out.lines().take(code.len()).collect::<Vec<_>>(), expected, "{}", back.err);
+    let json = oriole(&["dis", "--json", &text(&output)]);
+    assert_eq!(
+        (json.status, json.out.lines().count()),
+        (Some(1), run.out.lines().filter(|l| l.starts_with("/*")).count())
+    );
+}
+
 /// `ori --after` prints the function after a phase that exists, and says so of a phase that does nothing here.
 #[test]
 fn phases_that_are_not_there_are_refused() {
