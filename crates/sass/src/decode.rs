@@ -77,6 +77,9 @@ pub fn decode_with_form(chip: Chip, word: u128) -> Result<(&'static Form, Instru
     Err(error)
 }
 
+/// How many scoreboards a warp has; their field could name two more.
+pub(crate) const SCOREBOARDS: u64 = 6;
+
 fn read(
     form: &'static Form,
     word: u128,
@@ -84,6 +87,9 @@ fn read(
 ) -> Result<Instruction, DecodeError> {
     let mut operands: SmallVec<[Operand; 6]> = SmallVec::with_capacity(form.slots.len());
     for slot in form.slots {
+        if !names_a_register(slot, word) {
+            return Err(DecodeError::UnknownForm((word & 0xfff) as u16));
+        }
         let mut operand = Operand::plain(read_kind(slot, word));
         let bit = |bit: u8| bit != NO_BIT && word >> bit & 1 == 1;
         operand.negate = bit(slot.negate);
@@ -141,6 +147,17 @@ fn read_control(form: &Form, bits: u32) -> Option<Control> {
     };
     let valid = bits >> 20 == 0 && (control.stall != 0 || control.yields);
     valid.then_some(control)
+}
+
+/// False where a field holds a number that no register or scoreboard has.
+fn names_a_register(slot: &Slot, word: u128) -> bool {
+    match slot.kind {
+        SlotKind::Scoreboard => slot.fields[0].extract(word) < SCOREBOARDS,
+        _ => !slot
+            .fields
+            .iter()
+            .any(|field| field.bias != 0 && field.extract(word) == field.extract(u128::MAX)),
+    }
 }
 
 /// What the slot names in this word. A name chosen by a set is filled in later.

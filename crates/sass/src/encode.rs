@@ -250,6 +250,7 @@ pub(crate) fn operand_bits(slot: &Slot, operand: &Operand) -> Option<SmallVec<[u
         }
     };
     match operand.kind {
+        OperandKind::Scoreboard(n) if u64::from(n) >= crate::decode::SCOREBOARDS => return None,
         OperandKind::Reg(n)
         | OperandKind::UReg(n)
         | OperandKind::Pred(n)

@@ -374,7 +374,7 @@ fn register(name: &str) -> Option<OperandKind> {
     number_of(name, "UR", 63)
         .map(OperandKind::UReg)
         .or_else(|| number_of(name, "UP", 7).map(OperandKind::UPred))
-        .or_else(|| number_of(name, "SB", 255).map(OperandKind::Scoreboard))
+        .or_else(|| number_of(name, "SB", 5).map(OperandKind::Scoreboard))
         .or_else(|| number_of(name, "R", 255).map(OperandKind::Reg))
         .or_else(|| number_of(name, "P", 7).map(OperandKind::Pred))
         .or_else(|| number_of(name, "B", 255).map(OperandKind::Barrier))

@@ -190,6 +190,7 @@ fn random_words(per_form: usize) -> Vec<u128> {
                         1 => 0,
                         _ => random.next(),
                     };
+                    let bits = if field.bias == 0 || field.place(bits) != field.mask() { bits } else { 0 };
                     word = word & !field.mask() | field.place(bits);
                 }
                 for bit in [slot.negate, slot.absolute, slot.invert] {
