@@ -28,46 +28,56 @@ pub fn run(function: &mut Function) -> bool {
     // Per block, told apart by the block's number: where each value was last read or written, and where written.
     let mut touched: Vec<(u32, usize)> = vec![(u32::MAX, 0); count];
     let mut written: Vec<(u32, Option<usize>)> = vec![(u32::MAX, None); count];
+    // The copy that named each value last, by block and place, and how often its components do.
+    let mut named: Vec<((u32, usize), usize)> = vec![((u32::MAX, 0), 0); count];
     for id in function.block_ids() {
         let mut instructions = std::mem::take(&mut function.block_mut(id).instructions);
         for at in 0..instructions.len() {
             if is_copy(&instructions[at]) && instructions[at].guard.is_none() {
-                let mut component = 0;
-                while component < instructions[at].destinations.len() {
+                // How often the components name each value: what another one touches would see the new value too early.
+                for_each_component_value(&instructions[at], |v| {
+                    let (copy, times) = named[v.0 as usize];
+                    named[v.0 as usize] = ((id.0, at), if copy == (id.0, at) { times + 1 } else { 1 });
+                });
+                let mut keep = vec![true; instructions[at].destinations.len()];
+                for component in 0..keep.len() {
                     let copy = &instructions[at];
-                    let to = copy.destinations[component].values.first().copied();
+                    let destination = &copy.destinations[component];
+                    let to = destination.values.first().copied();
                     let from = copy.sources[component].as_plain_value();
-                    let (Some(to), Some(from)) = (to, from) else {
-                        component += 1;
+                    let (Some(to), Some(from)) = (to, from) else { continue };
+                    let (block, Some(place)) = written[from.0 as usize] else { continue };
+                    if block != id.0 {
                         continue;
-                    };
-                    let place = match written[from.0 as usize] {
-                        (block, Some(place)) if block == id.0 => place,
-                        _ => {
-                            component += 1;
-                            continue;
-                        }
-                    };
+                    }
                     let (block, last) = touched[to.0 as usize];
                     let untouched = block != id.0 || last < place;
                     let only = uses[from.0 as usize] == 1 && definitions[from.0 as usize] == 1;
-                    let movable = copy.destinations[component].fixed.is_none()
+                    let own =
+                        destination.values.iter().filter(|v| **v == to).count() + usize::from(from == to);
+                    let movable = destination.fixed.is_none()
                         && function.file(to) == function.file(from)
-                        && !others_touch(copy, component, to)
+                        && named[to.0 as usize].1 == own
                         && writes_alone(&instructions[place], from);
                     if !(untouched && only && movable) {
-                        component += 1;
                         continue;
                     }
+                    named[from.0 as usize].1 -= 1;
+                    copy.destinations[component].values.iter().for_each(|v| named[v.0 as usize].1 -= 1);
                     instructions[place].for_each_definition_mut(|v| {
                         if *v == from {
                             *v = to;
                         }
                     });
-                    instructions[at].destinations.remove(component);
-                    instructions[at].sources.remove(component);
+                    keep[component] = false;
                     changed = true;
                     touched[to.0 as usize] = (id.0, at);
+                }
+                if keep.contains(&false) {
+                    let mut kept = keep.iter();
+                    instructions[at].destinations.retain(|_| kept.next() != Some(&false));
+                    let mut kept = keep.iter();
+                    instructions[at].sources.retain(|_| kept.next() != Some(&false));
                 }
             }
             let instruction = &instructions[at];
@@ -96,16 +106,8 @@ fn writes_alone(instruction: &Instruction, value: Value) -> bool {
         && instruction.destinations.iter().any(|d| d.values.as_slice() == [value] && d.fixed.is_none())
 }
 
-/// True if another component of the copy reads or writes the value: it would see the new one too early.
-fn others_touch(copy: &Instruction, component: usize, value: Value) -> bool {
-    let mut touches = false;
-    for (index, source) in copy.sources.iter().enumerate() {
-        if index != component {
-            source.for_each_value(|v| touches |= v == value);
-        }
-    }
-    for (index, destination) in copy.destinations.iter().enumerate() {
-        touches |= index != component && destination.values.contains(&value);
-    }
-    touches
+/// Every value that a component of the copy reads or writes, as often as it does.
+fn for_each_component_value(copy: &Instruction, mut visit: impl FnMut(Value)) {
+    copy.sources.iter().for_each(|source| source.for_each_value(&mut visit));
+    copy.destinations.iter().for_each(|destination| destination.values.iter().copied().for_each(&mut visit));
 }

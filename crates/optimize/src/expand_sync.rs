@@ -16,7 +16,7 @@
 //!
 //! `BSSY` names the block of its `BSYNC`; in the machine word its target is the instruction after that.
 
-use oriole_ori::convergence::{Anchor, Reconvergence, Site};
+use oriole_ori::convergence::{Anchor, Cover, Reconvergence, Site};
 use oriole_ori::divergence::is_bare_exit;
 use oriole_ori::edges;
 use oriole_ori::effects::gathers_warp;
@@ -25,7 +25,7 @@ use oriole_ori::{
     Opcode, Origin, Outcome, Pass, Phi, PhiSources, Pseudo, Source, SourceKind, Value, canonical,
 };
 use oriole_sass::Op;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -150,7 +150,8 @@ fn barrier_sites(function: &mut Function) -> Vec<Barrier> {
         // No branch of such a function has a site, and looking for one at each costs time in the square of the blocks.
         return Vec::new();
     }
-    let mut by_join: BTreeMap<BlockId, Vec<Site>> = BTreeMap::new();
+    let mut sites: Vec<Site> = Vec::new();
+    let mut wholes: Vec<Site> = Vec::new();
     for &id in cfg.order() {
         if !divergence.is_divergent_branch(id) {
             continue;
@@ -160,57 +161,51 @@ fn barrier_sites(function: &mut Function) -> Vec<Barrier> {
             // Nothing is known of where its lanes may be held.
             continue;
         }
-        let mut joins = reconvergence.joins(id, whole.map(|site| site.join));
-        joins.retain(|&join| Some(join) != whole.map(|site| site.join));
-        let partial: Vec<Site> =
-            joins.iter().filter_map(|&join| reconvergence.partial_site(id, join)).collect();
-        for site in whole.into_iter().chain(partial) {
-            let sites = by_join.entry(site.join).or_default();
-            if !sites.contains(&site) {
-                sites.push(site);
-            }
-        }
+        let join = whole.map(|site| site.join);
+        let mut joins = reconvergence.meetings_ahead(id, join);
+        joins.extend(reconvergence.headers_between(id, join));
+        joins.retain(|&at| Some(at) != join);
+        sites.extend(whole);
+        wholes.extend(whole);
+        sites.extend(joins.iter().filter_map(|&join| reconvergence.partial_site(id, join)));
     }
-    // Where one anchor of a join stands above another, the upper one serves both.
-    let covers = |upper: &Site, lower: &Site| {
-        let (up, low) = (upper.anchor.block(), lower.anchor.block());
-        if up == low {
-            matches!((upper.anchor, lower.anchor), (Anchor::Entry(_), Anchor::End(_)))
-        } else {
-            reconvergence.dominators().dominates(up, low)
-        }
-    };
-    let mut chosen: Vec<Site> = Vec::new();
-    for sites in by_join.values() {
-        chosen.extend(sites.iter().filter(|site| !sites.iter().any(|other| covers(other, site))));
-    }
-    let wholes: Vec<Site> = cfg
-        .order()
-        .iter()
-        .filter(|&&id| divergence.is_divergent_branch(id))
-        .filter_map(|&id| reconvergence.site(id))
-        .collect();
-    let mut candidates: Vec<(bool, usize, Site, Vec<BlockId>)> = chosen
+    wholes.sort_unstable();
+    wholes.dedup();
+    let mut candidates: Vec<(bool, u32, Site, Inside)> = topmost(sites, reconvergence.dominators())
         .into_iter()
         .filter_map(|site| {
-            let inside = reconvergence.inside(site);
-            let waits = reconvergence.any_waits(&inside);
-            (!waits).then(|| (!wholes.contains(&site), inside.len(), site, inside))
+            let whole = wholes.binary_search(&site).is_ok();
+            let inside = Inside::new(&mut reconvergence, site, whole);
+            let waits = match &inside.blocks {
+                Ok(cover) => reconvergence.cover_waits(cover),
+                Err(blocks) => reconvergence.any_waits(blocks),
+            };
+            (!waits).then_some((!whole, inside.count, site, inside))
         })
         .collect();
     // Those that uniformity rests on first, then the short ones; what finds no register is left out, and its threads
     // go on in parts until the next barrier.
-    candidates.sort_unstable();
+    candidates.sort_unstable_by_key(|&(partial, count, site, _)| (partial, count, site));
     let calls = |block: &Block| block.instructions.iter().any(|i| i.opcode == Opcode::Pseudo(Pseudo::Call));
     let registers = if function.blocks.iter().any(calls) { REGISTERS_WITH_CALLS } else { REGISTERS };
     let mut live = vec![0u32; function.blocks.len()];
+    // Places in the dominator tree where all registers are in use.
+    let mut full: BTreeSet<u32> = BTreeSet::new();
     let mut barriers = Vec::new();
     for (_, _, site, inside) in candidates {
-        let span = || inside.iter().copied().chain([site.anchor.block(), site.join]);
-        if span().any(|block| live[block.0 as usize] >= registers) {
+        let ends = [site.anchor.block(), site.join];
+        if ends.iter().any(|block| live[block.0 as usize] >= registers)
+            || inside.meets(&full, |block| live[block.0 as usize] >= registers)
+        {
             continue;
         }
-        span().for_each(|block| live[block.0 as usize] += 1);
+        let inside = inside.blocks(function, &reconvergence);
+        for block in inside.iter().copied().chain(ends) {
+            live[block.0 as usize] += 1;
+            if live[block.0 as usize] >= registers {
+                full.extend(reconvergence.dominators().interval(block).map(|(place, _)| place));
+            }
+        }
         let is_inside = |block: &BlockId| inside.binary_search(block).is_ok();
         let mut leaving = Vec::new();
         let end = match site.anchor {
@@ -242,6 +237,75 @@ fn barrier_sites(function: &mut Function) -> Vec<Barrier> {
             leaving,
         })
         .collect()
+}
+
+/// Of the sites of each join those whose anchors no other anchor stands above: the upper one serves both.
+fn topmost(mut sites: Vec<Site>, dominators: &Dominators) -> Vec<Site> {
+    let interval = |site: &Site| dominators.interval(site.anchor.block()).unwrap_or((u32::MAX, u32::MAX));
+    sites.sort_unstable_by_key(|site| (site.join, interval(site).0, matches!(site.anchor, Anchor::End(_))));
+    // In the order of a walk of the tree, what an anchor stands above follows it at once.
+    let mut chosen: Vec<Site> = Vec::new();
+    for site in sites {
+        let covered = chosen
+            .last()
+            .is_some_and(|upper| upper.join == site.join && interval(&site).0 < interval(upper).1);
+        if !covered {
+            chosen.push(site);
+        }
+    }
+    chosen
+}
+
+/// The blocks between the anchor and the join of a site.
+struct Inside {
+    count: u32,
+    /// As a part of the dominator tree, or else one by one in order.
+    blocks: Result<Cover, Vec<BlockId>>,
+}
+
+impl Inside {
+    fn new(reconvergence: &mut Reconvergence<'_>, site: Site, whole: bool) -> Inside {
+        match reconvergence.inside_whole(site).filter(|_| whole) {
+            Some(cover) => {
+                let places = cover.places.iter().map(|range| range.end.saturating_sub(range.start));
+                let ends = reconvergence.bare_exits();
+                let skipped = cover.places.iter().map(|range| {
+                    ends.partition_point(|place| *place < range.end.max(range.start))
+                        - ends.partition_point(|place| *place < range.start)
+                });
+                let count = places.sum::<u32>() - skipped.sum::<usize>() as u32;
+                Inside { count, blocks: Ok(cover) }
+            }
+            None => {
+                let blocks = reconvergence.inside(site);
+                Inside { count: blocks.len() as u32, blocks: Err(blocks) }
+            }
+        }
+    }
+
+    /// True if one of the blocks is full.
+    fn meets(&self, full: &BTreeSet<u32>, is_full: impl Fn(BlockId) -> bool) -> bool {
+        match &self.blocks {
+            Ok(cover) => cover
+                .places
+                .iter()
+                .any(|range| range.start < range.end && full.range(range.clone()).next().is_some()),
+            Err(blocks) => blocks.iter().any(|&block| is_full(block)),
+        }
+    }
+
+    fn blocks(self, function: &Function, reconvergence: &Reconvergence<'_>) -> Vec<BlockId> {
+        match self.blocks {
+            Ok(cover) => {
+                let places = cover.places.into_iter().flatten();
+                let blocks = places.map(|place| reconvergence.at(place));
+                let mut blocks: Vec<BlockId> = blocks.filter(|&b| !is_bare_exit(function, b)).collect();
+                blocks.sort_unstable();
+                blocks
+            }
+            Err(blocks) => blocks,
+        }
+    }
 }
 
 fn first_origin(function: &Function, block: BlockId) -> Origin {

@@ -25,6 +25,10 @@ pub static PASS: Pass = Pass {
     ..Pass::new(|function, context| Outcome::changed_if(run(function, context.form)))
 };
 
+/// So many loops around a block are tried, from the innermost: in deeper nests the time would grow with the square of
+/// the depth.
+const LEVELS: usize = 32;
+
 /// Moves invariant operations out of loops. In SSA, loops without a place before them get one. True if something changed.
 pub fn run(function: &mut Function, form: Form) -> bool {
     if function.blocks.is_empty() {
@@ -70,25 +74,27 @@ pub fn run(function: &mut Function, form: Form) -> bool {
         return changed;
     }
     let liveness = Liveness::of(function, &cfg, |value| function.file(value) == File::R);
-    // The blocks of each loop, those of inner ones included, in RPO.
+    // The blocks of each loop, those of inner ones included, in RPO; and the most values that live at their borders.
     let mut members: Vec<Vec<BlockId>> = vec![Vec::new(); loops.loops.len()];
+    let mut busiest: Vec<usize> = vec![0; loops.loops.len()];
     for &id in cfg.order() {
-        let mut at = loops.innermost(id);
-        while let Some(index) = at {
-            members[index].push(id);
-            at = loops.loops[index].parent;
+        let around = std::iter::successors(loops.innermost(id), |&index| loops.loops[index].parent);
+        around.take(LEVELS).for_each(|index| members[index].push(id));
+        if let Some(index) = loops.innermost(id) {
+            let live = liveness.live_in(id).len().max(liveness.live_out(id).len());
+            busiest[index] = busiest[index].max(live);
+        }
+    }
+    for index in (0..loops.loops.len()).rev() {
+        if let Some(parent) = loops.loops[index].parent {
+            busiest[parent] = busiest[parent].max(busiest[index]);
         }
     }
     let budget = usize::from(function.register_limit.unwrap_or(REGISTERS as u16)).min(REGISTERS);
     for index in (0..loops.loops.len()).rev() {
         let this = &loops.loops[index];
         let Some(preheader) = preheader(function, &cfg, &loops, index) else { continue };
-        let busiest = members[index]
-            .iter()
-            .map(|&id| liveness.live_in(id).len().max(liveness.live_out(id).len()))
-            .max()
-            .unwrap_or(0);
-        let mut room = budget.saturating_sub(busiest + MARGIN);
+        let mut room = budget.saturating_sub(busiest[index] + MARGIN);
         let mut moved: Vec<Instruction> = Vec::new();
         for &id in &members[index] {
             if !this.latches.iter().all(|&latch| dominators.dominates(id, latch)) {

@@ -1,7 +1,7 @@
 //! Where the threads that a branch parts come together again.
 //!
 //! Two notions. The *site* of a branch is where all its threads come together, which is what uniformity is about. Before
-//! that, some of them may meet ([`Reconvergence::meetings`]); a barrier there gathers those, so that they go on as one
+//! that, some of them may meet ([`Reconvergence::meetings_ahead`]); a barrier there gathers those, so that they go on as one
 //! convoy, but the block is still executed by a part of the warp.
 //!
 //! It is here because divergence analysis, the placement of convergence barriers and the verifier must agree: a block
@@ -12,14 +12,28 @@
 //! once since it last joined. For most branches the anchor is the branch and the join its immediate post-dominator;
 //! for a branch that leaves a loop the anchor is the way into the loop; where other ways lead into the middle of the
 //! region, anchor and join are widened until none does.
+
 //!
 //! A branch has no site if an instruction of its region waits for every live lane of the warp or every thread of the
 //! block. Lanes that go past that instruction may be on their way to the end of the program, which is what the others
 //! wait for: held at the join, they would never get there.
+//!
+//! What lies between a branch and its join is mostly a part of the dominator tree: the blocks below one block, less those
+//! below the join. Then nothing is walked; [`Cover`] says so, and the edges that would lead out of such a part are found in
+//! logarithmic time. Only where other ways lead into the middle of a region is it walked.
+
+mod escapes;
+mod meetings;
+#[cfg(test)]
+mod tests;
 
 use crate::divergence::is_bare_exit;
 use crate::{BlockId, Cfg, Dominators, File, Function, Loops, Opcode, Value, effects};
+use escapes::Escapes;
 use oriole_sass::Op;
+use rustc_hash::FxHashMap;
+
+pub use meetings::Cover;
 
 /// Where a convergence barrier is set up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -55,32 +69,31 @@ pub struct Reconvergence<'a> {
     post: Dominators,
     loops: Loops,
     cfg: &'a Cfg,
-    /// Barriers that are already placed and that nobody leaves early: the block that sets each up, by waiting block.
-    placed: Option<Vec<Option<BlockId>>>,
+    placed: Option<Placed>,
     seen: Vec<u32>,
     /// For each block the stamp of the branch that reached it last, and the first block of the way that leads there.
     labels: Vec<(u32, BlockId)>,
     stamp: u32,
-    /// What post-dominates each block within a round of its loops.
-    in_round: Dominators,
+    /// The blocks of the dominator tree by place.
+    preorder: Vec<BlockId>,
+    /// The places of bare exits.
+    bare_exits: Vec<u32>,
+    /// Made when first asked for.
+    escapes: Option<Escapes>,
     /// Where the dominance of each block ends, back edges left out; made when first asked for.
     frontiers: Option<Vec<Vec<BlockId>>>,
-    /// Loop headers with their places in the dominator tree, in that order.
-    headers: Vec<(u32, BlockId)>,
+    /// Loops with the places of their headers in the dominator tree, in that order.
+    headers: Vec<(u32, usize)>,
+    /// For each of these headers how many stand before it up to the last one that does not dominate it.
+    apart: Vec<usize>,
+    /// True if some block cannot reach an end.
+    endless: bool,
     /// Sites that were found, by branch.
     sites: Vec<Option<Option<Site>>>,
-    /// Blocks that wait for all lanes of the warp or all threads of the block, with their places in the dominator
-    /// tree, in that order.
-    waits: Vec<(u32, BlockId)>,
-}
-
-/// What lies between a branch and the place where all its threads are together again.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Meetings {
-    /// Blocks where two ways from the branch meet for the first time, the last one included.
-    pub joins: Vec<BlockId>,
-    /// Blocks on the ways.
-    pub region: Vec<BlockId>,
+    /// Places in the dominator tree of the blocks that wait for all lanes of the warp or all threads of the block.
+    waits: Vec<u32>,
+    /// What came of each anchor and join that was tried.
+    tried: FxHashMap<(Anchor, BlockId), Option<Site>>,
 }
 
 impl<'a> Reconvergence<'a> {
@@ -89,40 +102,47 @@ impl<'a> Reconvergence<'a> {
         let dominators = Dominators::new(function, cfg);
         let loops = Loops::new(function, cfg, &dominators);
         let post = Dominators::post_with(function, cfg, |block| !is_bare_exit(function, block));
-        let in_round = match loops.loops.is_empty() {
-            true => post.clone(),
-            false => Dominators::post_in_round(function, cfg, |block| !is_bare_exit(function, block)),
-        };
-        let mut headers: Vec<(u32, BlockId)> = loops
-            .loops
-            .iter()
-            .filter_map(|lap| Some((dominators.interval(lap.header)?.0, lap.header)))
-            .collect();
+        let place = |index: usize| dominators.interval(loops.loops[index].header).map(|(place, _)| place);
+        let mut headers: Vec<(u32, usize)> =
+            (0..loops.loops.len()).filter_map(|index| Some((place(index)?, index))).collect();
         headers.sort_unstable();
-        let waits_for_all =
-            |&&block: &&BlockId| function.block(block).instructions.iter().any(effects::waits_for_all);
-        let mut waits: Vec<(u32, BlockId)> = cfg
-            .order()
-            .iter()
-            .filter(waits_for_all)
-            .filter_map(|&block| Some((dominators.interval(block)?.0, block)))
-            .collect();
-        waits.sort_unstable();
+        let mut apart: Vec<usize> = Vec::with_capacity(headers.len());
+        for (at, &(_, index)) in headers.iter().enumerate() {
+            let header = loops.loops[index].header;
+            let before = at.checked_sub(1).map(|before| loops.loops[headers[before].1].header);
+            apart.push(match before {
+                Some(before) if dominators.dominates(before, header) => apart[at - 1],
+                _ => at,
+            });
+        }
+        let preorder = dominators.preorder();
+        let is_bare = |place: &u32| is_bare_exit(function, preorder[*place as usize]);
+        let bare_exits = (0..preorder.len() as u32).filter(is_bare).collect();
+        let waits_for_all = |place: &u32| {
+            let block = function.block(preorder[*place as usize]);
+            block.instructions.iter().any(effects::waits_for_all)
+        };
+        let waits = (0..preorder.len() as u32).filter(waits_for_all).collect();
         Reconvergence {
             function,
             cfg,
+            bare_exits,
+            waits,
+            endless: has_endless(function, cfg),
+            preorder,
+            placed: Placed::new(function, cfg, &post),
             dominators,
             post,
             loops,
-            placed: placed_barriers(function, cfg),
             seen: vec![0; function.blocks.len()],
             labels: vec![(0, BlockId(0)); function.blocks.len()],
             stamp: 0,
-            in_round,
+            escapes: None,
             frontiers: None,
             headers,
+            apart,
             sites: vec![None; function.blocks.len()],
-            waits,
+            tried: FxHashMap::default(),
         }
     }
 
@@ -136,20 +156,16 @@ impl<'a> Reconvergence<'a> {
         !self.waits.is_empty()
             && blocks.iter().any(|&block| {
                 let place = self.dominators.interval(block).map(|(place, _)| place);
-                place.is_some_and(|place| self.waits.binary_search(&(place, block)).is_ok())
+                place.is_some_and(|place| self.waits.binary_search(&place).is_ok())
             })
     }
 
-    /// True if a block that waits for all lies between a branch and a join that enclose it.
-    fn encloses_wait(&self, branch: BlockId, join: BlockId) -> bool {
-        let (Some((from, to)), Some(skip)) =
-            (self.dominators.interval(branch), self.dominators.interval(join))
-        else {
-            return false;
-        };
-        let first = self.waits.partition_point(|&(place, _)| place <= from);
-        let inside = self.waits[first..].iter().take_while(|&&(place, _)| place < to);
-        inside.into_iter().any(|&(place, _)| !(skip.0..skip.1).contains(&place))
+    /// The same for the blocks of a part of the dominator tree.
+    pub fn cover_waits(&self, cover: &Cover) -> bool {
+        cover.places.iter().any(|range| {
+            let at = self.waits.partition_point(|&place| place < range.start);
+            self.waits.get(at).is_some_and(|&place| place < range.end)
+        })
     }
 
     /// The loops.
@@ -167,18 +183,9 @@ impl<'a> Reconvergence<'a> {
         &self.dominators
     }
 
-    /// True if all that lies between a branch and `join` is entered by that branch, and left by that join or not at
-    /// all, and if no loop that only one of them lies in and no round of any loop leads past them: then the region is
-    /// that part of the dominator tree, and its walks can be spared. False says nothing.
-    fn encloses(&self, branch: BlockId, join: BlockId) -> bool {
-        // A way that misses the branch or the join, or that comes back to the branch before it has come to the join,
-        // would have to pass the header of a loop round the branch.
-        !self.loops.irreducible
-            && branch != join
-            && self.dominators.dominates(branch, join)
-            && self.post.dominates(join, branch)
-            && (self.loops.innermost(branch).is_none() || self.in_round.dominates(join, branch))
-            && self.loops.innermost(join).is_none_or(|index| self.loops.contains(index, branch))
+    /// The places of bare exits in a walk of the dominator tree.
+    pub fn bare_exits(&self) -> &[u32] {
+        &self.bare_exits
     }
 
     /// Where the threads that part at the end of this block meet again; `None` if they never do, or nowhere safely.
@@ -198,245 +205,89 @@ impl<'a> Reconvergence<'a> {
         }
         if let Some(placed) = &self.placed {
             // The barriers stand: what counts is where they are, not where they could be.
-            let mut join = self.post.immediate(branch);
-            while let Some(block) = join {
-                if let Some(anchor) = placed[block.0 as usize]
-                    && self.dominators.dominates(anchor, branch)
-                {
+            let mut join = placed.next(self.post.immediate(branch)?);
+            while let Some((block, anchor)) = join {
+                if self.dominators.dominates(anchor, branch) {
                     return Some(Site { anchor: Anchor::End(anchor), join: block });
                 }
-                join = self.post.immediate(block);
+                join = placed.next(self.post.immediate(block)?);
             }
             return None;
         }
-        let join = self.post.immediate(branch)?;
-        match self.encloses(branch, join) {
-            true if self.encloses_wait(branch, join) => None,
-            true => Some(Site { anchor: Anchor::End(branch), join }),
-            false => {
-                let site = self.walked_site(branch, join)?;
-                if self.waits.is_empty() {
-                    return Some(site);
+        let mut site = Site { anchor: Anchor::End(branch), join: self.post.immediate(branch)? };
+        // Branches whose searches come together go on as one.
+        let mut path = Vec::new();
+        let found = loop {
+            if let Some(known) = self.tried.get(&(site.anchor, site.join)) {
+                break *known;
+            }
+            path.push((site.anchor, site.join));
+            match self.wider(site) {
+                Some(wider) if wider == site => {
+                    let waits = |cover: &Cover| self.cover_waits(cover);
+                    let held = self.part(site.anchor, Some(site.join)).as_ref().is_some_and(waits);
+                    break (!held).then_some(site);
                 }
-                let region = self.region(site);
-                (!self.any_waits(&region)).then_some(site)
+                Some(wider) => site = wider,
+                None => break None,
             }
-        }
-    }
-
-    /// The site of a branch whose immediate post-dominator is `join`, with walks over the regions that are tried.
-    fn walked_site(&mut self, branch: BlockId, mut join: BlockId) -> Option<Site> {
-        let mut anchor = Anchor::End(branch);
-        loop {
-            let mut left = None;
-            let mut at = self.loops.innermost(anchor.block());
-            while let Some(index) = at {
-                if self.loops.contains(index, join) {
-                    break;
-                }
-                left = Some(self.loops.loops[index].header);
-                at = self.loops.loops[index].parent;
-            }
-            if let Some(header) = left
-                && anchor != Anchor::Entry(header)
-            {
-                anchor = Anchor::Entry(header);
-                join = self.common_join(join, header)?;
-                continue;
-            }
-            let site = Site { anchor, join };
-            let region = self.region(site);
-            // Another way into the region, or the anchor again before the join: a wider anchor.
-            let entered_by_the_anchor = region.iter().all(|&block| {
-                self.dominators.dominates(anchor.block(), block) && anchor != Anchor::End(block)
-            });
-            if !entered_by_the_anchor {
-                let wider = self.dominators.immediate(anchor.block())?;
-                anchor = Anchor::End(wider);
-                join = self.common_join(join, wider)?;
-                continue;
-            }
-            // A loop round the join that leads back into the region past the anchor: a later join.
-            let mut around = None;
-            let mut at = self.loops.innermost(join);
-            while let Some(index) = at {
-                if self.loops.contains(index, anchor.block()) {
-                    break;
-                }
-                around = Some(index);
-                at = self.loops.loops[index].parent;
-            }
-            let Some(index) = around else { return Some(site) };
-            if !region.iter().any(|&block| self.loops.contains(index, block)) {
-                return Some(site);
-            }
-            while self.loops.contains(index, join) {
-                join = self.post.immediate(join)?;
-            }
-        }
-    }
-
-    /// The blocks between anchor and join, the block of an [`Anchor::End`] and the join left out.
-    pub fn region(&mut self, site: Site) -> Vec<BlockId> {
-        self.stamp += 1;
-        let mut region = Vec::new();
-        let mut work: Vec<BlockId> = match site.anchor {
-            Anchor::End(block) => self.function.block(block).successors.to_vec(),
-            Anchor::Entry(header) => vec![header],
         };
-        while let Some(block) = work.pop() {
-            if block == site.join
-                || is_bare_exit(self.function, block)
-                || std::mem::replace(&mut self.seen[block.0 as usize], self.stamp) == self.stamp
-            {
-                continue;
-            }
-            region.push(block);
-            work.extend(&self.function.block(block).successors);
-        }
-        region
+        self.tried.extend(path.into_iter().map(|tried| (tried, found)));
+        found
     }
 
-    /// The blocks between a branch and `join` (or the end), and where two ways from the branch meet. Loop headers that
-    /// the region goes back to are among the meeting points: threads come there at different times.
-    pub fn meetings(&mut self, branch: BlockId, join: Option<BlockId>) -> Meetings {
-        match join.filter(|&join| self.encloses(branch, join)) {
-            Some(join) => Meetings {
-                joins: self.enclosed_joins(branch, join),
-                region: self.enclosed_region(branch, join),
-            },
-            None => self.walked_meetings(branch, join),
+    /// The site itself if it will do, or the next one to be tried.
+    fn wider(&mut self, site: Site) -> Option<Site> {
+        let Site { anchor, join } = site;
+        let mut left = None;
+        let mut at = self.loops.innermost(anchor.block());
+        while let Some(index) = at.filter(|&index| !self.loops.contains(index, join)) {
+            left = Some(self.loops.loops[index].header);
+            at = self.loops.loops[index].parent;
         }
-    }
-
-    /// The meeting points alone.
-    pub fn joins(&mut self, branch: BlockId, join: Option<BlockId>) -> Vec<BlockId> {
-        match join.filter(|&join| self.encloses(branch, join)) {
-            Some(join) => self.enclosed_joins(branch, join),
-            None => self.walked_meetings(branch, join).joins,
-        }
-    }
-
-    /// The blocks between a branch and a join that enclose them, in no order that means anything.
-    fn enclosed_region(&self, branch: BlockId, join: BlockId) -> Vec<BlockId> {
-        let mut region = Vec::new();
-        let mut work: Vec<BlockId> = self.dominators.children(branch).to_vec();
-        while let Some(block) = work.pop() {
-            if block != join && !is_bare_exit(self.function, block) {
-                region.push(block);
-                work.extend(self.dominators.children(block));
-            }
-        }
-        region
-    }
-
-    /// Meeting points between a branch and a join that enclose them: two ways meet first where the dominance of one
-    /// ends, and so on from there.
-    fn enclosed_joins(&mut self, branch: BlockId, join: BlockId) -> Vec<BlockId> {
-        let (function, cfg) = (self.function, self.cfg);
-        let frontiers = self.frontiers.take().unwrap_or_else(|| self.dominators.frontiers_ahead(cfg));
-        self.stamp += 1;
-        let stamp = self.stamp;
-        let mut joins = vec![join];
-        let mut work: Vec<BlockId> = Vec::new();
-        for &successor in &function.block(branch).successors {
-            if successor == join || is_bare_exit(function, successor) {
-                continue;
-            }
-            work.push(successor);
-            let ahead = |p: &&BlockId| cfg.position(**p) < cfg.position(successor);
-            if cfg.predecessors(successor).iter().filter(ahead).count() > 1
-                && std::mem::replace(&mut self.seen[successor.0 as usize], stamp) != stamp
-            {
-                joins.push(successor);
-            }
-        }
-        while let Some(block) = work.pop() {
-            for &end in &frontiers[block.0 as usize] {
-                let inside = end != join
-                    && self.dominators.dominates(branch, end)
-                    && !self.dominators.dominates(join, end)
-                    && !is_bare_exit(function, end);
-                if inside && std::mem::replace(&mut self.seen[end.0 as usize], stamp) != stamp {
-                    joins.push(end);
-                    work.push(end);
-                }
-            }
-        }
-        self.frontiers = Some(frontiers);
-        // Headers of the loops between.
-        if let (Some((from, to)), Some((skip_from, skip_to))) =
-            (self.dominators.interval(branch), self.dominators.interval(join))
+        if let Some(header) = left
+            && anchor != Anchor::Entry(header)
         {
-            let mut at = self.headers.partition_point(|&(place, _)| place <= from);
-            while let Some(&(place, header)) = self.headers.get(at).filter(|&&(place, _)| place < to) {
-                if (skip_from..skip_to).contains(&place) {
-                    at = self.headers.partition_point(|&(place, _)| place < skip_to);
-                    continue;
-                }
-                joins.push(header);
-                at += 1;
-            }
+            return Some(Site { anchor: Anchor::Entry(header), join: self.common_join(join, header)? });
         }
-        joins.sort_unstable();
-        joins.dedup();
-        joins
+        // Another way into the region, or the anchor again before the join: a wider anchor.
+        if self.leaves(anchor, Some(join)) {
+            let wider = self.dominators.immediate(anchor.block())?;
+            return Some(Site { anchor: Anchor::End(wider), join: self.common_join(join, wider)? });
+        }
+        // A loop round the join that leads back into the region past the anchor: a later join.
+        let mut around = None;
+        let mut at = self.loops.innermost(join);
+        while let Some(index) = at.filter(|&index| !self.loops.contains(index, anchor.block())) {
+            around = Some(index);
+            at = self.loops.loops[index].parent;
+        }
+        let Some(index) = around else { return Some(site) };
+        // The blocks of the loop are below its header: the region has some of them if it has the header, or none.
+        let header = self.loops.loops[index].header;
+        if header == join || !self.dominators.dominates(anchor.block(), header) {
+            return Some(site);
+        }
+        let mut join = join;
+        while self.loops.contains(index, join) {
+            join = self.post.immediate(join)?;
+        }
+        Some(Site { anchor, join })
     }
 
-    /// The same by a walk over the graph. From each successor goes a label; where another label already is, the
-    /// block's own name goes on.
-    fn walked_meetings(&mut self, branch: BlockId, join: Option<BlockId>) -> Meetings {
-        self.stamp += 1;
-        let stamp = self.stamp;
-        let mut region: Vec<BlockId> = Vec::new();
-        let mut work: Vec<BlockId> = self.function.block(branch).successors.to_vec();
-        while let Some(block) = work.pop() {
-            if Some(block) == join
-                || is_bare_exit(self.function, block)
-                || std::mem::replace(&mut self.seen[block.0 as usize], stamp) == stamp
-            {
-                continue;
-            }
-            region.push(block);
-            work.extend(&self.function.block(block).successors);
-        }
-        let place = |block: &BlockId| self.cfg.position(*block).unwrap_or(u32::MAX);
-        region.sort_unstable_by_key(place);
-
-        let mut joins: Vec<BlockId> = Vec::new();
-        let mut hand_on = |labels: &mut Vec<(u32, BlockId)>, to: BlockId, own: BlockId| {
-            let (known, old) = labels[to.0 as usize];
-            if known != stamp {
-                labels[to.0 as usize] = (stamp, own);
-            } else if old != own {
-                joins.push(to);
-                labels[to.0 as usize] = (stamp, to);
-            }
+    /// True if an edge leads from a block below the anchor, but not below the join, to somewhere that the anchor does not
+    /// dominate, other than to the join; or back to the block of an [`Anchor::End`].
+    fn leaves(&mut self, anchor: Anchor, join: Option<BlockId>) -> bool {
+        let (function, cfg) = (self.function, self.cfg);
+        let escapes = self.escapes.get_or_insert_with(|| Escapes::new(function, cfg, &self.dominators));
+        let Some((from, to)) = self.dominators.interval(anchor.block()) else { return true };
+        let header = match anchor {
+            Anchor::Entry(header) => Some(header),
+            Anchor::End(_) => None,
         };
-        for &successor in &self.function.block(branch).successors {
-            if !is_bare_exit(self.function, successor) {
-                hand_on(&mut self.labels, successor, successor);
-            }
-        }
-        let mut headers: Vec<BlockId> = Vec::new();
-        for &block in &region {
-            let (known, own) = self.labels[block.0 as usize];
-            for &successor in &self.function.block(block).successors {
-                if is_bare_exit(self.function, successor) {
-                    continue;
-                }
-                if place(&successor) <= place(&block) {
-                    headers.push(successor);
-                } else if known == stamp {
-                    hand_on(&mut self.labels, successor, own);
-                }
-            }
-        }
-        joins.extend(headers);
-        joins.extend(join);
-        joins.sort_unstable();
-        joins.dedup();
-        Meetings { joins, region }
+        let (skip_from, skip_to) = below(&self.dominators, join, from, to);
+        escapes.leave(from..skip_from, from, [join, header])
+            || escapes.leave(skip_to..to, from, [join, header])
     }
 
     /// A barrier for those threads of a branch that meet at `join` before all are together. Its anchor dominates the
@@ -471,6 +322,22 @@ impl<'a> Reconvergence<'a> {
             at = self.loops.loops[index].parent;
         }
         Some(Site { anchor, join })
+    }
+
+    /// The same blocks as [`Reconvergence::inside`] for a site that makes its join whole, if they are a part of the
+    /// dominator tree.
+    pub fn inside_whole(&self, site: Site) -> Option<Cover> {
+        let Site { anchor, join } = site;
+        if self.endless {
+            // Who never ends never comes to the join.
+            return None;
+        }
+        let cover = self.part(anchor, Some(join))?;
+        // Where a loop begins at the join, its blocks count as past it.
+        match self.dominators.dominates(join, anchor.block()) {
+            true => Some(Cover { places: [0..0, 0..0], ..cover }),
+            false => Some(cover),
+        }
     }
 
     /// The blocks on the ways from the anchor to the join, neither included.
@@ -515,110 +382,82 @@ impl<'a> Reconvergence<'a> {
     }
 }
 
-/// For each block that waits for a barrier that is never left early, the block that sets it up; `None` if the
-/// function has no barriers yet.
-fn placed_barriers(function: &Function, cfg: &Cfg) -> Option<Vec<Option<BlockId>>> {
-    let mut set_up: Vec<(Value, BlockId)> = Vec::new();
-    let mut waits: Vec<(Value, BlockId)> = Vec::new();
-    let mut left: Vec<Value> = Vec::new();
-    for &id in cfg.order() {
-        for instruction in &function.block(id).instructions {
-            match instruction.opcode {
-                Opcode::Sass(Op::BSSY) => {
-                    instruction.for_each_definition(|barrier| set_up.push((barrier, id)))
-                }
-                Opcode::Sass(Op::BSYNC) => instruction.for_each_use(|barrier| {
-                    if function.file(barrier) == File::B {
-                        waits.push((barrier, id));
-                    }
-                }),
-                Opcode::Sass(Op::BREAK) => instruction.for_each_use(|barrier| left.push(barrier)),
-                _ => {}
-            }
-        }
-    }
-    if set_up.is_empty() {
-        return None;
-    }
-    set_up.sort_unstable();
-    left.sort_unstable();
-    let mut placed = vec![None; function.blocks.len()];
-    for (barrier, id) in waits {
-        if left.binary_search(&barrier).is_err()
-            && let Ok(at) = set_up.binary_search_by_key(&barrier, |(known, _)| *known)
-        {
-            placed[id.0 as usize] = Some(set_up[at].1);
-        }
-    }
-    Some(placed)
+/// The places of the blocks below the join, if it is in the range of those below the anchor; else nothing at its end.
+fn below(dominators: &Dominators, join: Option<BlockId>, from: u32, to: u32) -> (u32, u32) {
+    let inside =
+        join.and_then(|join| dominators.interval(join)).filter(|(place, _)| (from..to).contains(place));
+    inside.unwrap_or((to, to))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Block, Instruction, Origin};
-
-    /// A graph of a few blocks with one or two ways on from most of them; some ends are bare.
-    fn random(seed: u64) -> Function {
-        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mut roll = |below: u64| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 11) % below
-        };
-        let count = 3 + roll(10);
-        let mut function = Function::default();
-        for at in 0..count {
-            let mut block = Block::default();
-            // Mostly a step ahead, sometimes anywhere but to the entry.
-            let mut next = || match roll(4) {
-                0 => BlockId((1 + roll(count - 1)) as u32),
-                _ => BlockId((at + 1 + roll(3)).min(count - 1) as u32),
-            };
-            if at + 1 < count {
-                block.successors = smallvec::smallvec![next()];
-                let other = next();
-                if roll(3) > 0 && other != block.successors[0] {
-                    block.successors.push(other);
-                }
-                if roll(9) == 0 {
-                    block.successors.clear();
-                }
-            }
-            if block.successors.is_empty() && roll(2) == 0 {
-                block.instructions.push(Instruction::new(Op::EXIT, Origin(0)));
-            }
-            function.blocks.push(block);
+/// True if there are blocks from which no end is reached.
+fn has_endless(function: &Function, cfg: &Cfg) -> bool {
+    let mut ends = vec![false; function.blocks.len()];
+    let is_end = |block: &BlockId| function.block(*block).successors.is_empty();
+    let mut work: Vec<BlockId> = cfg.order().iter().copied().filter(is_end).collect();
+    while let Some(block) = work.pop() {
+        if !std::mem::replace(&mut ends[block.0 as usize], true) {
+            work.extend(cfg.predecessors(block));
         }
-        function
+    }
+    cfg.order().iter().any(|block| !ends[block.0 as usize])
+}
+
+/// Barriers that are already placed and that nobody leaves early.
+struct Placed {
+    /// For each block itself or the next one above it in the post-dominator tree that waits, if there is one.
+    waits: Vec<Option<BlockId>>,
+    /// The block that sets up the barrier, by waiting block.
+    set_up: Vec<Option<BlockId>>,
+}
+
+impl Placed {
+    /// `None` if the function has no barriers yet.
+    fn new(function: &Function, cfg: &Cfg, post: &Dominators) -> Option<Placed> {
+        let mut set_up: Vec<(Value, BlockId)> = Vec::new();
+        let mut waits: Vec<(Value, BlockId)> = Vec::new();
+        let mut left: Vec<Value> = Vec::new();
+        for &id in cfg.order() {
+            for instruction in &function.block(id).instructions {
+                match instruction.opcode {
+                    Opcode::Sass(Op::BSSY) => {
+                        instruction.for_each_definition(|barrier| set_up.push((barrier, id)))
+                    }
+                    Opcode::Sass(Op::BSYNC) => instruction.for_each_use(|barrier| {
+                        if function.file(barrier) == File::B {
+                            waits.push((barrier, id));
+                        }
+                    }),
+                    Opcode::Sass(Op::BREAK) => instruction.for_each_use(|barrier| left.push(barrier)),
+                    _ => {}
+                }
+            }
+        }
+        if set_up.is_empty() {
+            return None;
+        }
+        set_up.sort_unstable();
+        left.sort_unstable();
+        let count = function.blocks.len();
+        let mut placed = Placed { waits: vec![None; count], set_up: vec![None; count] };
+        for (barrier, id) in waits {
+            if left.binary_search(&barrier).is_err()
+                && let Ok(at) = set_up.binary_search_by_key(&barrier, |(known, _)| *known)
+            {
+                placed.set_up[id.0 as usize] = Some(set_up[at].1);
+            }
+        }
+        for block in post.preorder() {
+            placed.waits[block.0 as usize] = match placed.set_up[block.0 as usize] {
+                Some(_) => Some(block),
+                None => post.immediate(block).and_then(|above| placed.waits[above.0 as usize]),
+            };
+        }
+        Some(placed)
     }
 
-    #[test]
-    fn what_trees_say_is_what_walks_find() {
-        let mut enclosed = 0;
-        for seed in 0..20_000 {
-            let function = random(seed);
-            let cfg = Cfg::new(&function);
-            let mut reconvergence = Reconvergence::new(&function, &cfg);
-            for &branch in cfg.order() {
-                if function.block(branch).successors.len() < 2 {
-                    continue;
-                }
-                let Some(join) = reconvergence.post.immediate(branch) else { continue };
-                if !reconvergence.encloses(branch, join) {
-                    continue;
-                }
-                enclosed += 1;
-                let site = Site { anchor: Anchor::End(branch), join };
-                assert_eq!(reconvergence.walked_site(branch, join), Some(site), "seed {seed}, {branch}");
-                let mut walked = reconvergence.walked_meetings(branch, Some(join));
-                let mut meetings = reconvergence.meetings(branch, Some(join));
-                walked.region.sort_unstable();
-                meetings.region.sort_unstable();
-                assert_eq!(meetings, walked, "seed {seed}, {branch}");
-            }
-        }
-        assert!(enclosed > 5_000, "{enclosed} branches looked at");
+    /// The block itself or the next one above it that waits, and the block that sets up the barrier.
+    fn next(&self, block: BlockId) -> Option<(BlockId, BlockId)> {
+        let wait = self.waits[block.0 as usize]?;
+        Some((wait, self.set_up[wait.0 as usize]?))
     }
 }

@@ -8,11 +8,13 @@
 //! exchanges, atomics, calls), (b) an input is divergent, (c) it merges values whose choice depends on a divergent
 //! branch, or (d) it leaves a loop that lanes leave at different times.
 
-use crate::convergence::{Meetings, Reconvergence};
+use crate::convergence::{Cover, Reconvergence};
+use crate::lists::Lists;
 use crate::{
     BlockId, Cfg, File, Function, Instruction, Loops, Opcode, Places, Pseudo, SourceKind, Space, Value,
 };
 use oriole_sass::{Effect, Op, Symbol};
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -70,12 +72,16 @@ struct Analysis<'a> {
     result: Divergence,
     /// For blocks executed in parts, where the region ends that was looked at when that came out; `None` if nowhere.
     parted_until: Vec<Option<BlockId>>,
+    /// For each place in the dominator tree itself, or a later one if a part has covered it.
+    whole_from: Vec<u32>,
     value_work: Vec<Value>,
+    /// Of parallel copies, by block and place: the values that are read, in order, and by which component.
+    components: FxHashMap<(BlockId, usize), Vec<(Value, u32)>>,
     /// Divergent branches by place in RPO, so that the outer ones come first.
     branch_work: BinaryHeap<Reverse<(u32, BlockId)>>,
     loop_done: Vec<bool>,
-    /// For each loop its blocks that lie in no inner loop, and the loops right inside it.
-    loop_parts: Vec<(Vec<BlockId>, Vec<usize>)>,
+    /// For each loop the values written in it and read outside of it; made when first asked for.
+    leaving: Option<Lists<Value>>,
 }
 
 impl<'a> Analysis<'a> {
@@ -100,10 +106,12 @@ impl<'a> Analysis<'a> {
                 branches: vec![false; blocks],
             },
             parted_until: vec![None; blocks],
+            whole_from: (0..=blocks as u32).collect(),
             value_work: Vec::new(),
+            components: FxHashMap::default(),
             branch_work: BinaryHeap::new(),
             loop_done: vec![false; loops.loops.len()],
-            loop_parts: parts(&loops, cfg),
+            leaving: None,
             loops,
         }
     }
@@ -210,13 +218,20 @@ impl<'a> Analysis<'a> {
         let instruction = &block.instructions[at];
         if instruction.opcode == Opcode::Pseudo(Pseudo::ParallelCopy) && instruction.guard.is_none() {
             // Component by component: one divergent source spoils its own destination only.
-            for (destination, source) in instruction.destinations.iter().zip(&instruction.sources) {
-                let mut reads = false;
-                source.for_each_value(|v| reads |= v == value);
-                if reads {
-                    destination.values.iter().for_each(|&v| self.mark(v));
+            let components = self.components.entry((id, at)).or_insert_with(|| {
+                let mut components = Vec::new();
+                for (index, source) in (0..).zip(&instruction.sources) {
+                    source.for_each_value(|v| components.push((v, index)));
                 }
-            }
+                components.sort_unstable();
+                components
+            });
+            let first = components.partition_point(|&(v, _)| v < value);
+            let reads = components[first..].iter().take_while(|&&(v, _)| v == value);
+            let written: Vec<Value> = reads
+                .flat_map(|&(_, index)| instruction.destinations[index as usize].values.iter().copied())
+                .collect();
+            written.into_iter().for_each(|v| self.mark(v));
         } else {
             self.mark_results(instruction);
         }
@@ -245,20 +260,22 @@ impl<'a> Analysis<'a> {
     /// of its paths first meet depend on it; values that leave a loop it leaves differ.
     fn visit_branch(&mut self, branch: BlockId) {
         let join = self.reconvergence.site(branch).map(|site| site.join);
-        if self.lies_in_parted_region(branch, join) {
-            // The region of the branch is a part of one that was looked at, headers of loops included.
-            for block in self.reconvergence.joins(branch, join) {
-                self.mark_merged(block);
-            }
-        } else {
-            let Meetings { joins, region } = self.reconvergence.meetings(branch, join);
-            for block in joins {
-                self.mark_merged(block);
-            }
-            for block in region {
-                self.parted_until[block.0 as usize] = join;
-                if !std::mem::replace(&mut self.result.blocks[block.0 as usize], true) {
-                    self.spoil_multiple_definitions(block);
+        for block in self.reconvergence.meetings_ahead(branch, join) {
+            self.mark_merged(block);
+        }
+        if !self.lies_in_parted_region(branch, join) {
+            match self.reconvergence.cover(branch, join) {
+                Some(cover) => self.part_cover(&cover, join),
+                None => {
+                    let (parted, until) = (&self.result.blocks, &self.parted_until);
+                    // What a region with the same end holds has been looked at with all that lies behind it.
+                    let known = |block: BlockId| {
+                        let at = block.0 as usize;
+                        parted[at] && (until[at].is_none() || until[at] == join)
+                    };
+                    for block in self.reconvergence.walk(branch, join, known) {
+                        self.part(block, join);
+                    }
                 }
             }
         }
@@ -270,6 +287,50 @@ impl<'a> Analysis<'a> {
             }
             self.leave_loop_divergently(index);
             at = self.loops.loops[index].parent;
+        }
+    }
+
+    /// The blocks of a part of the dominator tree are executed in parts. Those of which that is known are passed over.
+    fn part_cover(&mut self, cover: &Cover, join: Option<BlockId>) {
+        for range in &cover.places {
+            let mut place = self.next_whole(range.start);
+            while place < range.end {
+                let block = self.reconvergence.at(place);
+                self.whole_from[place as usize] = place + 1;
+                if !is_bare_exit(self.function, block) {
+                    self.part(block, join);
+                }
+                place = self.next_whole(place);
+            }
+        }
+    }
+
+    /// The first place in the dominator tree from this one on that no part has covered.
+    fn next_whole(&mut self, place: u32) -> u32 {
+        let mut end = place;
+        while self.whole_from[end as usize] != end {
+            end = self.whole_from[end as usize];
+        }
+        let mut at = place;
+        while at != end {
+            at = std::mem::replace(&mut self.whole_from[at as usize], end);
+        }
+        end
+    }
+
+    /// The block is executed in parts, by threads that are together again at `join`. To the headers of the loops that
+    /// it ends a round of, they come at different times.
+    fn part(&mut self, block: BlockId, join: Option<BlockId>) {
+        self.parted_until[block.0 as usize] = join;
+        if std::mem::replace(&mut self.result.blocks[block.0 as usize], true) {
+            return;
+        }
+        self.spoil_multiple_definitions(block);
+        let (function, cfg) = (self.function, self.cfg);
+        for &successor in &function.block(block).successors {
+            if cfg.position(successor) <= cfg.position(block) {
+                self.mark_merged(successor);
+            }
         }
     }
 
@@ -305,44 +366,37 @@ impl<'a> Analysis<'a> {
         if std::mem::replace(&mut self.loop_done[index], true) {
             return;
         }
-        let function = self.function;
-        let mut inner = vec![index];
-        while let Some(part) = inner.pop() {
-            inner.extend_from_slice(&self.loop_parts[part].1);
-            for at in 0..self.loop_parts[part].0.len() {
-                let block = function.block(self.loop_parts[part].0[at]);
-                block.phis.iter().for_each(|phi| self.leave(index, phi.destination));
-                for instruction in &block.instructions {
-                    instruction.for_each_definition(|value| self.leave(index, value));
+        let leaving = self.leaving.take().unwrap_or_else(|| self.values_that_leave());
+        leaving.of(index as u32).iter().for_each(|&value| self.mark(value));
+        self.leaving = Some(leaving);
+    }
+
+    /// For each loop the values written in it that somebody outside reads; a phi outside reads on the edge that leaves
+    /// the loop. Values that are known to differ are left out.
+    fn values_that_leave(&self) -> Lists<Value> {
+        let mut leaving: Vec<(u32, Value)> = Vec::new();
+        let mut last: Vec<Option<usize>> = vec![None; self.function.values.len()];
+        for &id in self.cfg.order() {
+            let Some(innermost) = self.loops.innermost(id) else { continue };
+            let block = self.function.block(id);
+            let mut visit = |value: Value| {
+                let at = value.0 as usize;
+                if self.result.values[at] || last[at].replace(innermost) == Some(innermost) {
+                    return;
                 }
-            }
+                let mut inside = Some(innermost);
+                for &(reader, _) in self.uses.of(value) {
+                    while let Some(index) = inside.filter(|&index| !self.loops.contains(index, reader)) {
+                        leaving.push((index as u32, value));
+                        inside = self.loops.loops[index].parent;
+                    }
+                }
+            };
+            block.phis.iter().for_each(|phi| visit(phi.destination));
+            block.instructions.iter().for_each(|instruction| instruction.for_each_definition(&mut visit));
         }
+        Lists::new(self.loops.loops.len(), &leaving)
     }
-
-    /// A value of the loop that somebody outside reads; a phi outside reads on the edge that leaves the loop.
-    fn leave(&mut self, index: usize, value: Value) {
-        if !self.result.values[value.0 as usize]
-            && self.uses.of(value).iter().any(|&(block, _)| !self.loops.contains(index, block))
-        {
-            self.mark(value);
-        }
-    }
-}
-
-/// The blocks of each loop that lie in no inner one, and the loops right inside it.
-fn parts(loops: &Loops, cfg: &Cfg) -> Vec<(Vec<BlockId>, Vec<usize>)> {
-    let mut parts = vec![(Vec::new(), Vec::new()); loops.loops.len()];
-    for &id in cfg.order() {
-        if let Some(index) = loops.innermost(id) {
-            parts[index].0.push(id);
-        }
-    }
-    for (index, lap) in loops.loops.iter().enumerate() {
-        if let Some(parent) = lap.parent {
-            parts[parent].1.push(index);
-        }
-    }
-    parts
 }
 
 fn is_uniform_file(file: File) -> bool {

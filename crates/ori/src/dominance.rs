@@ -1,7 +1,10 @@
-//! Dominators, post-dominators and dominance frontiers (the iterative algorithm of Cooper, Harvey and Kennedy).
+//! Dominators, post-dominators and dominance frontiers (the iterative algorithm of Cooper, Harvey and Kennedy, and that of
+//! Lengauer and Tarjan where it is too slow).
 //!
 //! It is here because SSA construction, the verifier, convergence placement and code motion need them. Queries are
 //! constant time through the numbering of the tree.
+
+mod lengauer_tarjan;
 
 use crate::lists::Lists;
 use crate::{BlockId, Cfg, Function};
@@ -238,7 +241,9 @@ impl Dominators {
     }
 }
 
-/// Immediate dominators of the nodes in `order` (reverse postorder, root first); nodes outside keep `NONE`.
+/// Immediate dominators of the nodes in `order` (reverse postorder, root first); nodes outside keep `NONE`. The iterative
+/// algorithm is the fastest on the graphs of most functions; where it would take more than a few steps for each edge, that
+/// of Lengauer and Tarjan is.
 fn solve(count: usize, order: &[u32], for_each_predecessor: impl Fn(u32, &mut dyn FnMut(u32))) -> Vec<u32> {
     let mut position = vec![NONE; count];
     for (place, &node) in order.iter().enumerate() {
@@ -248,16 +253,26 @@ fn solve(count: usize, order: &[u32], for_each_predecessor: impl Fn(u32, &mut dy
     let Some(&root) = order.first() else { return parent };
     parent[root as usize] = root;
     let mut changed = true;
+    let mut steps = 64 + 16 * order.len();
     while changed {
         changed = false;
         for &node in &order[1..] {
             let mut best = NONE;
             for_each_predecessor(node, &mut |predecessor| {
-                if position[predecessor as usize] == NONE || parent[predecessor as usize] == NONE {
+                if position[predecessor as usize] == NONE
+                    || parent[predecessor as usize] == NONE
+                    || steps == 0
+                {
                     return;
                 }
-                best = if best == NONE { predecessor } else { meet(&parent, &position, best, predecessor) };
+                best = match best {
+                    NONE => predecessor,
+                    known => meet(&parent, &position, known, predecessor, &mut steps),
+                };
             });
+            if steps == 0 {
+                return lengauer_tarjan::solve(count, order, for_each_predecessor);
+            }
             if best != parent[node as usize] {
                 parent[node as usize] = best;
                 changed = true;
@@ -268,13 +283,13 @@ fn solve(count: usize, order: &[u32], for_each_predecessor: impl Fn(u32, &mut dy
     parent
 }
 
-fn meet(parent: &[u32], position: &[u32], mut a: u32, mut b: u32) -> u32 {
-    while a != b {
-        while position[a as usize] > position[b as usize] {
-            a = parent[a as usize];
-        }
-        while position[b as usize] > position[a as usize] {
-            b = parent[b as usize];
+/// Where two ways to the root meet; any place if the steps run out.
+fn meet(parent: &[u32], position: &[u32], mut a: u32, mut b: u32, steps: &mut usize) -> u32 {
+    while a != b && *steps > 0 {
+        *steps -= 1;
+        match position[a as usize] > position[b as usize] {
+            true => a = parent[a as usize],
+            false => b = parent[b as usize],
         }
     }
     a

@@ -23,6 +23,8 @@ pub struct Loops {
     /// Loops; an outer one stands before the loops in it.
     pub loops: Vec<Loop>,
     innermost: Vec<Option<u32>>,
+    /// Place of each loop in a walk of the nesting, and one past that of the last loop in it.
+    intervals: Vec<(u32, u32)>,
     /// True if some cycle has more than one entry; such cycles are not in `loops`.
     pub irreducible: bool,
 }
@@ -85,7 +87,8 @@ impl Loops {
         for index in 0..loops.len() {
             loops[index].depth = loops[index].parent.map_or(1, |parent| loops[parent].depth + 1);
         }
-        Loops { loops, innermost, irreducible }
+        let intervals = intervals(&loops);
+        Loops { loops, innermost, intervals, irreducible }
     }
 
     /// The innermost loop around a block: an index into `loops`.
@@ -103,22 +106,37 @@ impl Loops {
     /// True if the block lies in this loop.
     #[inline]
     pub fn contains(&self, index: usize, block: BlockId) -> bool {
-        let mut at = self.innermost(block);
-        while let Some(current) = at {
-            if current == index {
-                return true;
-            }
-            // Outer loops stand before inner ones.
-            if current < index {
-                return false;
-            }
-            at = self.loops[current].parent;
-        }
-        false
+        let (from, to) = self.intervals[index];
+        self.innermost(block).is_some_and(|inner| (from..to).contains(&self.intervals[inner].0))
     }
 
     /// The blocks of a loop, nested ones included, in RPO.
     pub fn blocks(&self, cfg: &Cfg, index: usize) -> Vec<BlockId> {
         cfg.order().iter().copied().filter(|&block| self.contains(index, block)).collect()
     }
+}
+
+/// Numbers the nesting so that the loops inside a loop are a range. Outer loops stand before inner ones.
+fn intervals(loops: &[Loop]) -> Vec<(u32, u32)> {
+    let mut sizes = vec![1u32; loops.len()];
+    for (index, lap) in loops.iter().enumerate().rev() {
+        if let Some(parent) = lap.parent {
+            sizes[parent] += sizes[index];
+        }
+    }
+    // Where the next loop inside each loop begins.
+    let mut next = vec![0u32; loops.len()];
+    let mut outermost = 0;
+    let mut intervals = Vec::with_capacity(loops.len());
+    for (index, lap) in loops.iter().enumerate() {
+        let place = match lap.parent {
+            Some(parent) => &mut next[parent],
+            None => &mut outermost,
+        };
+        let from = *place;
+        *place += sizes[index];
+        next[index] = from + 1;
+        intervals.push((from, from + sizes[index]));
+    }
+    intervals
 }

@@ -7,6 +7,7 @@ use crate::set::RegisterSet;
 use crate::work::Work;
 use oriole_ori::effects::is_transfer;
 use oriole_ori::{Block, BlockId, Instruction, Origin, SourceKind, Table, Value};
+use rustc_hash::FxHashSet;
 
 /// Puts the moves in: at the end of a block with one successor, else in a new block on the edge.
 pub fn repair(
@@ -17,12 +18,11 @@ pub fn repair(
 ) -> Result<(), AllocateError> {
     for &block in facts.cfg.order() {
         let successors = work.function.block(block).successors.clone();
-        let mut done: Vec<BlockId> = Vec::new();
+        let mut done: FxHashSet<BlockId> = FxHashSet::default();
         for &successor in &successors {
-            if done.contains(&successor) {
+            if !done.insert(successor) {
                 continue;
             }
-            done.push(successor);
             let Some(entry) = &borders.entry[successor.0 as usize] else { continue };
             let exit = &borders.exit[block.0 as usize];
             let plan = Plan::new(entry, exit, facts, borders, registers);

@@ -1,10 +1,11 @@
 //! Developer commands: `oracle` fetches NVIDIA's tools for tests, `tidy` checks the rules of the house, `codegen`
-//! regenerates tables, `bench` measures against the oracle. Nothing here is needed to build or to use Oriole.
+//! regenerates tables, `bench` measures against the oracle, `shapes` shows how compile time grows. Nothing here is needed to build or to use Oriole.
 
 mod bench;
 mod codegen;
 mod oracle;
 mod ptx_table;
+mod shapes;
 mod tidy;
 
 use std::process::ExitCode;
@@ -20,7 +21,8 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(rest),
         "bench" => bench::run(rest),
         "codegen" => codegen::run(rest),
-        _ => Err("usage: cargo xtask oracle | tidy | codegen | bench".to_owned()),
+        "shapes" => shapes::run(rest),
+        _ => Err("usage: cargo xtask oracle | tidy | codegen | bench | shapes".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,164 @@
+//! Dominators by the algorithm of Lengauer and Tarjan, with path compression: near-linear on every graph.
+
+use super::NONE;
+use crate::lists::Lists;
+
+/// Immediate dominators of the nodes in `order`, whose first is the root; the root and nodes outside keep `NONE`.
+pub(super) fn solve(
+    count: usize,
+    order: &[u32],
+    for_each_predecessor: impl Fn(u32, &mut dyn FnMut(u32)),
+) -> Vec<u32> {
+    let mut edges: Vec<(u32, u32)> = Vec::new();
+    for &node in order {
+        for_each_predecessor(node, &mut |predecessor| edges.push((predecessor, node)));
+    }
+    let walk = Walk::new(count, order[0], &Lists::new(count, &edges));
+    let size = walk.nodes.len();
+    let mut forest = Forest {
+        above: vec![NONE; size],
+        best: (0..size as u32).collect(),
+        semi: (0..size as u32).collect(),
+    };
+    let mut dominator = vec![0u32; size];
+    // The nodes with each semidominator, as chains.
+    let (mut first, mut next) = (vec![NONE; size], vec![NONE; size]);
+    for node in (1..size as u32).rev() {
+        for_each_predecessor(walk.nodes[node as usize], &mut |predecessor| {
+            let number = walk.numbers[predecessor as usize];
+            if number != NONE {
+                let best = forest.lowest(number);
+                let semi = forest.semi[best as usize];
+                forest.semi[node as usize] = forest.semi[node as usize].min(semi);
+            }
+        });
+        let semi = forest.semi[node as usize] as usize;
+        next[node as usize] = std::mem::replace(&mut first[semi], node);
+        let parent = walk.parents[node as usize];
+        forest.above[node as usize] = parent;
+        let mut waiting = std::mem::replace(&mut first[parent as usize], NONE);
+        while waiting != NONE {
+            let best = forest.lowest(waiting);
+            let below = forest.semi[best as usize] < forest.semi[waiting as usize];
+            dominator[waiting as usize] = if below { best } else { parent };
+            waiting = next[waiting as usize];
+        }
+    }
+    let mut result = vec![NONE; count];
+    for node in 1..size {
+        if dominator[node] != forest.semi[node] {
+            dominator[node] = dominator[dominator[node] as usize];
+        }
+        result[walk.nodes[node] as usize] = walk.nodes[dominator[node] as usize];
+    }
+    result
+}
+
+/// A depth-first walk: nodes by number, numbers by node, and the number of the parent of each number.
+struct Walk {
+    nodes: Vec<u32>,
+    numbers: Vec<u32>,
+    parents: Vec<u32>,
+}
+
+impl Walk {
+    fn new(count: usize, root: u32, successors: &Lists<u32>) -> Walk {
+        let mut walk = Walk { nodes: vec![root], numbers: vec![NONE; count], parents: vec![0] };
+        walk.numbers[root as usize] = 0;
+        let mut stack = vec![(root, 0usize)];
+        while let Some((node, next)) = stack.last_mut() {
+            let Some(&successor) = successors.of(*node).get(*next) else {
+                stack.pop();
+                continue;
+            };
+            *next += 1;
+            if walk.numbers[successor as usize] == NONE {
+                walk.numbers[successor as usize] = walk.nodes.len() as u32;
+                walk.parents.push(walk.numbers[*node as usize]);
+                walk.nodes.push(successor);
+                stack.push((successor, 0));
+            }
+        }
+        walk
+    }
+}
+
+/// The part of the walk's tree that was linked so far.
+struct Forest {
+    /// The node above, or one further up after a path was compressed; `NONE` for roots.
+    above: Vec<u32>,
+    /// The node with the lowest semidominator between each node and `above`, that one left out.
+    best: Vec<u32>,
+    semi: Vec<u32>,
+}
+
+impl Forest {
+    /// The node with the lowest semidominator from this one up to its root, the root left out.
+    fn lowest(&mut self, node: u32) -> u32 {
+        let mut path = Vec::new();
+        let mut at = node;
+        while self.above[at as usize] != NONE && self.above[self.above[at as usize] as usize] != NONE {
+            path.push(at);
+            at = self.above[at as usize];
+        }
+        while let Some(at) = path.pop() {
+            let above = self.above[at as usize] as usize;
+            if self.semi[self.best[above] as usize] < self.semi[self.best[at as usize] as usize] {
+                self.best[at as usize] = self.best[above];
+            }
+            self.above[at as usize] = self.above[above];
+        }
+        self.best[node as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dominators_are_what_their_definition_says() {
+        let mut state = 7u64;
+        let mut roll = |below: u32| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            ((state >> 33) % u64::from(below)) as u32
+        };
+        for _ in 0..3_000 {
+            let count = 2 + roll(20);
+            let edges: Vec<(u32, u32)> = (0..count * 2)
+                .map(|at| {
+                    (if at < count { at / 2 } else { roll(count) }, (at + 1).min(roll(count) + 1) % count)
+                })
+                .collect();
+            let successors = Lists::new(count as usize, &edges);
+            let reversed: Vec<(u32, u32)> = edges.iter().map(|&(from, to)| (to, from)).collect();
+            let predecessors = Lists::new(count as usize, &reversed);
+            let visit =
+                |node: u32, add: &mut dyn FnMut(u32)| predecessors.of(node).iter().for_each(|p| add(*p));
+            // A preorder will do: the iterative algorithm only takes longer.
+            let order = Walk::new(count as usize, 0, &successors).nodes;
+            let plain = |dropped: u32| {
+                let mut seen = vec![false; count as usize];
+                let mut work = if dropped == 0 { vec![] } else { vec![0] };
+                while let Some(node) = work.pop() {
+                    if !std::mem::replace(&mut seen[node as usize], true) {
+                        work.extend(successors.of(node).iter().filter(|&&s| s != dropped));
+                    }
+                }
+                seen
+            };
+            let found = solve(count as usize, &order, visit);
+            for &node in &order {
+                // All dominators of a node are those above it in the tree.
+                let mut above = vec![node];
+                while found[*above.last().unwrap() as usize] != NONE {
+                    above.push(found[*above.last().unwrap() as usize]);
+                }
+                for &other in &order {
+                    let dominates = other == node || !plain(other)[node as usize];
+                    assert_eq!(dominates, above.contains(&other), "{other} {node} of {edges:?}");
+                }
+            }
+        }
+    }
+}
