@@ -33,7 +33,7 @@ impl Held {
 
 /// A use of an address of one space as one of another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SpaceSlip {
+pub struct AddressSpaceMismatch {
     /// Ordinal of the instruction that uses it.
     pub instruction: u32,
     /// The register.
@@ -153,7 +153,7 @@ fn held(body: &Body, instructions: &[&Instruction]) -> Vec<Held> {
 }
 
 /// Every use of an address as one of another space, in order.
-pub fn space_slips(body: &Body) -> Vec<SpaceSlip> {
+pub fn address_space_mismatches(body: &Body) -> Vec<AddressSpaceMismatch> {
     let instructions: Vec<&Instruction> = body
         .statements
         .iter()
@@ -171,7 +171,7 @@ pub fn space_slips(body: &Body) -> Vec<SpaceSlip> {
         return Vec::new();
     }
     let held = held(body, &instructions);
-    let mut slips = Vec::new();
+    let mut mismatches = Vec::new();
     for (at, instruction) in instructions.iter().enumerate() {
         let Some(used) = instruction.space.and_then(window) else { continue };
         let (register, used, converts) = match instruction.opcode {
@@ -192,10 +192,10 @@ pub fn space_slips(body: &Body) -> Vec<SpaceSlip> {
         if let Held::Address(held) = held[register.0 as usize]
             && differ(held, used)
         {
-            slips.push(SpaceSlip { instruction: at as u32, register, held, used, converts });
+            mismatches.push(AddressSpaceMismatch { instruction: at as u32, register, held, used, converts });
         }
     }
-    slips
+    mismatches
 }
 
 fn words(space: Space) -> String {
@@ -207,10 +207,11 @@ fn words(space: Space) -> String {
 
 /// The findings of a body.
 pub(crate) fn check(body: &Body, map: &SourceMap, found: &mut Vec<Diagnostic>) {
-    for slip in space_slips(body) {
-        let Some(&span) = map.instructions.get(slip.instruction as usize) else { continue };
-        let name = map.registers.get(slip.register.0 as usize).map_or("?", |register| register.0.as_str());
-        let help = match (slip.converts, slip.held, slip.used) {
+    for mismatch in address_space_mismatches(body) {
+        let Some(&span) = map.instructions.get(mismatch.instruction as usize) else { continue };
+        let name =
+            map.registers.get(mismatch.register.0 as usize).map_or("?", |register| register.0.as_str());
+        let help = match (mismatch.converts, mismatch.held, mismatch.used) {
             (true, ..) => "the address is converted already: this `cvta` is one too many".to_owned(),
             (_, Space::Generic, used) => {
                 format!("convert it with `cvta.to.{}`, or leave `.{0}` out", used.name())
@@ -218,7 +219,8 @@ pub(crate) fn check(body: &Body, map: &SourceMap, found: &mut Vec<Diagnostic>) {
             (_, held, Space::Generic) => format!("convert it with `cvta.{}`, or write `.{0}`", held.name()),
             (_, held, _) => format!("write `.{}`, or make an address of the other space", held.name()),
         };
-        let message = format!("`{name}` holds {} and is used as {}", words(slip.held), words(slip.used));
+        let message =
+            format!("`{name}` holds {} and is used as {}", words(mismatch.held), words(mismatch.used));
         found.push(Diagnostic::new(Code::AddressOfOtherSpace, span, message).with_help(help));
     }
 }

@@ -62,7 +62,7 @@ pub struct Register {
 pub struct Parameter {
     /// Element type (`.b8` for byte arrays).
     pub ty: Type,
-    /// Elements; `None` for a scalar.
+    /// Elements; `None` for a scalar, 0 for an array without a size.
     pub length: Option<u64>,
     /// Alignment in bytes.
     pub align: u32,
@@ -78,6 +78,19 @@ impl Parameter {
     /// Size in bytes.
     pub fn size(&self) -> u64 {
         u64::from(self.ty.bytes()) * self.length.unwrap_or(1)
+    }
+
+    /// Whether it is an array without a size (the last parameter of a function), for which anything may be passed or
+    /// nothing.
+    pub fn is_open(&self) -> bool {
+        self.length == Some(0)
+    }
+}
+
+impl Signature {
+    /// Whether the last parameter is an array without a size.
+    pub fn is_open(&self) -> bool {
+        self.parameters.last().is_some_and(Parameter::is_open)
     }
 }
 

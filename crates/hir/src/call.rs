@@ -38,20 +38,23 @@ impl<'a> Resolver<'a> {
             return None;
         }
         let (callee, target, signature) = self.callee(callee, target)?;
-        let list = |resolver: &mut Self,
-                    list: Option<&ast::ArgumentList<'a>>,
-                    wanted: &[Parameter],
-                    what: &str| {
-            let given: SmallVec<[ast::Operand<'a>; 8]> =
-                list.into_iter().flat_map(|list| list.arguments()).collect();
-            resolver.check_count(given.len(), wanted.len(), what, list.map_or(span, |list| list.span()))?;
-            let resolved: Vec<Option<Operand>> = given
-                .iter()
-                .zip(wanted)
-                .map(|(given, wanted)| resolver.argument(given, wanted, what == "result"))
-                .collect();
-            resolved.into_iter().collect::<Option<Vec<_>>>()
-        };
+        let list =
+            |resolver: &mut Self, list: Option<&ast::ArgumentList<'a>>, wanted: &[Parameter], what: &str| {
+                let given: SmallVec<[ast::Operand<'a>; 8]> =
+                    list.into_iter().flat_map(|list| list.arguments()).collect();
+                // For an array without a size nothing need be passed.
+                let absent = given.len() + 1 == wanted.len() && wanted.last().is_some_and(Parameter::is_open);
+                if !absent {
+                    let span = list.map_or(span, |list| list.span());
+                    resolver.check_count(given.len(), wanted.len(), what, span)?;
+                }
+                let resolved: Vec<Option<Operand>> = given
+                    .iter()
+                    .zip(wanted)
+                    .map(|(given, wanted)| resolver.argument(given, wanted, what == "result"))
+                    .collect();
+                resolved.into_iter().collect::<Option<Vec<_>>>()
+            };
         let returned = list(self, results.as_ref(), &signature.results, "result");
         let passed = list(self, arguments.as_ref(), &signature.parameters, "argument");
         let (returned, passed) = (returned?, passed?);
@@ -65,6 +68,21 @@ impl<'a> Resolver<'a> {
         }
         all.extend(target);
         Some(all)
+    }
+
+    /// Whether the callee of a resolved call takes an array without a size.
+    pub fn passes_open_array(&self, operands: &[Operand]) -> bool {
+        operands.iter().any(|operand| match operand {
+            Operand::Function(id) => self.body.functions[id.0 as usize].signature.is_open(),
+            Operand::Prototype(id) => self.body.prototypes[id.0 as usize].is_open(),
+            Operand::Table(id) => match &self.body.tables[id.0 as usize] {
+                Table::Functions(list) => list
+                    .first()
+                    .is_some_and(|&first| self.body.functions[first.0 as usize].signature.is_open()),
+                Table::Labels(_) => false,
+            },
+            _ => false,
+        })
     }
 
     fn check_count(&mut self, given: usize, wanted: usize, what: &str, span: Span) -> Option<()> {
@@ -92,7 +110,7 @@ impl<'a> Resolver<'a> {
         let local = self.names.look_up(text);
         if local.is_none() {
             if let Some(id) = self.function(text, span, true) {
-                if self.surroundings.signature(text).is_some_and(|info| info.is_entry) {
+                if self.context.signature(text).is_some_and(|info| info.is_entry) {
                     self.report(
                         Code::WrongKindOfName,
                         span,
@@ -107,7 +125,7 @@ impl<'a> Resolver<'a> {
                 let signature = self.body.functions[id.0 as usize].signature.clone();
                 return Some((Operand::Function(id), None, signature));
             }
-            if !text.starts_with('%') && self.surroundings.global(text).is_none() {
+            if !text.starts_with('%') && self.context.global(text).is_none() {
                 self.push(
                     Diagnostic::new(Code::UnknownName, span, format!("no function is called `{text}`"))
                         .with_help("declare it above the call, with `.func` or `.extern .func`"),
@@ -200,7 +218,12 @@ impl<'a> Resolver<'a> {
                         }
                         let array = variable.size != u64::from(variable.ty.bytes());
                         let alike = array == (wanted.size() != u64::from(wanted.ty.bytes()));
-                        if variable.size != wanted.size() || (!alike && variable.ty != wanted.ty) {
+                        let fits = if wanted.is_open() {
+                            variable.ty == wanted.ty
+                        } else {
+                            variable.size == wanted.size() && (alike || variable.ty == wanted.ty)
+                        };
+                        if !fits {
                             let found =
                                 format!("a variable of {} bytes of type `{}`", variable.size, variable.ty);
                             return mismatch(self, found);

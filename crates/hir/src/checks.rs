@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::signature::is_scoped;
 use crate::{
-    Declared, Header, Linkage, ModuleVariable, Surroundings, Symbols, Uses, Variable, VariableHome,
+    Declared, Header, Linkage, ModuleContext, ModuleVariable, Symbols, Uses, Variable, VariableHome,
     read_header,
 };
 
@@ -227,6 +227,32 @@ pub fn order_check(declared: &[&[Declared]], bodies: &[Outline<'_>]) -> Vec<Earl
         }
     }
     early
+}
+
+/// Locations that an `inlined_at` names and no `.loc` of the module gives before it. `parse` is asked for the trees of
+/// functions only where the functions alone do not settle it.
+pub fn check_locations<'a>(
+    bodies: &[Outline<'_>],
+    parse: impl Fn(usize) -> &'a Parse,
+) -> Vec<(usize, Diagnostic)> {
+    let mut found = Vec::new();
+    if !bodies.iter().any(|body| body.uses.outer_locations) {
+        return found;
+    }
+    let mut known = FxHashSet::default();
+    for body in bodies {
+        let lines = parse(body.unit).syntax().descendants().filter_map(ast::LocDirective::cast);
+        for line in lines {
+            if let Some(at) = line.inlined_at().and_then(|inlined| inlined.position())
+                && !known.contains(&at)
+            {
+                let message = format!("no `.loc {} {} {}` stands before this `inlined_at`", at.0, at.1, at.2);
+                found.push((body.unit, Diagnostic::new(Code::InvalidDirective, line.span(), message)));
+            }
+            known.extend(line.position());
+        }
+    }
+    found
 }
 
 /// Bounds that concern the module: constant memory, shared memory of each kernel, functions that nobody defines.

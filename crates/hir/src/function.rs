@@ -12,17 +12,17 @@ use oriole_syntax::{NodeRef, SyntaxKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::instruction::KnownForm;
+use crate::module_context::HeaderView;
 use crate::names::{Meaning, Names};
 use crate::signature::{FunctionHead, function_head};
-use crate::surroundings::HeaderView;
 use crate::{
-    Body, FunctionId, FunctionRef, Register, RegisterId, Resolved, SignatureInfo, SourceMap, Surroundings,
+    Body, FunctionId, FunctionRef, ModuleContext, Register, RegisterId, Resolved, SignatureInfo, SourceMap,
     Uses, Variable, VariableHome, VariableId,
 };
 
 /// What is kept while a function is resolved.
 pub(crate) struct Resolver<'a> {
-    pub surroundings: &'a dyn Surroundings,
+    pub context: &'a dyn ModuleContext,
     pub header: HeaderView<'a>,
     pub names: Names<'a>,
     pub body: Body,
@@ -45,20 +45,22 @@ pub(crate) struct Resolver<'a> {
     /// Set while an instruction is resolved whose text the parser could not make sense of.
     pub instruction: Option<NodeRef<'a>>,
     pub depth: usize,
+    /// Locations that `.loc` has given; kept from the first `inlined_at` on.
+    pub locations: Option<FxHashSet<(u32, u32, u32)>>,
 }
 
 /// Resolves the function of a unit; `None` if the unit holds none.
-pub fn resolve(unit: &Unit, surroundings: &dyn Surroundings) -> Option<Resolved> {
-    resolve_function(&unit.function()?, surroundings)
+pub fn resolve(unit: &Unit, context: &dyn ModuleContext) -> Option<Resolved> {
+    resolve_function(&unit.function()?, context)
 }
 
 /// Resolves a function, or reads the head of a declaration. `None` where it has no name.
-pub fn resolve_function(function: &Function, surroundings: &dyn Surroundings) -> Option<Resolved> {
-    let header = HeaderView::new(surroundings);
+pub fn resolve_function(function: &Function, context: &dyn ModuleContext) -> Option<Resolved> {
+    let header = HeaderView::new(context);
     let FunctionHead { name, name_span, info, directives, parameter_names, diagnostics, has_body, .. } =
         function_head(function, &header)?;
     let mut resolver = Resolver {
-        surroundings,
+        context,
         header,
         names: Names::default(),
         body: Body {
@@ -80,6 +82,7 @@ pub fn resolve_function(function: &Function, surroundings: &dyn Surroundings) ->
         spelling: String::new(),
         instruction: None,
         depth: 0,
+        locations: None,
     };
     resolver.names.enter();
     resolver.declare_parameters(&info, &parameter_names);
@@ -206,7 +209,7 @@ impl<'a> Resolver<'a> {
         if let Some(&known) = self.globals.get(name) {
             return known;
         }
-        let id = self.surroundings.global(name).map(|info| {
+        let id = self.context.global(name).map(|info| {
             self.uses.globals.push(name.to_string());
             self.use_spans[0].push(span);
             let variable = Variable {
@@ -228,7 +231,7 @@ impl<'a> Resolver<'a> {
         let id = match self.functions.get(name) {
             Some(&known) => known,
             None => {
-                let id = self.surroundings.signature(name).map(|info| {
+                let id = self.context.signature(name).map(|info| {
                     let id = FunctionId(self.body.functions.len() as u32);
                     self.body.functions.push(FunctionRef {
                         name: name.to_string(),

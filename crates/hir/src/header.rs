@@ -171,6 +171,13 @@ pub fn read_header(unit: &Unit, header: &mut Header, diagnostics: &mut Vec<Diagn
             Item::AddressSizeDirective(directive) => {
                 let number = directive.number();
                 let span = number.map_or_else(|| directive.span(), TokenRef::span);
+                if !header.has_version((2, 3)) {
+                    diagnostics.push(Diagnostic::new(
+                        Code::NeedsVersion,
+                        directive.span(),
+                        "`.address_size` needs `.version` 2.3 or later",
+                    ));
+                }
                 match number.map(|token| token.text()) {
                     Some("64") => header.address_size = Some(64),
                     Some("32") => {

@@ -100,7 +100,9 @@ impl<'a> Resolver<'a> {
             second_space: form.second_space,
             vector: form.vector,
             compiled: form.row.supported
-                && !resolved.iter().any(|operand| matches!(operand, Operand::Selection { .. })),
+                && !resolved.iter().any(|operand| matches!(operand, Operand::Selection { .. }))
+                && !leaves_elements_out(opcode, &resolved)
+                && !(opcode == Opcode::Call && self.passes_open_array(&resolved)),
             operands: resolved,
         };
         if self.check_spaces(&mut instruction, span) && self.check_vector(&instruction, span) {
@@ -206,7 +208,8 @@ impl<'a> Resolver<'a> {
             return Some((None, Code::NeedsVersion, format!("`{name}` {}", version(row.ptx))));
         }
         for need in row.needs {
-            let named = |name: &str| operands.iter().any(|operand| operand.name == name);
+            let named =
+                |name: &str| operands.iter().any(|operand| operand.name == name) || words.contains(&name);
             let at = match (need.token.strip_prefix('+'), need.token.strip_prefix('-')) {
                 (Some(name), _) if named(name) => None,
                 (_, Some(name)) if !named(name) => None,
@@ -422,6 +425,12 @@ impl<'a> Resolver<'a> {
         }
         true
     }
+}
+
+/// Whether a store leaves elements of its vector as they are in memory: `_` stands for them.
+fn leaves_elements_out(opcode: Opcode, operands: &[Operand]) -> bool {
+    opcode == Opcode::St
+        && matches!(operands.get(1), Some(Operand::Vector(elements)) if elements.contains(&Operand::Sink))
 }
 
 /// A name for a message, cut where it is absurdly long.

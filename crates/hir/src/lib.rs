@@ -9,10 +9,13 @@ mod call;
 mod checks;
 mod compatible;
 mod constant;
+mod declaration;
 mod function;
 mod header;
+mod initializer;
 mod instruction;
 pub mod module;
+mod module_context;
 mod names;
 mod operand;
 mod print;
@@ -20,22 +23,24 @@ mod resolved;
 mod signature;
 mod statement;
 mod support;
-mod surroundings;
 mod symbols;
+mod texture;
 mod variable;
 
-pub use address_space::{SpaceSlip, space_slips};
+pub use address_space::{AddressSpaceMismatch, address_space_mismatches};
 pub use body::*;
 pub use checks::{
-    EarlyUse, Outline, check_header, check_limits, first_declarations, initializer_order, order_check,
+    EarlyUse, Outline, check_header, check_limits, check_locations, first_declarations, initializer_order,
+    order_check,
 };
 pub use constant::{Constant, evaluate};
 pub use function::{resolve, resolve_function};
 pub use header::{Header, read_header};
+pub use initializer::{InitialValue, Relocation};
 pub use module::resolve_module;
+pub use module_context::{GlobalInfo, HeaderQuestion, ModuleContext, SignatureInfo};
 pub use resolved::{Inlined, LineEntry, Resolved, SourceMap, Uses};
 pub use signature::Linkage;
 pub use support::unsupported;
-pub use surroundings::{GlobalInfo, HeaderQuestion, SignatureInfo, Surroundings};
 pub use symbols::{Declared, Symbols, declarations};
-pub use variable::{InitialValue, ModuleVariable, Relocation, module_variables};
+pub use variable::{ModuleVariable, module_variables};

@@ -8,10 +8,10 @@ use oriole_syntax::ast::{Item, Unit};
 use oriole_syntax::{parse_unit, split_file};
 
 use crate::checks::{
-    Outline, check_header, check_limits, first_declarations, initializer_order, order_check,
+    Outline, check_header, check_limits, check_locations, first_declarations, initializer_order, order_check,
 };
 use crate::{
-    Declared, Header, ModuleVariable, Resolved, Surroundings, Symbols, declarations, module_variables,
+    Declared, Header, ModuleContext, ModuleVariable, Resolved, Symbols, declarations, module_variables,
     resolve_function,
 };
 
@@ -138,6 +138,9 @@ pub fn resolve_module(text: &str) -> Module {
         let resolved = body.map(|&(_, index)| &module.functions[index].2);
         place(early.unit, early.finding(resolved.map_or(&[], |resolved| &resolved.source_map.uses)));
     }
+    for (at, found) in check_locations(&bodies, |at| &parses[at]) {
+        place(at, found);
+    }
     for (at, found) in check_limits(&module.variables, &symbols, &declared, &bodies) {
         place(at, found);
     }
@@ -151,15 +154,12 @@ pub fn resolve_module(text: &str) -> Module {
 }
 
 /// The variables of one unit, for callers that hold its tree.
-pub fn unit_variables(
-    unit: &Unit,
-    surroundings: &dyn Surroundings,
-) -> (Vec<ModuleVariable>, Vec<Diagnostic>) {
+pub fn unit_variables(unit: &Unit, context: &dyn ModuleContext) -> (Vec<ModuleVariable>, Vec<Diagnostic>) {
     let mut variables = Vec::new();
     let mut diagnostics = Vec::new();
     for item in unit.items() {
         if let Item::Variable(variable) = item {
-            let (mut found, mut findings) = module_variables(&variable, surroundings);
+            let (mut found, mut findings) = module_variables(&variable, context);
             variables.append(&mut found);
             diagnostics.append(&mut findings);
         }

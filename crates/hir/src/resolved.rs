@@ -88,4 +88,6 @@ pub struct Uses {
     pub addressed: Vec<String>,
     /// Whether it calls through a pointer.
     pub calls_through_pointers: bool,
+    /// Whether an `inlined_at` names a location that no `.loc` of the function gives before it.
+    pub outer_locations: bool,
 }

@@ -8,8 +8,8 @@ use oriole_ptx::{Space, Type};
 use oriole_syntax::ast::{self, AstNode, DeclarationHead, Function, PerformanceDirective};
 use oriole_syntax::{ElementRef, NodeOrToken, TokenRef};
 
-use crate::surroundings::HeaderView;
-use crate::variable::{Shape, shape};
+use crate::declaration::{Shape, shape};
+use crate::module_context::HeaderView;
 use crate::{Directives, Parameter, Signature, SignatureInfo, evaluate};
 
 /// Linkage of a function or variable.
@@ -79,11 +79,13 @@ pub(crate) fn function_head<'t>(
         diagnostics.push(Diagnostic::new(Code::InvalidParameter, list.span(), "a kernel returns nothing"));
     }
     let mut parameter_names = Vec::new();
-    let mut read = |list: Vec<ast::Parameter<'t>>, diagnostics: &mut Vec<Diagnostic>| {
-        parameters(&list, is_entry, Some(&mut parameter_names), diagnostics)
+    let defined = function.body().is_some();
+    let mut read = |list: Vec<ast::Parameter<'t>>, role, diagnostics: &mut Vec<Diagnostic>| {
+        parameters(&list, ListKind { role, defined }, header, Some(&mut parameter_names), diagnostics)
     };
-    let results = read(function.results().collect(), &mut diagnostics);
-    let parameters = read(function.parameters().collect(), &mut diagnostics);
+    let results = read(function.results().collect(), Role::Result, &mut diagnostics);
+    let role = if is_entry { Role::Kernel } else { Role::Input };
+    let parameters = read(function.parameters().collect(), role, &mut diagnostics);
     let mut directives = Directives::default();
     let mut parts = function.syntax().children_with_tokens();
     while let Some(part) = parts.next() {
@@ -206,16 +208,38 @@ fn check_limits(
     }
 }
 
+/// What the parameters of a list are for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// Parameters of a kernel.
+    Kernel,
+    /// Parameters of a function.
+    Input,
+    /// Results of a function.
+    Result,
+}
+
+/// A list of parameters as a whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ListKind {
+    /// What the parameters are for.
+    pub role: Role,
+    /// Whether they belong to a function with a body, and not to a declaration or a prototype.
+    pub defined: bool,
+}
+
 /// Reads a list of parameters; their names and places go to `names`.
 pub(crate) fn parameters<'t>(
     list: &[ast::Parameter<'t>],
-    is_entry: bool,
+    kind: ListKind,
+    header: &HeaderView<'_>,
     mut names: Option<&mut Vec<(&'t str, Span)>>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Parameter> {
+    let is_entry = kind.role == Role::Kernel;
     let mut parameters = Vec::new();
     let mut offset: u64 = 0;
-    for parameter in list {
+    for (index, parameter) in list.iter().enumerate() {
         let in_register = parameter.space().is_some_and(|space| space.text() == ".reg");
         let declarator = parameter.declarator();
         let name = declarator.and_then(ast::Declarator::name);
@@ -228,68 +252,21 @@ pub(crate) fn parameters<'t>(
             ));
         }
         let space = if is_entry { Space::KernelParameter } else { Space::FunctionParameter };
-        let Shape { ty, vector, length, size, align, open, .. } =
-            match shape(parameter, declarator, space, None, diagnostics) {
-                Some(shape) => shape,
-                // Keeps the numbering of the parameters that follow.
-                None => Shape::of(Type::B32),
-            };
+        let shape = match shape(parameter, declarator, space, None, diagnostics) {
+            Some(shape) => shape,
+            // Keeps the numbering of the parameters that follow.
+            None => Shape::of(Type::B32),
+        };
+        if let Some((code, message)) =
+            problem(parameter, &shape, in_register, kind, index + 1 == list.len(), header)
+        {
+            diagnostics.push(Diagnostic::new(code, span, message));
+        }
+        let Shape { ty, vector, length, size, align, .. } = shape;
         if let Some(names) = names.as_deref_mut() {
             names.push((name.map_or("", TokenRef::text), span));
         }
-        if ty == Type::Pred && !in_register {
-            diagnostics.push(Diagnostic::new(
-                Code::InvalidType,
-                span,
-                "a predicate cannot be in `.param` space",
-            ));
-        }
-        if ty == Type::F16x2 && !in_register {
-            diagnostics.push(Diagnostic::new(
-                Code::InvalidType,
-                span,
-                "a pair of halves cannot be in `.param` space",
-            ));
-        }
-        let dimensions = declarator.map_or(0, |declarator| declarator.dimensions().count());
-        if dimensions > 1 || declarator.is_some_and(|declarator| declarator.initializer().is_some()) {
-            diagnostics.push(Diagnostic::new(
-                Code::InvalidParameter,
-                span,
-                "a parameter has at most one dimension and no initial value",
-            ));
-        }
-        if is_entry && open {
-            diagnostics.push(Diagnostic::new(
-                Code::InvalidParameter,
-                span,
-                "a parameter of a kernel cannot be an array without a size",
-            ));
-        }
-        if is_entry && vector > 1 {
-            diagnostics.push(Diagnostic::new(
-                Code::InvalidParameter,
-                span,
-                "a parameter of a kernel cannot have a vector type",
-            ));
-        }
-        let pointer = parameter.ptr().map(|ptr| {
-            let space = ptr.space().and_then(|word| Space::from_name(word.text().trim_start_matches('.')));
-            let memory = match space {
-                Some(space) => {
-                    matches!(space, Space::Global | Space::Constant | Space::Local | Space::Shared)
-                }
-                None => ptr.space().is_none(),
-            };
-            if !is_entry || !memory {
-                diagnostics.push(Diagnostic::new(
-                    Code::InvalidParameter,
-                    span,
-                    "`.ptr` is for parameters of kernels, and names a memory",
-                ));
-            }
-            (space, ptr.align().and_then(|align| alignment(&align, diagnostics)).unwrap_or(4))
-        });
+        let pointer = parameter.ptr().map(|ptr| pointer(&ptr, span, is_entry, header, diagnostics));
         offset = offset.next_multiple_of(u64::from(align.max(1)));
         let elements = if vector > 1 { Some(u64::from(vector) * length.unwrap_or(1)) } else { length };
         parameters.push(Parameter {
@@ -303,6 +280,86 @@ pub(crate) fn parameters<'t>(
         offset = offset.saturating_add(size);
     }
     parameters
+}
+
+/// What is wrong with a parameter, if anything is.
+fn problem(
+    parameter: &ast::Parameter<'_>,
+    shape: &Shape,
+    in_register: bool,
+    kind: ListKind,
+    last: bool,
+    header: &HeaderView<'_>,
+) -> Option<(Code, &'static str)> {
+    let kernel = kind.role == Role::Kernel;
+    if !in_register {
+        match shape.ty {
+            Type::Pred => return Some((Code::InvalidType, "a predicate cannot be in `.param` space")),
+            Type::F16x2 => return Some((Code::InvalidType, "a pair of halves cannot be in `.param` space")),
+            _ => {}
+        }
+    }
+    let declarator = parameter.declarator();
+    let message = if shape.dimensions.len() > 1
+        || declarator.is_some_and(|declarator| declarator.initializer().is_some())
+    {
+        "a parameter has at most one dimension and no initial value"
+    } else if !kernel && parameter.space().is_none() {
+        "a parameter of a function is in `.param` or `.reg` space"
+    } else if shape.open && kernel {
+        "a parameter of a kernel cannot be an array without a size"
+    } else if shape.open && kind.role == Role::Result {
+        "a result cannot be an array without a size"
+    } else if shape.open && !last {
+        "only the last parameter can be an array without a size"
+    } else if shape.open && in_register {
+        "an array without a size is in `.param` space"
+    } else if shape.open && !header.has_version((6, 0)) {
+        return Some((Code::NeedsVersion, "an array without a size needs `.version` 6.0 or later"));
+    } else if shape.open && !header.has_chips(Chips::From(30)) {
+        return Some((Code::NeedsChip, "an array without a size needs `sm_30` or later"));
+    } else if in_register && kind.defined && !shape.dimensions.is_empty() {
+        "an array cannot be in a register"
+    } else if !in_register && shape.vector > 1 && (kernel || (kind.defined && !shape.open)) {
+        "a parameter in `.param` space cannot have a vector type"
+    } else {
+        return None;
+    };
+    Some((Code::InvalidParameter, message))
+}
+
+/// Reads a `.ptr` clause: space and alignment of what the parameter points to.
+fn pointer(
+    ptr: &ast::PtrClause<'_>,
+    span: Span,
+    is_entry: bool,
+    header: &HeaderView<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> (Option<Space>, u32) {
+    let word = ptr.space().map(|word| word.text().trim_start_matches('.'));
+    let space = word.and_then(Space::from_name);
+    let opaque = word.and_then(Type::from_name).is_some_and(|ty| ty.is_opaque());
+    let memory = match space {
+        Some(space) => matches!(space, Space::Global | Space::Constant | Space::Local | Space::Shared),
+        None => word.is_none() || opaque,
+    };
+    if !is_entry || !memory {
+        diagnostics.push(Diagnostic::new(
+            Code::InvalidParameter,
+            span,
+            "`.ptr` is for parameters of kernels, and names a memory",
+        ));
+    } else {
+        let (since, message) = if opaque {
+            ((4, 3), "pointers to textures, samplers and surfaces need `.version` 4.3 or later")
+        } else {
+            ((2, 2), "`.ptr` needs `.version` 2.2 or later")
+        };
+        if !header.has_version(since) {
+            diagnostics.push(Diagnostic::new(Code::NeedsVersion, span, message));
+        }
+    }
+    (space, ptr.align().and_then(|align| alignment(&align, diagnostics)).unwrap_or(4))
 }
 
 /// The value of an `.align` clause.
@@ -338,9 +395,21 @@ fn performance(
     let Some(word) = directive.word() else { return };
     let span = directive.span();
     let mut values = Vec::new();
+    // Numbers just below 2^64 are taken for what their low 32 bits say, but not as numbers of threads.
+    let least = if matches!(word.text(), ".maxntid" | ".reqntid") { 0 } else { i64::from(i32::MIN) };
     for value in directive.values() {
+        if !matches!(value, ast::Operand::Literal(_)) {
+            diagnostics.push(Diagnostic::new(
+                Code::InvalidDirective,
+                value.span(),
+                format!("`{}` takes numbers, not expressions", word.text()),
+            ));
+            return;
+        }
         match evaluate(&value).map(|value| value.integer()) {
-            Ok(Some(value)) if value > 0 && value <= i64::from(u32::MAX) => values.push(value as u32),
+            Ok(Some(value)) if value != 0 && (least..=i64::from(u32::MAX)).contains(&value) => {
+                values.push(value as u32)
+            }
             // Zero says nothing of a cluster.
             Ok(Some(0)) if matches!(word.text(), ".reqnctapercluster" | ".maxclusterrank") => values.push(1),
             Ok(_) => {

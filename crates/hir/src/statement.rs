@@ -6,11 +6,11 @@ use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::{Space, Type};
 use oriole_syntax::ast::{self, AstNode};
 
+use crate::declaration::{no_pointer, shape};
 use crate::function::Resolver;
 use crate::names::Meaning;
 use crate::resolved::{Inlined, LineEntry};
-use crate::signature::parameters;
-use crate::variable::{no_pointer, shape};
+use crate::signature::{ListKind, Role, parameters};
 use crate::{LabelId, PrototypeId, RegisterId, Signature, Statement, Table, TableId, Variable, VariableHome};
 
 impl<'a> Resolver<'a> {
@@ -128,9 +128,22 @@ impl<'a> Resolver<'a> {
                 let Some(Meaning::Prototype(id)) = self.names.look_up(name.text()) else { return };
                 let results: Vec<_> = prototype.results().collect();
                 let list: Vec<_> = prototype.parameters().collect();
+                let kind = |role| ListKind { role, defined: false };
                 let signature = Signature {
-                    results: parameters(&results, false, None, &mut self.diagnostics),
-                    parameters: parameters(&list, false, None, &mut self.diagnostics),
+                    results: parameters(
+                        &results,
+                        kind(Role::Result),
+                        &self.header,
+                        None,
+                        &mut self.diagnostics,
+                    ),
+                    parameters: parameters(
+                        &list,
+                        kind(Role::Input),
+                        &self.header,
+                        None,
+                        &mut self.diagnostics,
+                    ),
                     noreturn: prototype
                         .directives()
                         .any(|directive| directive.word().is_some_and(|word| word.text() == ".noreturn")),
@@ -283,11 +296,25 @@ impl<'a> Resolver<'a> {
     }
 
     fn line(&mut self, line: &ast::LocDirective<'a>) {
+        if let Some(number) = line.too_large() {
+            let message = format!("`{}` does not fit into 32 bits", number.text());
+            self.report(Code::InvalidDirective, number.span(), message);
+        }
         let Some((file, row, column)) = line.position() else { return };
         let inlined = line.inlined_at().map(|inlined| Inlined {
             function_name: inlined.function_name().map(|(label, offset)| (label.text().to_string(), offset)),
             at: inlined.position(),
         });
+        if let Some(at) = inlined.as_ref().and_then(|inlined| inlined.at) {
+            let lines = &self.map.lines;
+            let known = self.locations.get_or_insert_with(|| {
+                lines.iter().map(|entry| (entry.file, entry.line, entry.column)).collect()
+            });
+            self.uses.outer_locations |= !known.contains(&at);
+        }
+        if let Some(known) = &mut self.locations {
+            known.insert((file, row, column));
+        }
         let instruction = self.map.instructions.len() as u32;
         self.map.lines.push(LineEntry { instruction, file, line: row, column, inlined });
     }

@@ -7,10 +7,10 @@ use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_syntax::ast::{Item, Unit};
 use rustc_hash::FxHashMap;
 
+use crate::module_context::HeaderView;
 use crate::signature::{FunctionHead, function_head};
-use crate::surroundings::HeaderView;
 use crate::variable::declared_variables;
-use crate::{GlobalInfo, Header, Linkage, SignatureInfo, Surroundings};
+use crate::{GlobalInfo, Header, Linkage, ModuleContext, SignatureInfo};
 
 /// What a unit declares; no position of another unit and no body enters.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,8 +67,8 @@ impl Declared {
 }
 
 /// The declarations of a unit.
-pub fn declarations(unit: &Unit, surroundings: &dyn Surroundings) -> Vec<Declared> {
-    let header = HeaderView::new(surroundings);
+pub fn declarations(unit: &Unit, context: &dyn ModuleContext) -> Vec<Declared> {
+    let header = HeaderView::new(context);
     let mut found = Vec::new();
     for item in unit.items() {
         match item {
@@ -113,7 +113,7 @@ pub struct Symbols {
     aliases: Vec<(String, String)>,
 }
 
-impl Surroundings for Symbols {
+impl ModuleContext for Symbols {
     fn header(&self) -> Header {
         self.header.clone()
     }

@@ -198,7 +198,7 @@ fn operands_of_the_wrong_kind() {
             [ptx::invalid-operand] `in` is a parameter of this function and cannot be written
             [ptx::invalid-operand] 16 is out of range; it must be from 0 to 15
             [ptx::invalid-operand] 33 is no multiple of 32 that can stand here
-            [ptx::invalid-operand] a constant from -9223372036854775808 to 9223372036854775807 is needed here
+            [ptx::invalid-operand] a constant is needed here
             [ptx::invalid-vector] `.b64` is packed from two or four parts, not 3
             [ptx::invalid-vector] a vector of 2 is needed here, this one has 1
             [target::needs-chip] an access of 256 bits needs `sm_100` or later

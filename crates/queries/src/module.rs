@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use oriole_diagnostics::{Diagnostic, Span};
 use oriole_hir::{
-    Body, Declared, EarlyUse, GlobalInfo, Header, HeaderQuestion, Linkage, ModuleVariable, Outline,
-    SignatureInfo, SourceMap, Surroundings, Symbols, Uses, Variable,
+    Body, Declared, EarlyUse, GlobalInfo, Header, HeaderQuestion, Linkage, ModuleContext, ModuleVariable,
+    Outline, SignatureInfo, SourceMap, Symbols, Uses, Variable,
 };
 use oriole_inputs::{Db, FunctionUnit, SourceFile, UnitText};
 use oriole_ptx::Space;
@@ -163,7 +163,7 @@ pub(crate) struct ModuleView<'db> {
     pub file: SourceFile,
 }
 
-impl Surroundings for ModuleView<'_> {
+impl ModuleContext for ModuleView<'_> {
     fn header(&self) -> Header {
         graph::module_header(self.db, self.file).clone()
     }
@@ -251,7 +251,9 @@ pub(crate) fn module_findings(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diag
             }
         }
     }
-    found.extend(oriole_hir::check_limits(defined, &symbols, &declared, &outlines(db, file)));
+    let outlines = outlines(db, file);
+    found.extend(oriole_hir::check_locations(&outlines, |at| graph::function_tree(db, units[at])));
+    found.extend(oriole_hir::check_limits(defined, &symbols, &declared, &outlines));
     found
 }
 

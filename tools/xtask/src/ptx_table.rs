@@ -92,6 +92,12 @@ fn class(word: &str) -> Class {
     }
 }
 
+/// Whether two words are spellings of one state space: where a slot takes the one, it takes the other.
+fn same_space(a: &str, b: &str) -> bool {
+    let space = |name: &str| SPACES.iter().find(|row| row.0 == name).map(|row| row.1);
+    space(a).is_some() && space(a) == space(b)
+}
+
 /// Every generated file: its path below the root, and its text.
 pub fn generate(root: &Path) -> Result<Vec<(String, String)>, String> {
     let families = read(root)?;
@@ -259,9 +265,13 @@ fn row(line: &str, names: &Names) -> Result<Row, String> {
         need.token.starts_with(['+', '-'])
             || need.token == "generic"
             || slots.iter().any(|slot| match slot {
-                Slot::Head(words) | Slot::Must(words) | Slot::May(words) | Slot::Sequence(words) => words
-                    .iter()
-                    .any(|word| *word == need.token || word.split('.').any(|part| part == need.token)),
+                Slot::Head(words) | Slot::Must(words) | Slot::May(words) | Slot::Sequence(words) => {
+                    words.iter().any(|word| {
+                        *word == need.token
+                            || word.split('.').any(|part| part == need.token)
+                            || same_space(word, &need.token)
+                    })
+                }
             })
     });
     if short {

@@ -219,7 +219,7 @@ impl<'a> Resolver<'a> {
     pub(super) fn move_source(&mut self, node: &ast::Operand<'a>, want: Want) -> Option<Operand> {
         let span = node.span();
         if let ast::Operand::Vector(_) = node {
-            return self.packed(node, want, false);
+            return self.packed(node, want, super::vector::Elements::Read);
         }
         if let Some(address) = self.variable_address(node) {
             let operand = address?;

@@ -9,6 +9,17 @@ use oriole_diagnostics::{Code, Span};
 use oriole_ptx::{SpecialRegister, Type};
 use oriole_syntax::ast::{self, AstNode};
 
+/// How the elements of a vector are used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Elements {
+    /// All are read.
+    Read,
+    /// They are read; `_` stands for one that the instruction leaves as it is in memory.
+    ReadOrLeftOut,
+    /// They are written.
+    Written,
+}
+
 impl<'a> Resolver<'a> {
     /// An operand that is a vector with `.v2` and wider. A vector of one stands for its element.
     pub(super) fn vector(
@@ -16,14 +27,14 @@ impl<'a> Resolver<'a> {
         node: &ast::Operand<'a>,
         want: Want,
         width: u8,
-        destination: bool,
+        access: Elements,
     ) -> Option<Operand> {
         let span = node.span();
         if width == 1 {
             if let ast::Operand::Vector(vector) = node {
                 let elements: Vec<_> = vector.elements().collect();
                 if let [single] = &elements[..] {
-                    return self.element(single, want, destination, false);
+                    return self.element(single, want, access, false);
                 }
                 self.report(
                     Code::InvalidVector,
@@ -32,11 +43,11 @@ impl<'a> Resolver<'a> {
                 );
                 return None;
             }
-            return self.element(node, want, destination, false);
+            return self.element(node, want, access, false);
         }
         // Moves read special registers of several components.
         if let (Want::Typed(_, Width::Same), ast::Operand::Name(name), 4, false) =
-            (want, node, width, destination)
+            (want, node, width, access == Elements::Written)
             && let Some(token) = name.token()
             && token.text().starts_with('%')
             && self.names.look_up(token.text()).is_none()
@@ -48,17 +59,22 @@ impl<'a> Resolver<'a> {
             Want::Typed(ty, Width::AtLeast) => Want::Typed(ty, Width::AtLeastInVector),
             other => other,
         };
-        self.exact_vector(node, want, width, destination)
+        self.exact_vector(node, want, width, access)
     }
 
+    /// One element. Where it is written, `sink` says whether it may be `_`.
     pub(super) fn element(
         &mut self,
         node: &ast::Operand<'a>,
         want: Want,
-        destination: bool,
+        access: Elements,
         sink: bool,
     ) -> Option<Operand> {
-        if destination { self.destination(node, want, sink) } else { self.source(node, want, false) }
+        match access {
+            Elements::Written => self.destination(node, want, sink),
+            Elements::ReadOrLeftOut if matches!(node, ast::Operand::Sink(_)) => Some(Operand::Sink),
+            Elements::Read | Elements::ReadOrLeftOut => self.source(node, want, false),
+        }
     }
 
     pub(super) fn exact_vector(
@@ -66,7 +82,7 @@ impl<'a> Resolver<'a> {
         node: &ast::Operand<'a>,
         want: Want,
         width: u8,
-        destination: bool,
+        access: Elements,
     ) -> Option<Operand> {
         let span = node.span();
         match node {
@@ -81,7 +97,7 @@ impl<'a> Resolver<'a> {
                     return None;
                 }
                 let resolved: Vec<Option<Operand>> =
-                    elements.iter().map(|element| self.element(element, want, destination, true)).collect();
+                    elements.iter().map(|element| self.element(element, want, access, true)).collect();
                 let resolved: Vec<Operand> = resolved.into_iter().collect::<Option<_>>()?;
                 if resolved.iter().all(|operand| *operand == Operand::Sink) {
                     self.report(Code::InvalidVector, span, "at least one element must be a register");
@@ -160,7 +176,7 @@ impl<'a> Resolver<'a> {
         let elements: Vec<ast::Operand> = match node {
             ast::Operand::Vector(vector) => vector.elements().collect(),
             _ if alone && !self.names_vector(node) => return self.source(node, want, false),
-            _ => return self.exact_vector(node, want, count, false),
+            _ => return self.exact_vector(node, want, count, Elements::Read),
         };
         if !matches!(elements.len(), 1 | 2 | 4) || elements.len() < usize::from(count) {
             self.report(Code::InvalidVector, span, format!("{count} coordinates are needed here"));
@@ -192,7 +208,7 @@ impl<'a> Resolver<'a> {
         &mut self,
         node: &ast::Operand<'a>,
         want: Want,
-        destination: bool,
+        access: Elements,
     ) -> Option<Operand> {
         let span = node.span();
         let ast::Operand::Vector(vector) = node else { return None };
@@ -220,7 +236,7 @@ impl<'a> Resolver<'a> {
         };
         let want = Want::Typed(part, Width::Same);
         let resolved: Vec<Option<Operand>> =
-            elements.iter().map(|element| self.element(element, want, destination, true)).collect();
+            elements.iter().map(|element| self.element(element, want, access, true)).collect();
         let resolved = resolved.into_iter().collect::<Option<Vec<_>>>()?;
         self.constants_fit(&resolved, span).then_some(Operand::Vector(resolved))
     }

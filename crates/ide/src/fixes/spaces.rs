@@ -1,7 +1,7 @@
 //! Fixes for an address of another state space: convert it with `cvta`, name the space that it is of, or drop a
 //! conversion that is one too many.
 
-use oriole_hir::SpaceSlip;
+use oriole_hir::AddressSpaceMismatch;
 use oriole_inputs::Db;
 use oriole_ptx::Space;
 use oriole_queries::graph;
@@ -17,17 +17,17 @@ pub(super) fn mend(db: &dyn Db, spot: &Spot<'_>, path: &Path<'_>, out: &mut Mend
     let Some(node) = above(path, SyntaxKind::INSTRUCTION) else { return };
     let place = trimmed(node);
     let (Some(body), map) = (graph::body(db, spot.unit), graph::source_map(db, spot.unit)) else { return };
-    let slip = oriole_hir::space_slips(body).into_iter().find(|slip| {
-        map.instructions.get(slip.instruction as usize).is_some_and(|&span| place.meets(span.into()))
+    let mismatch = oriole_hir::address_space_mismatches(body).into_iter().find(|mismatch| {
+        map.instructions.get(mismatch.instruction as usize).is_some_and(|&span| place.meets(span.into()))
     });
-    let (Some(slip), Some(instruction)) = (slip, ast::Instruction::cast(node)) else { return };
-    let Some((name, _)) = map.registers.get(slip.register.0 as usize) else { return };
-    if slip.converts {
+    let (Some(mismatch), Some(instruction)) = (mismatch, ast::Instruction::cast(node)) else { return };
+    let Some((name, _)) = map.registers.get(mismatch.register.0 as usize) else { return };
+    if mismatch.converts {
         drop_conversion(spot, &instruction, place, out);
         return;
     }
-    convert(db, spot, &instruction, place, name, slip, out);
-    name_space(spot, &instruction, slip, out);
+    convert(db, spot, &instruction, place, name, mismatch, out);
+    name_space(spot, &instruction, mismatch, out);
 }
 
 /// A `cvta` of what is converted already becomes a copy.
@@ -55,10 +55,10 @@ fn convert(
     instruction: &ast::Instruction,
     place: Range,
     name: &str,
-    slip: SpaceSlip,
+    mismatch: AddressSpaceMismatch,
     out: &mut Mender<'_>,
 ) {
-    let conversion = match (slip.held, slip.used) {
+    let conversion = match (mismatch.held, mismatch.used) {
         (Space::Generic, used) => format!("cvta.to.{}", used.name()),
         (held, Space::Generic) => format!("cvta.{}", held.name()),
         // From one space to another there is no way.
@@ -67,7 +67,7 @@ fn convert(
     let Some(node) = above_address(instruction, name) else { return };
     let names = names(db, spot.unit);
     let taken = |candidate: &str| names.occurrences.iter().any(|found| *found.name == *candidate);
-    let stem = if slip.used == Space::Generic { "%generic" } else { "%address" };
+    let stem = if mismatch.used == Space::Generic { "%generic" } else { "%address" };
     let Some(fresh) = (0..1000).map(|number| format!("{stem}{number}")).find(|name| !taken(name)) else {
         return;
     };
@@ -93,11 +93,16 @@ fn above_address(instruction: &ast::Instruction, name: &str) -> Option<Range> {
 }
 
 /// Names the space that the address is of, or none for a generic one.
-fn name_space(spot: &Spot<'_>, instruction: &ast::Instruction, slip: SpaceSlip, out: &mut Mender<'_>) {
+fn name_space(
+    spot: &Spot<'_>,
+    instruction: &ast::Instruction,
+    mismatch: AddressSpaceMismatch,
+    out: &mut Mender<'_>,
+) {
     let Some(opcode) = instruction.opcode() else { return };
     let written =
         opcode.modifiers().find(|token| Space::from_name(token.text().trim_start_matches('.')).is_some());
-    let (edit, title) = match (written, slip.held) {
+    let (edit, title) = match (written, mismatch.held) {
         (Some(token), Space::Generic) => {
             (Edit::new(token_range(token), ""), format!("Leave `{}` out", token.text()))
         }

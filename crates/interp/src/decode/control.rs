@@ -87,6 +87,14 @@ impl FunctionDecoder<'_> {
                         });
                     }
                 }
+                Operand::Function(function)
+                    if self.body.functions[function.0 as usize].signature.is_open() =>
+                {
+                    return Err("an array without a size is no argument that is supported".into());
+                }
+                Operand::Prototype(prototype) if self.body.prototypes[prototype.0 as usize].is_open() => {
+                    return Err("an array without a size is no argument that is supported".into());
+                }
                 Operand::Function(function) | Operand::FunctionAddress(function) => {
                     target = Some(CallTarget::Function(self.functions[function.0 as usize]));
                 }

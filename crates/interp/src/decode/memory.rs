@@ -59,6 +59,7 @@ impl FunctionDecoder<'_> {
         let mut all = SmallVec::new();
         for element in elements {
             match element {
+                Operand::Sink => return Err("a store that leaves elements out is not supported".into()),
                 Operand::Register(register) if ty == Type::B128 => {
                     all.extend(self.wide_destination(*register).map(|half| Source::Register(half.slot)));
                 }

@@ -213,7 +213,7 @@ fn has_heads(row: &Row, tokens: &[Token<'_>]) -> bool {
 }
 
 /// Words that other PTX compilers take twice.
-const REPEATABLE: [&str; 6] = ["sync", "approx", "sat", "satfinite", "relu", "cc"];
+const REPEATABLE: [&str; 7] = ["sync", "approx", "sat", "satfinite", "relu", "cc", "uni"];
 
 pub(super) fn try_row(row: &'static Row, tokens: &[Token<'_>]) -> Trial {
     let slots = row.slots;
@@ -738,7 +738,7 @@ mod tests {
             "atom.acq_rel.gpu.global.cas.b32",
             4,
             expect![[
-                r#"["acq_rel", "gpu", "cas"] [B32] Some(Global) v1: atom[.{relaxed,acquire,release,acq_rel}][.{cta,cluster,gpu,sys}][.{global,shared,shared::cluster}].cas.{b16,b32,b64} d, [a], b, c"#
+                r#"["acq_rel", "gpu", "cas"] [B32] Some(Global) v1: atom[.{relaxed,acquire,release,acq_rel}][.{cta,cluster,gpu,sys}][.{global,shared,shared::cluster}].cas.{b32,b64} d, [a], b, c"#
             ]],
         );
     }

@@ -55,1212 +55,1223 @@ const S31: &[S] = &[S::MaySpace(&[Space::Global]),S::Must(&["L2::evict_normal"])
 const R32: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("size",K::ConstantOf(&[128]),O::Word,P::Always)];
 const S33: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["add"]),S::Type(&[T::U32,T::S32,T::U64,T::F32,T::F64])];
 const R34: &[OperandRow] = &[o("d",K::DestinationOrSink,O::Of(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always)];
-const N35: &[Need] = &[Need{token:"acq_rel",ptx:(6, 0),until:None,chips:From(70)},Need{token:"acquire",ptx:(6, 0),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"f32",ptx:(2, 0),until:None,chips:From(20)},Need{token:"f64",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 0),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)},Need{token:"u64",ptx:(1, 2),until:None,chips:From(12)}];
+const N35: &[Need] = &[Need{token:"acq_rel",ptx:(6, 0),until:None,chips:From(70)},Need{token:"acquire",ptx:(6, 0),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"f32",ptx:(2, 0),until:None,chips:From(20)},Need{token:"f64",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 0),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(12)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)},Need{token:"u64",ptx:(1, 2),until:None,chips:From(12)}];
 const S36: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::U32,T::S32,T::U64,T::F32,T::F64])];
 const R37: &[OperandRow] = &[o("d",K::DestinationOrSink,O::Of(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
 const N38: &[Need] = &[Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)}];
 const S39: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
-const N40: &[Need] = &[Need{token:"acq_rel",ptx:(6, 0),until:None,chips:From(70)},Need{token:"acquire",ptx:(6, 0),until:None,chips:From(70)},Need{token:"b64",ptx:(3, 1),until:None,chips:From(32)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 0),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)}];
+const N40: &[Need] = &[Need{token:"acq_rel",ptx:(6, 0),until:None,chips:From(70)},Need{token:"acquire",ptx:(6, 0),until:None,chips:From(70)},Need{token:"b64",ptx:(3, 1),until:None,chips:From(32)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 0),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(12)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)}];
 const S41: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::B32,T::B64])];
 const S42: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["inc","dec"]),S::Type(&[T::U32])];
-const N43: &[Need] = &[Need{token:"acq_rel",ptx:(6, 0),until:None,chips:From(70)},Need{token:"acquire",ptx:(6, 0),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 0),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)}];
+const N43: &[Need] = &[Need{token:"acq_rel",ptx:(6, 0),until:None,chips:From(70)},Need{token:"acquire",ptx:(6, 0),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 0),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(12)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)}];
 const S44: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["inc","dec"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::U32])];
 const S45: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["min","max"]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
-const N46: &[Need] = &[Need{token:"acq_rel",ptx:(6, 0),until:None,chips:From(70)},Need{token:"acquire",ptx:(6, 0),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"s64",ptx:(3, 1),until:None,chips:From(32)},Need{token:"shared",ptx:(1, 0),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)},Need{token:"u64",ptx:(3, 1),until:None,chips:From(32)}];
+const N46: &[Need] = &[Need{token:"acq_rel",ptx:(6, 0),until:None,chips:From(70)},Need{token:"acquire",ptx:(6, 0),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"s64",ptx:(3, 1),until:None,chips:From(32)},Need{token:"shared",ptx:(1, 0),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(12)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)},Need{token:"u64",ptx:(3, 1),until:None,chips:From(32)}];
 const S47: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
 const S48: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["exch"]),S::Type(&[T::B32,T::B64])];
-const N49: &[Need] = &[Need{token:"acq_rel",ptx:(6, 0),until:None,chips:From(70)},Need{token:"acquire",ptx:(6, 0),until:None,chips:From(70)},Need{token:"b64",ptx:(1, 2),until:None,chips:From(12)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 0),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)}];
+const N49: &[Need] = &[Need{token:"acq_rel",ptx:(6, 0),until:None,chips:From(70)},Need{token:"acquire",ptx:(6, 0),until:None,chips:From(70)},Need{token:"b64",ptx:(1, 2),until:None,chips:From(12)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 0),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(12)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)}];
 const S50: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["exch"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::B32,T::B64])];
-const S51: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["cas"]),S::Type(&[T::B16,T::B32,T::B64])];
+const S51: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["cas"]),S::Type(&[T::B32,T::B64])];
 const R52: &[OperandRow] = &[o("d",K::DestinationOrSink,O::Of(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(0),P::Always)];
-const N53: &[Need] = &[Need{token:"acq_rel",ptx:(6, 3),until:None,chips:From(70)},Need{token:"acquire",ptx:(6, 3),until:None,chips:From(70)},Need{token:"b16",ptx:(6, 3),until:None,chips:From(70)},Need{token:"b64",ptx:(1, 2),until:None,chips:From(12)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(6, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(6, 3),until:None,chips:From(70)},Need{token:"gpu",ptx:(6, 3),until:None,chips:From(70)},Need{token:"relaxed",ptx:(6, 3),until:None,chips:From(70)},Need{token:"release",ptx:(6, 3),until:None,chips:From(70)},Need{token:"shared",ptx:(6, 3),until:None,chips:From(70)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(6, 3),until:None,chips:From(70)}];
-const S54: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["exch"]),S::Type(&[T::B128])];
-const N55: &[Need] = &[Need{token:"sys",ptx:(8, 4),until:None,chips:From(90)}];
-const S56: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["exch"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::B128])];
-const S57: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["cas"]),S::Type(&[T::B128])];
-const S58: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["add"]),S::Must(&["noftz"]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
-const N59: &[Need] = &[Need{token:"acq_rel",ptx:(6, 3),until:None,chips:From(70)},Need{token:"acquire",ptx:(6, 3),until:None,chips:From(70)},Need{token:"bf16",ptx:(7, 8),until:None,chips:From(90)},Need{token:"bf16x2",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(6, 3),until:None,chips:From(70)},Need{token:"f16",ptx:(6, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(6, 3),until:None,chips:From(70)},Need{token:"gpu",ptx:(6, 3),until:None,chips:From(70)},Need{token:"relaxed",ptx:(6, 3),until:None,chips:From(70)},Need{token:"release",ptx:(6, 3),until:None,chips:From(70)},Need{token:"shared",ptx:(6, 3),until:None,chips:From(70)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(6, 3),until:None,chips:From(70)}];
-const S60: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["noftz"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
-const N61: &[Need] = &[Need{token:"bf16",ptx:(7, 8),until:None,chips:From(90)},Need{token:"bf16x2",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)}];
-const S62: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["L2::cache_hint"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const R63: &[OperandRow] = &[o("d",K::VectorDestination,O::Of(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
-const S64: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add","min","max"]),S::Must(&["noftz"]),S::May(&["L2::cache_hint"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const R65: &[OperandRow] = &[o("d",K::VectorDestination,O::Bits(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Bits(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
-const S66: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add","min","max"]),S::Must(&["noftz"]),S::May(&["L2::cache_hint"]),S::Vector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S67: &[S] = &[S::May(&["cta"]),S::Must(&["sync"])];
-const R68: &[OperandRow] = &[o("a",K::SourceInRange(0, 15),O::Word,P::Always),o("b",K::SourceMultipleOf(32),O::Word,P::Optional)];
-const N69: &[Need] = &[Need{token:"cta",ptx:(7, 8),until:None,chips:From(20)}];
-const S70: &[S] = &[S::May(&["cta"]),S::Must(&["arrive"])];
-const R71: &[OperandRow] = &[o("a",K::SourceInRange(0, 15),O::Word,P::Always),o("b",K::SourceMultipleOf(32),O::Word,P::Always)];
-const S72: &[S] = &[S::May(&["cta"]),S::Must(&["red"]),S::Must(&["popc"]),S::Type(&[T::U32])];
-const R73: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::SourceInRange(0, 15),O::Word,P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R74: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::SourceInRange(0, 15),O::Word,P::Always),o("b",K::SourceMultipleOf(32),O::Word,P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S75: &[S] = &[S::May(&["cta"]),S::Must(&["red"]),S::Must(&["and","or"]),S::Type(&[T::Pred])];
-const R76: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::SourceInRange(0, 15),O::Word,P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R77: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::SourceInRange(0, 15),O::Word,P::Always),o("b",K::SourceMultipleOf(32),O::Word,P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S78: &[S] = &[S::Head(&["warp"]),S::Must(&["sync"])];
-const R79: &[OperandRow] = &[o("membermask",K::Source,O::Word,P::Always)];
-const S80: &[S] = &[S::May(&["cta"]),S::Must(&["sync"]),S::May(&["aligned"])];
-const N81: &[Need] = &[Need{token:"cta",ptx:(7, 8),until:None,chips:From(30)}];
-const S82: &[S] = &[S::May(&["cta"]),S::Must(&["arrive"]),S::May(&["aligned"])];
-const S83: &[S] = &[S::May(&["cta"]),S::Must(&["red"]),S::Must(&["popc"]),S::May(&["aligned"]),S::Type(&[T::U32])];
-const S84: &[S] = &[S::May(&["cta"]),S::Must(&["red"]),S::Must(&["and","or"]),S::May(&["aligned"]),S::Type(&[T::Pred])];
-const S85: &[S] = &[S::Head(&["cluster"]),S::Must(&["arrive"]),S::May(&["release","relaxed"]),S::May(&["aligned"])];
-const N86: &[Need] = &[Need{token:"relaxed",ptx:(8, 0),until:None,chips:From(90)},Need{token:"release",ptx:(8, 0),until:None,chips:From(90)}];
-const S87: &[S] = &[S::Head(&["cluster"]),S::Must(&["wait"]),S::May(&["acquire"]),S::May(&["aligned"])];
-const N88: &[Need] = &[Need{token:"acquire",ptx:(8, 0),until:None,chips:From(90)}];
-const S89: &[S] = &[S::Type(&[T::U32,T::U64,T::S32,T::S64])];
-const R90: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::SourceInRange(0, 255),O::Word,P::Always),o("c",K::SourceInRange(0, 255),O::Word,P::Always)];
-const S91: &[S] = &[S::Type(&[T::B32,T::B64])];
-const R92: &[OperandRow] = &[o("f",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::SourceInRange(0, 255),O::Word,P::Always),o("d",K::SourceInRange(0, 255),O::Word,P::Always)];
-const S93: &[S] = &[S::May(&["shiftamt"]),S::Type(&[T::U32,T::U64,T::S32,T::S64])];
-const R94: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Source,O::Of(0),P::Always)];
-const S95: &[S] = &[S::Must(&["wrap","clamp"]),S::Type(&[T::B32])];
-const R96: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Word,P::Always),o("b",K::Source,O::Word,P::Always)];
-const S97: &[S] = &[S::May(&["uni"])];
-const R98: &[OperandRow] = &[o("target",K::Label,O::None,P::Always)];
-const S99: &[S] = &[S::Head(&["idx"]),S::May(&["uni"])];
-const R100: &[OperandRow] = &[o("index",K::RegisterSource,O::Word,P::Always),o("targets",K::BranchTargets,O::None,P::Always)];
-const R101: &[OperandRow] = &[o("...",K::Call,O::None,P::Always)];
-const S102: &[S] = &[S::Head(&["try_cancel"]),S::Must(&["async"]),S::MaySpace(&[Space::Shared]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["multicast::cluster::all"]),S::Type(&[T::B128])];
-const R103: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("mbar",K::Address,O::AnyInteger,P::Always)];
-const N104: &[Need] = &[Need{token:"multicast::cluster::all",ptx:(8, 6),until:None,chips:Family(&[100, 110, 120])},Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
-const S105: &[S] = &[S::Head(&["query_cancel"]),S::Must(&["is_canceled"]),S::Type(&[T::Pred]),S::Type(&[T::B128])];
-const R106: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("response",K::Source,O::Fixed(T::B128),P::Always)];
-const S107: &[S] = &[S::Head(&["query_cancel"]),S::Must(&["get_first_ctaid"]),S::Vector(&[4]),S::Type(&[T::B32]),S::Type(&[T::B128])];
-const R108: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("response",K::Source,O::Fixed(T::B128),P::Always)];
-const S109: &[S] = &[S::Head(&["query_cancel"]),S::Must(&["get_first_ctaid::x","get_first_ctaid::y","get_first_ctaid::z"]),S::Type(&[T::B32]),S::Type(&[T::B128])];
-const R110: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("response",K::Source,O::Fixed(T::B128),P::Always)];
-const S111: &[S] = &[S::Type(&[T::B16,T::B32,T::B64])];
-const S112: &[S] = &[S::Type(&[T::F32,T::F64])];
-const S113: &[S] = &[S::Must(&["approx"]),S::May(&["ftz"]),S::Type(&[T::F32])];
-const S114: &[S] = &[S::Head(&["async"]),S::Must(&["ca"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"])];
-const R115: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::ConstantOf(&[4, 8, 16]),O::Word,P::Always),o("src_size",K::SourceOrPredicate,O::Word,P::Optional),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
-const N116: &[Need] = &[Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)}];
-const S117: &[S] = &[S::Head(&["async"]),S::Must(&["cg"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"])];
-const R118: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::ConstantOf(&[16]),O::Word,P::Always),o("src_size",K::SourceOrPredicate,O::Word,P::Optional),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
-const S119: &[S] = &[S::Head(&["async"]),S::Head(&["commit_group"])];
-const S120: &[S] = &[S::Head(&["async"]),S::Head(&["wait_all"])];
-const S121: &[S] = &[S::Head(&["async"]),S::Head(&["wait_group"])];
-const R122: &[OperandRow] = &[o("n",K::Constant(0, 9223372036854775807),O::Word,P::Always)];
-const S123: &[S] = &[S::Head(&["async"]),S::Head(&["mbarrier"]),S::Head(&["arrive"]),S::May(&["noinc"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R124: &[OperandRow] = &[o("a",K::Address,O::AddressIn(0),P::Always)];
-const S125: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["commit_group"])];
-const S126: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["wait_group"]),S::May(&["read"])];
-const S127: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["L2::cache_hint"])];
-const R128: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
-const N129: &[Need] = &[Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
-const S130: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["multicast::cluster"]),S::May(&["L2::cache_hint"])];
-const R131: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With("multicast::cluster")),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
-const S132: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&["mbarrier::complete_tx::bytes"])];
-const R133: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always)];
-const S134: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::May(&["cp_mask"])];
-const R135: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint")),o("byte_mask",K::Source,O::Fixed(T::B16),P::With("cp_mask"))];
-const N136: &[Need] = &[Need{token:"cp_mask",ptx:(8, 6),until:None,chips:From(100)},Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
-const S137: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["prefetch"]),S::Must(&["L2"]),S::Space(&[Space::Global]),S::May(&["L2::cache_hint"])];
-const R138: &[OperandRow] = &[o("src",K::Address,O::AddressIn(0),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
-const S139: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["1d","2d","3d","4d","5d"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::May(&["tile"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["multicast::cluster"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
-const C140: &[(&str, u8)] = &[("1d",1),("2d",2),("3d",3),("4d",4),("5d",5)];
-const R141: &[OperandRow] = &[o("map",K::RegisterSource,O::Fixed(T::B64),P::Always),o("coords",K::SourcesBy(C140),O::Fixed(T::S32),P::Always)];
-const R142: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R141),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With("multicast::cluster")),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
-const N143: &[Need] = &[Need{token:"cta_group::1",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"cta_group::2",ptx:(8, 6),until:None,chips:Family(&[100, 110])}];
-const S144: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["2d"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&["tile::gather4"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["multicast::cluster"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
-const R145: &[OperandRow] = &[o("map",K::RegisterSource,O::Fixed(T::B64),P::Always),o("coords",K::Sources(5),O::Fixed(T::S32),P::Always)];
-const R146: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R145),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With("multicast::cluster")),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
-const S147: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&["im2col"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["multicast::cluster"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
-const C148: &[(&str, u8)] = &[("3d",1),("4d",2),("5d",3)];
-const R149: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R141),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::SourcesBy(C148),O::Fixed(T::B16),P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With("multicast::cluster")),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
-const S150: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&["im2col::w","im2col::w::128"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["multicast::cluster"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
-const R151: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R141),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::Sources(2),O::Fixed(T::B16),P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With("multicast::cluster")),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
-const S152: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["1d","2d","3d","4d","5d"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::May(&["tile"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
-const R153: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R141),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
-const N154: &[Need] = &[Need{token:"cta_group::1",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"cta_group::2",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
-const S155: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["2d"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&["tile::gather4"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
-const R156: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R145),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
-const S157: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&["im2col"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
-const R158: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R141),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::SourcesBy(C148),O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
-const S159: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&["im2col::w","im2col::w::128"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
-const R160: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R141),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::Sources(2),O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
-const N161: &[Need] = &[Need{token:"cta_group::1",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"cta_group::2",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"im2col::w::128",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
-const S162: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["1d","2d","3d","4d","5d"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::May(&["tile"]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"])];
-const R163: &[OperandRow] = &[o("map",K::Parts(R141),O::None,P::Always),u("src",K::Address,O::AddressIn(1),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
-const S164: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["im2col_no_offs"]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"])];
-const S165: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["2d"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["tile::scatter4"]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"])];
-const R166: &[OperandRow] = &[o("map",K::Parts(R145),O::None,P::Always),u("src",K::Address,O::AddressIn(1),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
-const S167: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["prefetch"]),S::Head(&["tensor"]),S::Must(&["1d","2d","3d","4d","5d"]),S::Must(&["L2"]),S::Space(&[Space::Global]),S::May(&["tile"]),S::May(&["L2::cache_hint"])];
-const R168: &[OperandRow] = &[o("map",K::Parts(R141),O::None,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
-const S169: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["prefetch"]),S::Head(&["tensor"]),S::Must(&["2d"]),S::Must(&["L2"]),S::Space(&[Space::Global]),S::Must(&["tile::gather4"]),S::May(&["L2::cache_hint"])];
-const R170: &[OperandRow] = &[o("map",K::Parts(R145),O::None,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
-const S171: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["prefetch"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Must(&["L2"]),S::Space(&[Space::Global]),S::Must(&["im2col"]),S::May(&["L2::cache_hint"])];
-const R172: &[OperandRow] = &[o("map",K::Parts(R141),O::None,P::Always),o("window",K::SourcesBy(C148),O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
-const S173: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["prefetch"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Must(&["L2"]),S::Space(&[Space::Global]),S::Must(&["im2col::w","im2col::w::128"]),S::May(&["L2::cache_hint"])];
-const R174: &[OperandRow] = &[o("map",K::Parts(R141),O::None,P::Always),o("window",K::Sources(2),O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
-const S175: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["and","or","xor"]),S::Type(&[T::B32])];
-const S176: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["add","inc","dec","min","max"]),S::Type(&[T::U32])];
-const S177: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["add","min","max"]),S::Type(&[T::S32])];
-const S178: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["add"]),S::Type(&[T::U64])];
-const S179: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
-const R180: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
-const S181: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::Must(&["inc","dec"]),S::Type(&[T::U32])];
-const S182: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::Must(&["add","min","max"]),S::Type(&[T::U32,T::S32,T::U64])];
-const S183: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::Must(&["min","max"]),S::Type(&[T::S64])];
-const S184: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::Must(&["add"]),S::Type(&[T::F32,T::F64])];
-const S185: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::Must(&["min","max"]),S::Type(&[T::F16,T::BF16])];
-const S186: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::Must(&["add"]),S::Must(&["noftz"]),S::Type(&[T::F16,T::BF16])];
-const S187: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["1d","2d","3d","4d","5d"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["and","or","xor","add","inc","dec","min","max"]),S::May(&["tile"]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"])];
-const S188: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["and","or","xor","add","inc","dec","min","max"]),S::Must(&["im2col_no_offs"]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"])];
-const S189: &[S] = &[S::Head(&["range"]),S::MaySpace(&[Space::Global]),S::Must(&["L2::evict_last","L2::evict_normal","L2::evict_first","L2::evict_unchanged"]),S::May(&["L2::evict_first","L2::evict_unchanged"]),S::Type(&[T::B64])];
-const R190: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("primary_size",K::Source,O::Word,P::Always),o("total_size",K::Source,O::Word,P::Always)];
-const S191: &[S] = &[S::Head(&["fractional"]),S::Must(&["L2::evict_last","L2::evict_normal","L2::evict_first","L2::evict_unchanged"]),S::May(&["L2::evict_first","L2::evict_unchanged"]),S::Type(&[T::B64])];
-const R192: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B64),P::Always),o("fraction",K::Source,O::Fixed(T::F32),P::Optional)];
-const S193: &[S] = &[S::Head(&["cvt"]),S::Must(&["L2"]),S::Type(&[T::B64])];
-const R194: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B64),P::Always),o("a",K::Source,O::Fixed(T::B64),P::Always)];
-const S195: &[S] = &[S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64])];
-const R196: &[OperandRow] = &[o("d",K::Destination,O::Widening(0),P::Always),o("a",K::Source,O::Widening(1),P::Always)];
-const S197: &[S] = &[S::Must(&["sat"]),S::Type(&[T::U8]),S::Type(&[T::S8,T::U16,T::S16,T::U32,T::S32,T::U64,T::S64])];
-const S198: &[S] = &[S::Must(&["sat"]),S::Type(&[T::S8]),S::Type(&[T::U8,T::U16,T::S16,T::U32,T::S32,T::U64,T::S64])];
-const S199: &[S] = &[S::Must(&["sat"]),S::Type(&[T::U16]),S::Type(&[T::S8,T::S16,T::U32,T::S32,T::U64,T::S64])];
-const S200: &[S] = &[S::Must(&["sat"]),S::Type(&[T::S16]),S::Type(&[T::U16,T::U32,T::S32,T::U64,T::S64])];
-const S201: &[S] = &[S::Must(&["sat"]),S::Type(&[T::U32]),S::Type(&[T::S8,T::S16,T::S32,T::U64,T::S64])];
-const S202: &[S] = &[S::Must(&["sat"]),S::Type(&[T::S32]),S::Type(&[T::U32,T::U64,T::S64])];
-const S203: &[S] = &[S::Must(&["sat"]),S::Type(&[T::U64]),S::Type(&[T::S8,T::S16,T::S32,T::S64])];
-const S204: &[S] = &[S::Must(&["sat"]),S::Type(&[T::S64]),S::Type(&[T::U64])];
-const S205: &[S] = &[S::Must(&["rni","rzi","rmi","rpi"]),S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64]),S::Type(&[T::F32])];
-const S206: &[S] = &[S::Must(&["rni","rzi","rmi","rpi"]),S::May(&["sat"]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64]),S::Type(&[T::F64])];
-const S207: &[S] = &[S::Must(&["rni","rzi","rmi","rpi"]),S::May(&["sat"]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64]),S::Type(&[T::F16])];
-const S208: &[S] = &[S::Must(&["rni","rzi","rmi","rpi"]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64]),S::Type(&[T::BF16])];
-const R209: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always)];
-const S210: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::F32]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64])];
-const S211: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["sat"]),S::Type(&[T::F64]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64])];
-const S212: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["sat"]),S::Type(&[T::F16]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64])];
-const S213: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::Type(&[T::BF16]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64])];
-const S214: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::F32]),S::Type(&[T::F64])];
-const S215: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["sat"]),S::Type(&[T::F16]),S::Type(&[T::F64])];
-const S216: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::Type(&[T::BF16]),S::Type(&[T::F64])];
-const S217: &[S] = &[S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::F64]),S::Type(&[T::F32])];
-const N218: &[Need] = &[Need{token:"ftz",ptx:(1, 5),until:None,chips:From(10)}];
-const S219: &[S] = &[S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::F32]),S::Type(&[T::F16])];
-const S220: &[S] = &[S::May(&["sat"]),S::Type(&[T::F64]),S::Type(&[T::F16])];
-const S221: &[S] = &[S::May(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::Type(&[T::F32]),S::Type(&[T::BF16])];
-const N222: &[Need] = &[Need{token:"ftz",ptx:(7, 8),until:None,chips:From(90)}];
-const S223: &[S] = &[S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::BF16])];
-const S224: &[S] = &[S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F16]),S::Type(&[T::BF16])];
-const S225: &[S] = &[S::May(&["rn","rz","rm","rp"]),S::Type(&[T::BF16]),S::Type(&[T::F16])];
-const S226: &[S] = &[S::May(&["rni","rzi","rmi","rpi"]),S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::F32]),S::Type(&[T::F32])];
-const S227: &[S] = &[S::May(&["rni","rzi","rmi","rpi"]),S::May(&["sat"]),S::Type(&[T::F64]),S::Type(&[T::F64])];
-const S228: &[S] = &[S::May(&["rni","rzi","rmi","rpi"]),S::May(&["sat"]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const S229: &[S] = &[S::May(&["rni","rzi","rmi","rpi"]),S::Type(&[T::BF16]),S::Type(&[T::BF16])];
-const S230: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const S231: &[S] = &[S::Must(&["rn","rz"]),S::May(&["relu"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const N232: &[Need] = &[Need{token:"relu",ptx:(7, 0),until:None,chips:From(80)},Need{token:"satfinite",ptx:(8, 1),until:None,chips:From(70)}];
-const S233: &[S] = &[S::Must(&["rn"]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const S234: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const S235: &[S] = &[S::Must(&["rn","rz"]),S::May(&["relu"]),S::May(&["satfinite"]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const N236: &[Need] = &[Need{token:"satfinite",ptx:(8, 1),until:None,chips:From(80)}];
-const S237: &[S] = &[S::Must(&["rn","rz"]),S::May(&["relu"]),S::May(&["satfinite"]),S::Type(&[T::F16x2,T::BF16x2]),S::Type(&[T::F32])];
-const R238: &[OperandRow] = &[o("d",K::Destination,O::Widening(0),P::Always),o("a",K::Source,O::Widening(1),P::Always),o("b",K::Source,O::Widening(1),P::Always)];
-const S239: &[S] = &[S::Must(&["rs"]),S::May(&["relu"]),S::May(&["satfinite"]),S::Type(&[T::F16x2,T::BF16x2]),S::Type(&[T::F32])];
-const R240: &[OperandRow] = &[o("d",K::Destination,O::Widening(0),P::Always),o("a",K::Source,O::Widening(1),P::Always),o("b",K::Source,O::Widening(1),P::Always),o("rbits",K::Source,O::Word,P::Always)];
-const S241: &[S] = &[S::Must(&["rna"]),S::May(&["satfinite"]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S242: &[S] = &[S::Must(&["rn","rz"]),S::May(&["relu"]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S243: &[S] = &[S::Must(&["rn","rz"]),S::Must(&["satfinite"]),S::May(&["relu"]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S244: &[S] = &[S::Must(&["rn"]),S::Must(&["satfinite"]),S::May(&["relu"]),S::Type(&[T::E4M3x2,T::E5M2x2]),S::Type(&[T::F32])];
-const R245: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always),o("b",K::Source,O::Of(1),P::Always)];
-const S246: &[S] = &[S::Must(&["rn"]),S::Must(&["satfinite"]),S::May(&["relu"]),S::Type(&[T::E4M3x2,T::E5M2x2]),S::Type(&[T::F16x2])];
-const S247: &[S] = &[S::Must(&["rn"]),S::May(&["relu"]),S::Type(&[T::F16x2]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S248: &[S] = &[S::Must(&["rn"]),S::Must(&["satfinite"]),S::May(&["relu"]),S::Type(&[T::E2M1x2,T::E2M3x2,T::E3M2x2]),S::Type(&[T::F32])];
-const S249: &[S] = &[S::Must(&["rn"]),S::May(&["relu"]),S::Type(&[T::F16x2]),S::Type(&[T::E2M1x2,T::E2M3x2,T::E3M2x2])];
-const S250: &[S] = &[S::Must(&["rz","rp"]),S::May(&["satfinite"]),S::Type(&[T::UE8M0x2]),S::Type(&[T::F32])];
-const S251: &[S] = &[S::Must(&["rz","rp"]),S::May(&["satfinite"]),S::Type(&[T::UE8M0x2]),S::Type(&[T::BF16x2])];
-const R252: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Fixed(T::B32),P::Always)];
-const S253: &[S] = &[S::Must(&["rn"]),S::Type(&[T::BF16x2]),S::Type(&[T::UE8M0x2])];
-const R254: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Source,O::Of(1),P::Always)];
-const S255: &[S] = &[S::Head(&["pack"]),S::Must(&["sat"]),S::Type(&[T::U16,T::S16]),S::Type(&[T::S32])];
-const R256: &[OperandRow] = &[o("d",K::Destination,O::WideWord,P::Always),o("a",K::Source,O::Widening(1),P::Always),o("b",K::Source,O::Widening(1),P::Always)];
-const S257: &[S] = &[S::Head(&["pack"]),S::Must(&["sat"]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32]),S::Type(&[T::B32])];
-const R258: &[OperandRow] = &[o("d",K::Destination,O::WideWord,P::Always),o("a",K::Source,O::Widening(1),P::Always),o("b",K::Source,O::Widening(1),P::Always),o("c",K::Source,O::Widening(2),P::Always)];
-const S259: &[S] = &[S::Head(&["pack"]),S::Must(&["sat"]),S::Type(&[T::U4,T::S4,T::U2,T::S2]),S::Type(&[T::S32]),S::Type(&[T::B32])];
-const S260: &[S] = &[S::Head(&["to"]),S::Space(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::Constant,Space::KernelParameter]),S::Type(&[T::U32,T::U64])];
-const R261: &[OperandRow] = &[o("p",K::Destination,O::Of(0),P::Always),o("a",K::RegisterSource,O::Of(0),P::Always)];
-const N262: &[Need] = &[Need{token:"const",ptx:(3, 1),until:None,chips:From(20)},Need{token:"param",ptx:(7, 7),until:None,chips:From(70)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)}];
-const S263: &[S] = &[S::Space(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::Constant,Space::KernelParameter]),S::Type(&[T::U32,T::U64])];
-const R264: &[OperandRow] = &[o("p",K::Destination,O::Of(0),P::Always),o("a",K::AddressSource,O::Of(0),P::Always)];
-const S265: &[S] = &[S::MaySpace(&[Space::Global]),S::Must(&["L2"])];
-const S266: &[S] = &[S::Must(&["approx","full"]),S::May(&["ftz"]),S::Type(&[T::F32])];
-const S267: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::Type(&[T::F32])];
-const S268: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::Type(&[T::F64])];
-const N269: &[Need] = &[Need{token:"rm",ptx:(1, 0),until:None,chips:From(20)},Need{token:"rp",ptx:(1, 0),until:None,chips:From(20)},Need{token:"rz",ptx:(1, 0),until:None,chips:From(20)}];
-const S270: &[S] = &[S::Head(&["lo","hi"]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32])];
-const R271: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Source,O::Word,P::Always),o("b",K::Source,O::Word,P::Always),o("c",K::Source,O::Word,P::Always)];
-const S272: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32])];
-const S273: &[S] = &[S::Must(&["sync"])];
-const R274: &[OperandRow] = &[o("d",K::Elected,O::Word,P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S275: &[S] = &[S::Must(&["approx"]),S::Type(&[T::F16,T::F16x2])];
-const S276: &[S] = &[S::Must(&["approx"]),S::Must(&["ftz"]),S::Type(&[T::BF16,T::BF16x2])];
-const S277: &[S] = &[S::May(&["sc","acq_rel"]),S::Must(&["cta","cluster","gpu","sys"])];
-const S278: &[S] = &[S::Must(&["acquire","release"]),S::Must(&["cta","cluster","gpu","sys"])];
-const S279: &[S] = &[S::Must(&["acquire"]),S::Must(&["sync_restrict::shared::cluster"]),S::Must(&["cluster"])];
-const S280: &[S] = &[S::Must(&["release"]),S::Must(&["sync_restrict::shared::cta"]),S::Must(&["cluster"])];
-const S281: &[S] = &[S::Head(&["mbarrier_init"]),S::Must(&["release"]),S::Must(&["cluster"])];
-const S282: &[S] = &[S::Head(&["proxy"]),S::Must(&["alias","async"])];
-const N283: &[Need] = &[Need{token:"async",ptx:(8, 0),until:None,chips:From(90)}];
-const S284: &[S] = &[S::Head(&["proxy"]),S::Must(&["async"]),S::Space(&[Space::Global,Space::Shared,Space::SharedCluster])];
-const S285: &[S] = &[S::Head(&["proxy"]),S::Must(&["tensormap::generic"]),S::Must(&["release"]),S::Must(&["cta","cluster","gpu","sys"])];
-const S286: &[S] = &[S::Head(&["proxy"]),S::Must(&["tensormap::generic"]),S::Must(&["acquire"]),S::Must(&["cta","cluster","gpu","sys"])];
-const R287: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("size",K::ConstantOf(&[128]),O::Word,P::Always)];
-const S288: &[S] = &[S::Head(&["proxy"]),S::Must(&["async::generic"]),S::Must(&["acquire"]),S::Must(&["sync_restrict::shared::cluster"]),S::Must(&["cluster"])];
-const S289: &[S] = &[S::Head(&["proxy"]),S::Must(&["async::generic"]),S::Must(&["release"]),S::Must(&["sync_restrict::shared::cta"]),S::Must(&["cluster"])];
-const S290: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::F32])];
-const R291: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(0),P::Always)];
-const N292: &[Need] = &[Need{token:"rm",ptx:(1, 4),until:None,chips:From(13)},Need{token:"rp",ptx:(1, 4),until:None,chips:From(13)}];
-const S293: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::Type(&[T::F32x2])];
-const S294: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["sat"]),S::Type(&[T::F32]),S::Type(&[T::F16,T::BF16])];
-const R295: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always),o("b",K::Source,O::Of(1),P::Always),o("c",K::Source,O::Of(0),P::Always)];
-const S296: &[S] = &[S::Must(&["rn"]),S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::F16,T::F16x2])];
-const S297: &[S] = &[S::Must(&["rn"]),S::May(&["ftz"]),S::Must(&["relu"]),S::Type(&[T::F16,T::F16x2])];
-const S298: &[S] = &[S::Must(&["rn"]),S::May(&["relu"]),S::Type(&[T::BF16,T::BF16x2])];
-const S299: &[S] = &[S::Must(&["rn"]),S::Must(&["oob"]),S::May(&["relu"]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
-const S300: &[S] = &[S::Must(&["rz","rm","rp"]),S::May(&["oob"]),S::May(&["relu"]),S::Type(&[T::BF16,T::BF16x2])];
-const N301: &[Need] = &[Need{token:"oob",ptx:(8, 1),until:None,chips:From(90)}];
-const R302: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("mask",K::Source,O::Of(0),P::Always),o("base",K::Source,O::Word,P::Always),o("offset",K::Source,O::Word,P::Always)];
-const S303: &[S] = &[S::MaySpace(&[Space::SharedCluster]),S::Type(&[T::U32,T::U64])];
-const R304: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::AddressSource,O::Of(0),P::Always)];
-const S305: &[S] = &[S::Must(&["launch_dependents","wait"])];
-const S306: &[S] = &[S::Space(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::Constant,Space::KernelParameter])];
-const R307: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::RegisterSource,O::AnyInteger,P::Always)];
-const S308: &[S] = &[S::Type(&[T::Texref,T::Samplerref,T::Surfref])];
-const R309: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::RegisterSource,O::Fixed(T::B64),P::Always)];
-const S310: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Constant,Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::KernelParameter,Space::FunctionParameter]),S::May(&["ca","cg","cs","lu","cv"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R311: &[OperandRow] = &[o("d",K::VectorDestination,O::Widening(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
-const N312: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"ca",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cv",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"lu",ptx:(2, 0),until:None,chips:From(20)},Need{token:"param::func",ptx:(8, 3),until:None,chips:From(10)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
-const S313: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["ca","cg","cs","lu","cv"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R314: &[OperandRow] = &[o("d",K::VectorDestination,O::Widening(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
-const N315: &[Need] = &[Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"ca",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cv",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"lu",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
-const S316: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N317: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
-const S318: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
-const S319: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
-const S320: &[S] = &[S::Space(&[Space::Global]),S::May(&["ca","cg","cs"]),S::Must(&["nc"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N321: &[Need] = &[Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)}];
-const S322: &[S] = &[S::Space(&[Space::Global]),S::Must(&["nc"]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N323: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)}];
-const S324: &[S] = &[S::Space(&[Space::Global]),S::Must(&["nc"]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
-const S325: &[S] = &[S::Space(&[Space::Global]),S::Must(&["nc"]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
-const S326: &[S] = &[S::Must(&["volatile"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N327: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)}];
-const S328: &[S] = &[S::Must(&["volatile"]),S::MaySpace(&[Space::Global]),S::Must(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N329: &[Need] = &[Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(75)}];
-const S330: &[S] = &[S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N331: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)}];
-const S332: &[S] = &[S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N333: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)}];
-const S334: &[S] = &[S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
-const S335: &[S] = &[S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
-const S336: &[S] = &[S::Must(&["mmio"]),S::Must(&["relaxed"]),S::Must(&["sys"]),S::MaySpace(&[Space::Global]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N337: &[Need] = &[Need{token:"b128",ptx:(8, 4),until:None,chips:From(70)}];
-const S338: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8"]),S::Must(&["x1","x2","x4"]),S::May(&["trans"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B16])];
-const C339: &[(&str, u8)] = &[("x1",1),("x2",2),("x4",4)];
-const R340: &[OperandRow] = &[o("r",K::DestinationsBy(C339),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always)];
-const S341: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n16"]),S::Must(&["x1","x2"]),S::Must(&["trans"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B8])];
-const C342: &[(&str, u8)] = &[("x1",2),("x2",4)];
-const R343: &[OperandRow] = &[o("r",K::DestinationsBy(C342),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always)];
-const S344: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n16"]),S::Must(&["x1","x2","x4"]),S::MaySpace(&[Space::Shared]),S::Must(&["b8x16"]),S::Must(&["b6x16_p32","b4x16_p64"])];
-const S345: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n16"]),S::Must(&["x1","x2"]),S::Must(&["trans"]),S::MaySpace(&[Space::Shared]),S::Must(&["b8x16"]),S::Must(&["b6x16_p32","b4x16_p64"])];
-const S346: &[S] = &[S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N347: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)}];
-const R348: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(0),P::Always),o("immLut",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always)];
-const S349: &[S] = &[S::Must(&["or","and"]),S::Type(&[T::B32])];
-const R350: &[OperandRow] = &[o("d",K::BothDestinations,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(0),P::Always),o("immLut",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always),o("q",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const N351: &[Need] = &[Need{token:"ftz",ptx:(1, 4),until:None,chips:From(20)}];
-const S352: &[S] = &[S::Head(&["lo","hi"]),S::Type(&[T::U16,T::U32,T::U64,T::S16,T::S32,T::S64])];
-const S353: &[S] = &[S::Head(&["hi"]),S::May(&["sat"]),S::Type(&[T::S32])];
-const S354: &[S] = &[S::Head(&["lo","hi"]),S::Must(&["cc"]),S::Type(&[T::U32,T::U64,T::S32,T::S64])];
-const S355: &[S] = &[S::Head(&["wide"]),S::Type(&[T::U16,T::U32,T::S16,T::S32])];
-const R356: &[OperandRow] = &[o("d",K::Destination,O::Double(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Double(0),P::Always)];
-const S357: &[S] = &[S::Head(&["lo","hi"]),S::Type(&[T::U32,T::S32])];
-const S358: &[S] = &[S::Head(&["lo","hi"]),S::May(&["cc"]),S::Type(&[T::U32,T::U64,T::S32,T::S64])];
-const S359: &[S] = &[S::Head(&["lo","hi"]),S::Type(&[T::U16,T::S16])];
-const R360: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::AddressSource,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always)];
-const S361: &[S] = &[S::Must(&["any"]),S::Must(&["sync"]),S::Type(&[T::B32,T::B64])];
-const R362: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Source,O::Of(0),P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S363: &[S] = &[S::Must(&["all"]),S::Must(&["sync"]),S::Type(&[T::B32,T::B64])];
-const R364: &[OperandRow] = &[o("d",K::PairDestination,O::Word,P::Always),o("a",K::Source,O::Of(0),P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S365: &[S] = &[S::May(&["ftz"]),S::May(&["NaN"]),S::May(&["xorsign.abs"]),S::Type(&[T::F32])];
-const N366: &[Need] = &[Need{token:"NaN",ptx:(7, 0),until:None,chips:From(80)},Need{token:"ftz",ptx:(1, 4),until:None,chips:From(10)},Need{token:"xorsign.abs",ptx:(7, 2),until:None,chips:From(86)}];
-const S367: &[S] = &[S::May(&["ftz"]),S::May(&["NaN"]),S::May(&["abs"]),S::Type(&[T::F32])];
-const S368: &[S] = &[S::May(&["ftz"]),S::May(&["NaN"]),S::May(&["xorsign.abs"]),S::Type(&[T::F16,T::F16x2])];
-const N369: &[Need] = &[Need{token:"xorsign.abs",ptx:(7, 2),until:None,chips:From(86)}];
-const S370: &[S] = &[S::May(&["NaN"]),S::May(&["xorsign.abs"]),S::Type(&[T::BF16,T::BF16x2])];
-const S371: &[S] = &[S::Must(&["relu"]),S::Type(&[T::S32,T::S16x2])];
-const S372: &[S] = &[S::Head(&["init"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R373: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Always)];
-const S374: &[S] = &[S::Head(&["inval"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R375: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always)];
-const S376: &[S] = &[S::Head(&["expect_tx","complete_tx"]),S::MaySpace(&[Space::Shared,Space::SharedCluster]),S::Type(&[T::B64])];
-const R377: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("bytes",K::Source,O::Word,P::Always)];
-const S378: &[S] = &[S::Head(&["expect_tx","complete_tx"]),S::Must(&["relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared,Space::SharedCluster]),S::Type(&[T::B64])];
-const S379: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R380: &[OperandRow] = &[o("state",K::DestinationOrSink,O::Fixed(T::U64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Optional)];
-const N381: &[Need] = &[Need{token:"+count",ptx:(7, 8),until:None,chips:From(90)}];
-const S382: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["release","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const N383: &[Need] = &[Need{token:"+count",ptx:(8, 0),until:None,chips:From(90)},Need{token:"cluster",ptx:(8, 0),until:None,chips:From(90)},Need{token:"relaxed",ptx:(8, 6),until:None,chips:From(90)}];
-const S384: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
-const R385: &[OperandRow] = &[o("state",K::Sink,O::None,P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Optional)];
-const N386: &[Need] = &[Need{token:"arrive_drop",ptx:(8, 0),until:None,chips:From(90)}];
-const S387: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["release","relaxed"]),S::Must(&["cta","cluster"]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
-const S388: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["expect_tx"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R389: &[OperandRow] = &[o("state",K::DestinationOrSink,O::Fixed(T::U64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("bytes",K::Source,O::Word,P::Always)];
-const S390: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["expect_tx"]),S::Must(&["release","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const N391: &[Need] = &[Need{token:"relaxed",ptx:(8, 6),until:None,chips:From(90)}];
-const S392: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["expect_tx"]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
-const R393: &[OperandRow] = &[o("state",K::Sink,O::None,P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("bytes",K::Source,O::Word,P::Always)];
-const S394: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["expect_tx"]),S::Must(&["release","relaxed"]),S::Must(&["cta","cluster"]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
-const S395: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["noComplete"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R396: &[OperandRow] = &[o("state",K::DestinationOrSink,O::Fixed(T::U64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Always)];
-const S397: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["noComplete"]),S::Must(&["release"]),S::Must(&["cta"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const S398: &[S] = &[S::Head(&["test_wait"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R399: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("state",K::Source,O::Fixed(T::U64),P::Always)];
-const S400: &[S] = &[S::Head(&["test_wait"]),S::Must(&["acquire","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const N401: &[Need] = &[Need{token:"cluster",ptx:(8, 0),until:None,chips:From(90)},Need{token:"relaxed",ptx:(8, 6),until:None,chips:From(90)}];
-const S402: &[S] = &[S::Head(&["test_wait"]),S::Must(&["parity"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R403: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("parity",K::Source,O::Word,P::Always)];
-const S404: &[S] = &[S::Head(&["test_wait"]),S::Must(&["parity"]),S::Must(&["acquire","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const S405: &[S] = &[S::Head(&["try_wait"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R406: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("state",K::Source,O::Fixed(T::U64),P::Always),o("hint",K::Source,O::Word,P::Optional)];
-const S407: &[S] = &[S::Head(&["try_wait"]),S::Must(&["acquire","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const S408: &[S] = &[S::Head(&["try_wait"]),S::Must(&["parity"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R409: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("parity",K::Source,O::Word,P::Always),o("hint",K::Source,O::Word,P::Optional)];
-const S410: &[S] = &[S::Head(&["try_wait"]),S::Must(&["parity"]),S::Must(&["acquire","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const S411: &[S] = &[S::Head(&["pending_count"]),S::Type(&[T::B64])];
-const R412: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("state",K::Source,O::Fixed(T::U64),P::Always)];
-const S413: &[S] = &[S::Must(&["cta","gl","sys"])];
-const N414: &[Need] = &[Need{token:"sys",ptx:(2, 0),until:None,chips:From(20)}];
-const S415: &[S] = &[S::Head(&["proxy"]),S::Must(&["alias"])];
-const S416: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k4"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R417: &[OperandRow] = &[o("d",K::Destinations(4),O::Exact(T::F16x2),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Exact(T::F16x2),P::Always)];
-const S418: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k4"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R419: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Exact(T::F16x2),P::Always)];
-const S420: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k4"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const R421: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
-const S422: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R423: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(1),O::Exact(T::F16x2),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always)];
-const S424: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const R425: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(1),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
-const S426: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R427: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(4),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always)];
-const S428: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const R429: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
-const S430: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k4"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const R431: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::TF32),P::Always),o("b",K::Sources(1),O::Exact(T::TF32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
-const S432: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const R433: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Exact(T::TF32),P::Always),o("b",K::Sources(2),O::Exact(T::TF32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
-const S434: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const R435: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(1),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
-const S436: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const R437: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(2),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
-const S438: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
-const R439: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
-const S440: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F16])];
-const R441: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always)];
-const S442: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
-const R443: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
-const S444: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F16])];
-const R445: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always)];
-const S446: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Must(&["kind::f8f6f4"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32])];
-const N447: &[Need] = &[Need{token:"e2m1",ptx:(8, 7),until:None,chips:Family(&[120])},Need{token:"e2m3",ptx:(8, 7),until:None,chips:Family(&[120])},Need{token:"e3m2",ptx:(8, 7),until:None,chips:Family(&[120])}];
-const S448: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Must(&["kind::f8f6f4"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F16])];
-const S449: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k4"]),S::Sequence(&["row","col"]),S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
-const R450: &[OperandRow] = &[o("d",K::Destinations(2),O::Fixed(T::B64),P::Always),o("a",K::Sources(1),O::Fixed(T::B64),P::Always),o("b",K::Sources(1),O::Fixed(T::B64),P::Always),o("c",K::Sources(2),O::Fixed(T::B64),P::Always)];
-const S451: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k4"]),S::Sequence(&["row","col"]),S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
-const R452: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B64),P::Always),o("a",K::Sources(2),O::Fixed(T::B64),P::Always),o("b",K::Sources(1),O::Fixed(T::B64),P::Always),o("c",K::Sources(4),O::Fixed(T::B64),P::Always)];
-const S453: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
-const R454: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B64),P::Always),o("a",K::Sources(4),O::Fixed(T::B64),P::Always),o("b",K::Sources(2),O::Fixed(T::B64),P::Always),o("c",K::Sources(4),O::Fixed(T::B64),P::Always)];
-const S455: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
-const R456: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B64),P::Always),o("a",K::Sources(8),O::Fixed(T::B64),P::Always),o("b",K::Sources(4),O::Fixed(T::B64),P::Always),o("c",K::Sources(4),O::Fixed(T::B64),P::Always)];
-const S457: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k16"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const R458: &[OperandRow] = &[o("d",K::Destinations(2),O::Word,P::Always),o("a",K::Sources(1),O::Word,P::Always),o("b",K::Sources(1),O::Word,P::Always),o("c",K::Sources(2),O::Word,P::Always)];
-const S459: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const R460: &[OperandRow] = &[o("d",K::Destinations(4),O::Word,P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Word,P::Always)];
-const S461: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const R462: &[OperandRow] = &[o("d",K::Destinations(4),O::Word,P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Word,P::Always)];
-const S463: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k32"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S464: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S465: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S466: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k128"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["xor"]),S::Must(&["popc"])];
-const R467: &[OperandRow] = &[o("d",K::Destinations(2),O::Word,P::Always),o("a",K::Sources(1),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Word,P::Always)];
-const S468: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k128"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["and"]),S::Must(&["popc"])];
-const S469: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["xor"]),S::Must(&["popc"])];
-const S470: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["and"]),S::Must(&["popc"])];
-const S471: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k256"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["xor"]),S::Must(&["popc"])];
-const S472: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k256"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["and"]),S::Must(&["popc"])];
-const S473: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::May(&["scale_vec::2X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
-const R474: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always),u("scale_a",K::RegisterSource,O::Fixed(T::B32),P::Always),o("byte_a",K::Sources(2),O::Fixed(T::U16),P::Always),u("scale_b",K::RegisterSource,O::Fixed(T::B32),P::Always),o("byte_b",K::Sources(2),O::Fixed(T::U16),P::Always)];
-const S475: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
-const S476: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::4X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE4M3])];
-const S477: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::May(&["scale_vec::1X"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
-const S478: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R479: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 3),O::None,P::Always)];
-const S480: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const S481: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const R482: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 3),O::None,P::Always)];
-const S483: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const S484: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const R485: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 3),O::None,P::Always)];
-const S486: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const S487: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R488: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(4),O::Exact(T::F16x2),P::Always),o("b",K::Sources(4),O::Exact(T::F16x2),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::None,P::Always)];
-const S489: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const S490: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const R491: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Exact(T::F16x2),P::Always),o("b",K::Sources(4),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::None,P::Always)];
-const S492: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const S493: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const R494: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::None,P::Always)];
-const S495: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const S496: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S497: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S498: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S499: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S500: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
-const R501: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always)];
-const S502: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
-const S503: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F16])];
-const R504: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always)];
-const S505: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const R506: &[OperandRow] = &[o("d",K::Destinations(4),O::Word,P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Word,P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::None,P::Always)];
-const S507: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const S508: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const R509: &[OperandRow] = &[o("d",K::Destinations(4),O::Word,P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Word,P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always)];
-const S510: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const S511: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S512: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S513: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S514: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S515: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::f8f6f4"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32])];
-const S516: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::f8f6f4"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F16])];
-const S517: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::May(&["scale_vec::2X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
-const R518: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always),u("scale_a",K::RegisterSource,O::Fixed(T::B32),P::Always),o("byte_a",K::Sources(2),O::Fixed(T::U16),P::Always),u("scale_b",K::RegisterSource,O::Fixed(T::B32),P::Always),o("byte_b",K::Sources(2),O::Fixed(T::U16),P::Always)];
-const S519: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
-const S520: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::4X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE4M3])];
-const S521: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::May(&["scale_vec::1X"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
-const S522: &[S] = &[S::Type(&[T::Pred,T::B16,T::B32,T::B64,T::B128,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R523: &[OperandRow] = &[o("d",K::MoveDestination,O::Of(0),P::Always),o("a",K::MoveSource,O::Of(0),P::Always)];
-const S524: &[S] = &[S::Vector(&[2,4]),S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R525: &[OperandRow] = &[o("d",K::VectorDestination,O::Of(0),P::Always),o("a",K::VectorSource,O::Of(0),P::Always)];
-const S526: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8"]),S::Must(&["trans"]),S::Type(&[T::B16])];
-const R527: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::RegisterSource,O::Word,P::Always)];
-const R528: &[OperandRow] = &[o("d",K::Destination,O::Double(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always)];
-const S529: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Type(&[T::U32,T::S32,T::U64])];
-const R530: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
-const S531: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Type(&[T::S64])];
-const S532: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
-const S533: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Type(&[T::F32,T::F64])];
-const S534: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const R535: &[OperandRow] = &[o("d",K::VectorDestination,O::Of(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
-const S536: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const R537: &[OperandRow] = &[o("d",K::VectorDestination,O::Bits(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
-const S538: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S539: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["acc::f32"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const S540: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["acc::f32"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S541: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
-const S542: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
-const S543: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S544: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S545: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
-const S546: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
-const S547: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Type(&[T::U32,T::S32,T::U64])];
-const S548: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Type(&[T::S64])];
-const S549: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
-const S550: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Type(&[T::F32,T::F64])];
-const S551: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const S552: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const S553: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S554: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["acc::f32"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const S555: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["acc::f32"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S556: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
-const S557: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
-const S558: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S559: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S560: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
-const S561: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
-const S562: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Type(&[T::B32,T::B64,T::U32,T::U64,T::S32,T::S64,T::F32,T::F64])];
-const R563: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always)];
-const S564: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const R565: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always)];
-const S566: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const R567: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Bits(0),P::Always)];
-const S568: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S569: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
-const S570: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S571: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
-const S572: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Type(&[T::B32,T::B64,T::U32,T::U64,T::S32,T::S64,T::F32,T::F64])];
-const S573: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const S574: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const S575: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S576: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
-const S577: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S578: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
-const S579: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Type(&[T::U32,T::S32,T::U64])];
-const S580: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Type(&[T::S64])];
-const S581: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
-const S582: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Type(&[T::F32,T::F64])];
-const S583: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const S584: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const S585: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S586: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Type(&[T::U32,T::S32,T::U64])];
-const S587: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Type(&[T::S64])];
-const S588: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
-const S589: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Type(&[T::F32,T::F64])];
-const S590: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const S591: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const S592: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S593: &[S] = &[S::Type(&[T::U32])];
-const R594: &[OperandRow] = &[o("t",K::Source,O::Of(0),P::Always)];
-const R595: &[OperandRow] = &[o("a",K::Constant(0, 15),O::None,P::Always)];
-const S596: &[S] = &[S::Must(&["mask"])];
-const R597: &[OperandRow] = &[o("a",K::Constant(0, 65535),O::None,P::Always)];
-const S598: &[S] = &[S::MaySpace(&[Space::Global,Space::Local]),S::Must(&["L1","L2"])];
-const S599: &[S] = &[S::Space(&[Space::Global]),S::Must(&["L2::evict_last","L2::evict_normal"])];
-const S600: &[S] = &[S::MaySpace(&[Space::Constant,Space::KernelParameter]),S::Must(&["tensormap"])];
-const S601: &[S] = &[S::Must(&["L1"])];
-const S602: &[S] = &[S::Type(&[T::B32]),S::May(&["f4e","b4e","rc8","ecl","ecr","rc16"])];
-const R603: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Word,P::Always)];
-const S604: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::Type(&[T::F64])];
-const N605: &[Need] = &[Need{token:"rm",ptx:(1, 4),until:None,chips:From(20)},Need{token:"rp",ptx:(1, 4),until:None,chips:From(20)},Need{token:"rz",ptx:(1, 4),until:None,chips:From(20)}];
-const S606: &[S] = &[S::Must(&["approx"]),S::Must(&["ftz"]),S::Type(&[T::F64])];
-const S607: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["add"]),S::Type(&[T::U32,T::S32,T::U64,T::F32,T::F64])];
-const N608: &[Need] = &[Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"f32",ptx:(2, 0),until:None,chips:From(20)},Need{token:"f64",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)},Need{token:"u64",ptx:(1, 2),until:None,chips:From(12)}];
-const S609: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::U32,T::S32,T::U64,T::F32,T::F64])];
-const R610: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
-const S611: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
-const N612: &[Need] = &[Need{token:"b64",ptx:(3, 1),until:None,chips:From(32)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)}];
-const S613: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::B32,T::B64])];
-const S614: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["inc","dec"]),S::Type(&[T::U32])];
-const N615: &[Need] = &[Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)}];
-const S616: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["inc","dec"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::U32])];
-const S617: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["min","max"]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
-const N618: &[Need] = &[Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"s64",ptx:(3, 1),until:None,chips:From(32)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)},Need{token:"u64",ptx:(3, 1),until:None,chips:From(32)}];
-const S619: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
-const S620: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["add"]),S::Must(&["noftz"]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
-const N621: &[Need] = &[Need{token:"bf16",ptx:(7, 8),until:None,chips:From(90)},Need{token:"bf16x2",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(6, 3),until:None,chips:From(70)},Need{token:"f16",ptx:(6, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(6, 3),until:None,chips:From(70)},Need{token:"gpu",ptx:(6, 3),until:None,chips:From(70)},Need{token:"relaxed",ptx:(6, 3),until:None,chips:From(70)},Need{token:"release",ptx:(6, 3),until:None,chips:From(70)},Need{token:"shared",ptx:(6, 3),until:None,chips:From(70)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"sys",ptx:(6, 3),until:None,chips:From(70)}];
-const S622: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["noftz"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
-const S623: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["L2::cache_hint"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const R624: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
-const S625: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add","min","max"]),S::Must(&["noftz"]),S::May(&["L2::cache_hint"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const R626: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Bits(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
-const S627: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add","min","max"]),S::Must(&["noftz"]),S::May(&["L2::cache_hint"]),S::Vector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S628: &[S] = &[S::Head(&["async"]),S::Must(&["relaxed"]),S::Must(&["cluster"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["inc","dec"]),S::Type(&[T::U32])];
-const R629: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always),o("mbar",K::Address,O::AnyInteger,P::Always)];
-const S630: &[S] = &[S::Head(&["async"]),S::Must(&["relaxed"]),S::Must(&["cluster"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["min","max"]),S::Type(&[T::U32,T::S32])];
-const S631: &[S] = &[S::Head(&["async"]),S::Must(&["relaxed"]),S::Must(&["cluster"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["and","or","xor"]),S::Type(&[T::B32])];
-const S632: &[S] = &[S::Head(&["async"]),S::Must(&["relaxed"]),S::Must(&["cluster"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["add"]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
-const S633: &[S] = &[S::Head(&["async"]),S::May(&["mmio"]),S::Must(&["release"]),S::Must(&["gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
-const S634: &[S] = &[S::Must(&["sync"]),S::Must(&["add","min","max"]),S::Type(&[T::U32,T::S32])];
-const R635: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Source,O::Word,P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S636: &[S] = &[S::Must(&["sync"]),S::Must(&["and","or","xor"]),S::Type(&[T::B32])];
-const S637: &[S] = &[S::Must(&["sync"]),S::Must(&["min","max"]),S::May(&["abs"]),S::May(&["NaN"]),S::Type(&[T::F32])];
-const R638: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S639: &[S] = &[S::Must(&["approx"]),S::May(&["ftz"]),S::Type(&[T::F64])];
-const N640: &[Need] = &[Need{token:"ftz",ptx:(4, 0),until:None,chips:From(20)}];
-const S641: &[S] = &[S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R642: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S643: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::S16,T::S32,T::S64])];
-const S644: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::U16,T::U32,T::U64])];
-const S645: &[S] = &[S::Must(&["eq","ne"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::B16,T::B32,T::B64])];
-const S646: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32])];
-const S647: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F64])];
-const S648: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::S16,T::S32,T::S64])];
-const N649: &[Need] = &[Need{token:"bf16",ptx:(7, 8),until:None,chips:From(90)}];
-const S650: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::U16,T::U32,T::U64])];
-const S651: &[S] = &[S::Must(&["eq","ne"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::B16,T::B32,T::B64])];
-const S652: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const S653: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::F16]),S::Type(&[T::F64])];
-const S654: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::BF16]),S::Type(&[T::F32,T::F64])];
-const S655: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::F16]),S::Type(&[T::F16])];
-const N656: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
-const S657: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::BF16]),S::Type(&[T::F16])];
-const S658: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::BF16]),S::Type(&[T::BF16])];
-const S659: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::U32,T::S32,T::F16x2]),S::Type(&[T::F16x2])];
-const N660: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
-const S661: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::U32,T::S32,T::BF16x2]),S::Type(&[T::BF16x2])];
-const S662: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Must(&["and","or","xor"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::S16,T::S32,T::S64])];
-const R663: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always),o("b",K::Source,O::Of(1),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S664: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Must(&["and","or","xor"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::U16,T::U32,T::U64])];
-const S665: &[S] = &[S::Must(&["eq","ne"]),S::Must(&["and","or","xor"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::B16,T::B32,T::B64])];
-const S666: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32])];
-const S667: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F64])];
-const S668: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Must(&["and","or","xor"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::S16,T::S32,T::S64])];
-const S669: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Must(&["and","or","xor"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::U16,T::U32,T::U64])];
-const S670: &[S] = &[S::Must(&["eq","ne"]),S::Must(&["and","or","xor"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::B16,T::B32,T::B64])];
-const S671: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const S672: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::F16]),S::Type(&[T::F64])];
-const S673: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::BF16]),S::Type(&[T::F32,T::F64])];
-const S674: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::F16]),S::Type(&[T::F16])];
-const N675: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"or",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
-const S676: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::BF16]),S::Type(&[T::F16])];
-const S677: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::BF16]),S::Type(&[T::BF16])];
-const S678: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::U32,T::S32,T::F16x2]),S::Type(&[T::F16x2])];
-const N679: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"or",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
-const S680: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::U32,T::S32,T::BF16x2]),S::Type(&[T::BF16x2])];
-const S681: &[S] = &[S::Must(&["inc","dec"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Type(&[T::U32])];
-const R682: &[OperandRow] = &[o("imm",K::Constant(24, 256),O::Word,P::Always)];
-const S683: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Type(&[T::S16,T::S32,T::S64])];
-const R684: &[OperandRow] = &[o("p",K::PairDestinationOrSink,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always)];
-const S685: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Type(&[T::U16,T::U32,T::U64])];
-const S686: &[S] = &[S::Must(&["eq","ne"]),S::Type(&[T::B16,T::B32,T::B64])];
-const S687: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::F32])];
-const S688: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::F64])];
-const S689: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::F16])];
-const R690: &[OperandRow] = &[o("p",K::DestinationOrSink,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always)];
-const S691: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::F16x2])];
-const S692: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::BF16])];
-const S693: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::BF16x2])];
-const S694: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Must(&["and","or","xor"]),S::Type(&[T::S16,T::S32,T::S64])];
-const R695: &[OperandRow] = &[o("p",K::PairDestinationOrSink,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S696: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Must(&["and","or","xor"]),S::Type(&[T::U16,T::U32,T::U64])];
-const S697: &[S] = &[S::Must(&["eq","ne"]),S::Must(&["and","or","xor"]),S::Type(&[T::B16,T::B32,T::B64])];
-const S698: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::F32])];
-const S699: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::F64])];
-const S700: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::F16])];
-const R701: &[OperandRow] = &[o("p",K::DestinationOrSink,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S702: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::F16x2])];
-const S703: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::BF16])];
-const S704: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::BF16x2])];
-const S705: &[S] = &[S::Head(&["l","r"]),S::Must(&["clamp","wrap"]),S::Type(&[T::B32])];
-const S706: &[S] = &[S::Must(&["sync"]),S::Must(&["up","down","bfly","idx"]),S::Type(&[T::B32])];
-const R707: &[OperandRow] = &[o("d",K::PairDestination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always),o("c",K::Source,O::Word,P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S708: &[S] = &[S::Must(&["up","down","bfly","idx"]),S::Type(&[T::B32])];
-const R709: &[OperandRow] = &[o("d",K::PairDestination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always),o("c",K::Source,O::Word,P::Always)];
-const N710: &[Need] = &[Need{token:"b32",ptx:(1, 0),until:None,chips:From(30)}];
-const R711: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always)];
-const S712: &[S] = &[S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64])];
-const S713: &[S] = &[S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64]),S::Type(&[T::S32])];
-const R714: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(1),P::Always)];
-const S715: &[S] = &[S::May(&["ftz"]),S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64]),S::Type(&[T::F32])];
-const S716: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::KernelParameter,Space::FunctionParameter]),S::May(&["wb","cg","cs","wt"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R717: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Widening(0),P::Always)];
-const N718: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"param",ptx:(1, 0),until:None,chips:From(20)},Need{token:"param::func",ptx:(8, 3),until:None,chips:From(20)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"wb",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)},Need{token:"wt",ptx:(2, 0),until:None,chips:From(20)}];
-const S719: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["wb","cg","cs","wt"]),S::May(&["L2::cache_hint"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R720: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Widening(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
-const N721: &[Need] = &[Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"wb",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)},Need{token:"wt",ptx:(2, 0),until:None,chips:From(20)}];
-const S722: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::May(&["L2::cache_hint"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N723: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
-const S724: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
-const S725: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
-const S726: &[S] = &[S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const S727: &[S] = &[S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::May(&["L2::cache_hint"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N728: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)}];
-const S729: &[S] = &[S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
-const S730: &[S] = &[S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
-const S731: &[S] = &[S::Head(&["async"]),S::May(&["weak"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["mbarrier::complete_tx::bytes"]),S::MayVector(&[2,4]),S::Type(&[T::B32,T::B64,T::U32,T::U64,T::S32,T::S64,T::F32,T::F64])];
-const R732: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always),o("mbar",K::Address,O::AnyInteger,P::Always)];
-const S733: &[S] = &[S::Head(&["async"]),S::May(&["mmio"]),S::Must(&["release"]),S::Must(&["gpu","sys"]),S::MaySpace(&[Space::Global]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R734: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Widening(0),P::Always)];
-const S735: &[S] = &[S::Head(&["bulk"]),S::May(&["weak"]),S::MaySpace(&[Space::Shared])];
-const R736: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("size",K::Source,O::AnyInteger,P::Always),o("initval",K::ConstantOf(&[0]),O::Word,P::Always)];
-const R737: &[OperandRow] = &[o("a",K::RegisterSource,O::Of(0),P::Always)];
-const R738: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::SourcesBy(C339),O::Fixed(T::B32),P::Always)];
-const S739: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8"]),S::Must(&["x1","x2","x4"]),S::Must(&["trans"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B8])];
-const S740: &[S] = &[S::Head(&["b"]),S::Must(&["1d","2d","3d","a1d","a2d"]),S::May(&["ca","cg","cs","cv"]),S::MayVector(&[2,4]),S::Type(&[T::B8,T::B16,T::B32,T::B64]),S::Must(&["trap","clamp","zero"])];
-const C741: &[(&str, u8)] = &[("1d",1),("2d",2),("3d",4),("a1d",2),("a2d",4)];
-const R742: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Surface),O::None,P::Always),o("b",K::Coordinates(C741),O::Fixed(T::S32),P::Always)];
-const R743: &[OperandRow] = &[o("d",K::VectorDestination,O::Widening(0),P::Always),o("a",K::Parts(R742),O::None,P::Always)];
-const N744: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a1d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a2d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"ca",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"clamp",ptx:(2, 0),until:None,chips:From(10)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cv",ptx:(2, 0),until:None,chips:From(20)},Need{token:"zero",ptx:(2, 0),until:None,chips:From(10)}];
-const S745: &[S] = &[S::Must(&["width","height","depth","channel_data_type","channel_order","array_size","memory_layout"]),S::Type(&[T::B32])];
-const R746: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Surface),O::None,P::Always)];
-const R747: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R746),O::None,P::Always)];
-const N748: &[Need] = &[Need{token:"array_size",ptx:(4, 1),until:None,chips:From(10)},Need{token:"channel_data_type",ptx:(2, 1),until:None,chips:From(10)},Need{token:"channel_order",ptx:(2, 1),until:None,chips:From(10)},Need{token:"memory_layout",ptx:(4, 2),until:None,chips:From(10)}];
-const S749: &[S] = &[S::Head(&["b"]),S::Must(&["add"]),S::Must(&["1d","2d","3d"]),S::Type(&[T::U32,T::U64,T::S32]),S::Must(&["trap","clamp","zero"])];
-const R750: &[OperandRow] = &[o("a",K::Parts(R742),O::None,P::Always),o("c",K::Source,O::Of(0),P::Always)];
-const N751: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)}];
-const S752: &[S] = &[S::Head(&["b"]),S::Must(&["min","max"]),S::Must(&["1d","2d","3d"]),S::Type(&[T::U32,T::S32,T::U64,T::S64]),S::Must(&["trap","clamp","zero"])];
-const N753: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"s64",ptx:(8, 1),until:None,chips:From(50)},Need{token:"u64",ptx:(8, 1),until:None,chips:From(50)}];
-const S754: &[S] = &[S::Head(&["b"]),S::Must(&["and","or"]),S::Must(&["1d","2d","3d"]),S::Type(&[T::B32]),S::Must(&["trap","clamp","zero"])];
-const S755: &[S] = &[S::Head(&["p"]),S::Must(&["add","min","max","and","or"]),S::Must(&["1d","2d","3d"]),S::Type(&[T::B32]),S::Must(&["trap","clamp","zero"])];
-const S756: &[S] = &[S::Head(&["p"]),S::Must(&["min","max"]),S::Must(&["1d","2d","3d"]),S::Type(&[T::B64]),S::Must(&["trap","clamp","zero"])];
-const S757: &[S] = &[S::Head(&["b"]),S::Must(&["1d","2d","3d","a1d","a2d"]),S::May(&["wb","cg","cs","wt"]),S::MayVector(&[2,4]),S::Type(&[T::B8,T::B16,T::B32,T::B64]),S::Must(&["trap","clamp","zero"])];
-const R758: &[OperandRow] = &[o("a",K::Parts(R742),O::None,P::Always),o("c",K::VectorSource,O::Widening(0),P::Always)];
-const N759: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a1d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a2d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"clamp",ptx:(2, 0),until:None,chips:From(10)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"wb",ptx:(2, 0),until:None,chips:From(20)},Need{token:"wt",ptx:(2, 0),until:None,chips:From(20)},Need{token:"zero",ptx:(2, 0),until:None,chips:From(10)}];
-const S760: &[S] = &[S::Head(&["p"]),S::Must(&["1d","2d","3d","a1d","a2d"]),S::MayVector(&[2,4]),S::Type(&[T::B32]),S::Must(&["trap","clamp","zero"])];
-const N761: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a1d",ptx:(4, 1),until:None,chips:From(30)},Need{token:"a2d",ptx:(4, 1),until:None,chips:From(30)}];
-const S762: &[S] = &[S::Must(&["wrap","clamp"]),S::Type(&[T::U32,T::S32])];
-const S763: &[S] = &[S::Must(&["approx"]),S::Type(&[T::F32])];
-const S764: &[S] = &[S::Must(&["approx"]),S::Type(&[T::BF16,T::BF16x2])];
-const S765: &[S] = &[S::Head(&["alloc"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B32])];
-const R766: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("columns",K::SourceOf(&[32, 64, 128, 256, 512]),O::Word,P::Always)];
-const S767: &[S] = &[S::Head(&["dealloc"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Type(&[T::B32])];
-const R768: &[OperandRow] = &[o("taddr",K::Source,O::Word,P::Always),o("columns",K::SourceMultipleOf(32),O::Word,P::Always)];
-const S769: &[S] = &[S::Head(&["relinquish_alloc_permit"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["sync"]),S::Must(&["aligned"])];
-const S770: &[S] = &[S::Head(&["commit"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["mbarrier::arrive::one"]),S::MaySpace(&[Space::SharedCluster]),S::Type(&[T::B64])];
-const R771: &[OperandRow] = &[o("mbar",K::Address,O::AnyInteger,P::Always)];
-const S772: &[S] = &[S::Head(&["commit"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["mbarrier::arrive::one"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["multicast::cluster"]),S::Type(&[T::B64])];
-const R773: &[OperandRow] = &[o("mbar",K::Address,O::AnyInteger,P::Always),o("ctamask",K::Source,O::Fixed(T::B16),P::Always)];
-const S774: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["128x256b","4x256b","128x128b"])];
-const R775: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("s_desc",K::Source,O::Fixed(T::U64),P::Always)];
-const S776: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["128x256b","4x256b","128x128b"]),S::Must(&["b8x16"]),S::Must(&["b6x16_p32","b4x16_p64"])];
-const S777: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["64x128b"]),S::Must(&["warpx2::02_13","warpx2::01_23"])];
-const S778: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["64x128b"]),S::Must(&["warpx2::02_13","warpx2::01_23"]),S::Must(&["b8x16"]),S::Must(&["b6x16_p32","b4x16_p64"])];
-const S779: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["32x128b"]),S::Must(&["warpx4"])];
-const S780: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["32x128b"]),S::Must(&["warpx4"]),S::Must(&["b8x16"]),S::Must(&["b6x16_p32","b4x16_p64"])];
-const S781: &[S] = &[S::Head(&["shift"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["down"])];
-const R782: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
-const S783: &[S] = &[S::Must(&["fence::before_thread_sync","fence::after_thread_sync"])];
-const S784: &[S] = &[S::Must(&["wait::ld","wait::st"]),S::Must(&["sync"]),S::Must(&["aligned"])];
-const S785: &[S] = &[S::Head(&["ld"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x64b","32x32b"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64","x128"]),S::May(&["pack::16b"]),S::Type(&[T::B32])];
-const C786: &[(&str, u8)] = &[("x1",1),("x2",2),("x4",4),("x8",8),("x16",16),("x32",32),("x64",64),("x128",128)];
-const R787: &[OperandRow] = &[o("r",K::DestinationsBy(C786),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
-const S788: &[S] = &[S::Head(&["ld"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x128b"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64"]),S::May(&["pack::16b"]),S::Type(&[T::B32])];
-const C789: &[(&str, u8)] = &[("x1",2),("x2",4),("x4",8),("x8",16),("x16",32),("x32",64),("x64",128)];
-const R790: &[OperandRow] = &[o("r",K::DestinationsBy(C789),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
-const S791: &[S] = &[S::Head(&["ld"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x256b"]),S::Must(&["x1","x2","x4","x8","x16","x32"]),S::May(&["pack::16b"]),S::Type(&[T::B32])];
-const C792: &[(&str, u8)] = &[("x1",4),("x2",8),("x4",16),("x8",32),("x16",64),("x32",128)];
-const R793: &[OperandRow] = &[o("r",K::DestinationsBy(C792),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
-const S794: &[S] = &[S::Head(&["ld"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x32bx2"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64","x128"]),S::May(&["pack::16b"]),S::Type(&[T::B32])];
-const R795: &[OperandRow] = &[o("r",K::DestinationsBy(C786),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("half_split",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always)];
-const S796: &[S] = &[S::Head(&["st"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x64b","32x32b"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64","x128"]),S::May(&["unpack::16b"]),S::Type(&[T::B32])];
-const R797: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("r",K::SourcesBy(C786),O::Fixed(T::B32),P::Always)];
-const S798: &[S] = &[S::Head(&["st"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x128b"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64"]),S::May(&["unpack::16b"]),S::Type(&[T::B32])];
-const R799: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("r",K::SourcesBy(C789),O::Fixed(T::B32),P::Always)];
-const S800: &[S] = &[S::Head(&["st"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x256b"]),S::Must(&["x1","x2","x4","x8","x16","x32"]),S::May(&["unpack::16b"]),S::Type(&[T::B32])];
-const R801: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("r",K::SourcesBy(C792),O::Fixed(T::B32),P::Always)];
-const S802: &[S] = &[S::Head(&["st"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x32bx2"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64","x128"]),S::May(&["unpack::16b"]),S::Type(&[T::B32])];
-const R803: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("half_split",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always),o("r",K::SourcesBy(C786),O::Fixed(T::B32),P::Always)];
-const S804: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R805: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S806: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R807: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const R808: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R809: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S810: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::i8"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S811: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S812: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R813: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R814: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S815: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::i8"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S816: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R817: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S818: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::1X","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const N819: &[Need] = &[Need{token:"block32",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"collector::a::fill",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"collector::a::lastuse",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"collector::a::use",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"scale_vec::1X",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])}];
-const S820: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S821: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const N822: &[Need] = &[Need{token:"block32",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"collector::a::fill",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"collector::a::lastuse",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"collector::a::use",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"scale_vec::2X",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])}];
-const S823: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X","scale_vec::4X","block16","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const N824: &[Need] = &[Need{token:"block16",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"block32",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"collector::a::fill",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"collector::a::lastuse",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"collector::a::use",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"scale_vec::2X",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"scale_vec::4X",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])}];
-const S825: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R826: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S827: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R828: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const R829: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R830: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S831: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::i8"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S832: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S833: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R834: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R835: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S836: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::i8"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R837: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S838: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R839: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S840: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R841: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const R842: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R843: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S844: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::i8"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S845: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S846: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R847: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R848: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S849: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::i8"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S850: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R851: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S852: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::1X","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S853: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S854: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const N855: &[Need] = &[Need{token:"block32",ptx:(8, 8),until:None,chips:Accelerated(&[100, 103, 110])}];
-const S856: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X","scale_vec::4X","block16","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const N857: &[Need] = &[Need{token:"block16",ptx:(8, 8),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"block32",ptx:(8, 8),until:None,chips:Accelerated(&[100, 103, 110])}];
-const S858: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R859: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S860: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R861: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const R862: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R863: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S864: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::i8"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S865: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const S866: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R867: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R868: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S869: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::i8"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
-const R870: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S871: &[S] = &[S::Head(&["mma"]),S::Head(&["ws"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4","kind::i8"]),S::May(&["collector::b0::fill","collector::b0::use","collector::b0::lastuse","collector::b0::discard","collector::b1::fill","collector::b1::use","collector::b1::lastuse","collector::b1::discard","collector::b2::fill","collector::b2::use","collector::b2::lastuse","collector::b2::discard","collector::b3::fill","collector::b3::use","collector::b3::lastuse","collector::b3::discard"])];
-const R872: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
-const N873: &[Need] = &[Need{token:"kind::i8",ptx:(8, 6),until:None,chips:Accelerated(&[100, 110])}];
-const R874: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
-const S875: &[S] = &[S::Head(&["mma"]),S::Head(&["ws"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4","kind::i8"]),S::May(&["collector::b0::fill","collector::b0::use","collector::b0::lastuse","collector::b0::discard","collector::b1::fill","collector::b1::use","collector::b1::lastuse","collector::b1::discard","collector::b2::fill","collector::b2::use","collector::b2::lastuse","collector::b2::discard","collector::b3::fill","collector::b3::use","collector::b3::lastuse","collector::b3::discard"])];
-const R876: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
-const R877: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
-const S878: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["global_address"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B64])];
-const R879: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Source,O::Fixed(T::B64),P::Always)];
-const S880: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["rank"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const R881: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Source,O::Fixed(T::B32),P::Always)];
-const S882: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["box_dim","global_dim","element_stride"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const R883: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("ord",K::Constant(0, 4),O::Word,P::Always),o("value",K::Source,O::Fixed(T::B32),P::Always)];
-const S884: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["global_stride"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B64])];
-const R885: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("ord",K::Constant(0, 4),O::Word,P::Always),o("value",K::Source,O::Fixed(T::B64),P::Always)];
-const S886: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["elemtype"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const R887: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 15),O::Word,P::Always)];
-const S888: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["interleave_layout"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const R889: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 2),O::Word,P::Always)];
-const S890: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["swizzle_mode"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const R891: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 3),O::Word,P::Always)];
-const S892: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["swizzle_atomicity"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const S893: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["fill_mode"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const R894: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 1),O::Word,P::Always)];
-const S895: &[S] = &[S::Head(&["cp_fenceproxy"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["tensormap::generic"]),S::Must(&["release"]),S::Must(&["cta","cluster","gpu","sys"]),S::Must(&["sync"]),S::Must(&["aligned"])];
-const R896: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::ConstantOf(&[128]),O::Word,P::Always)];
-const S897: &[S] = &[S::Must(&["finite","infinite","number","notanumber","normal","subnormal"]),S::Type(&[T::F32,T::F64])];
-const R898: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always)];
-const S899: &[S] = &[S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const C900: &[(&str, u8)] = &[("1d",1),("2d",2),("3d",4),("a1d",2),("a2d",4),("cube",4),("acube",4),("2dms",4),("a2dms",4)];
-const R901: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("c",K::Coordinates(C900),O::Of(1),P::Always)];
-const R902: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const N903: &[Need] = &[Need{token:"f16",ptx:(4, 3),until:None,chips:From(53)}];
-const C904: &[(&str, u8)] = &[("1d",1),("2d",2),("3d",4),("a1d",1),("a2d",2),("2dms",2),("a2dms",2)];
-const R905: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const N906: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(30)},Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 2),until:None,chips:From(53)}];
-const S907: &[S] = &[S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const R908: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("c",K::LayerCoordinates(C900),O::Of(1),P::Always)];
-const R909: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R910: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const S911: &[S] = &[S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const R912: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
-const N913: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 2),until:None,chips:From(53)}];
-const S914: &[S] = &[S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S915: &[S] = &[S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
-const R916: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
-const S917: &[S] = &[S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S918: &[S] = &[S::Must(&["cube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const R919: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const N920: &[Need] = &[Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 2),until:None,chips:From(53)}];
-const S921: &[S] = &[S::Must(&["acube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const R922: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const S923: &[S] = &[S::Must(&["2dms","a2dms"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S924: &[S] = &[S::Head(&["base"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S925: &[S] = &[S::Head(&["base"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S926: &[S] = &[S::Head(&["base"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S927: &[S] = &[S::Head(&["base"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S928: &[S] = &[S::Head(&["base"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S929: &[S] = &[S::Head(&["base"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S930: &[S] = &[S::Head(&["base"]),S::Must(&["cube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S931: &[S] = &[S::Head(&["base"]),S::Must(&["acube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S932: &[S] = &[S::Head(&["base"]),S::Must(&["2dms","a2dms"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S933: &[S] = &[S::Head(&["level"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const R934: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R935: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const S936: &[S] = &[S::Head(&["level"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const R937: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R938: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const S939: &[S] = &[S::Head(&["level"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const R940: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
-const S941: &[S] = &[S::Head(&["level"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S942: &[S] = &[S::Head(&["level"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
-const R943: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
-const S944: &[S] = &[S::Head(&["level"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S945: &[S] = &[S::Head(&["level"]),S::Must(&["cube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const R946: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const S947: &[S] = &[S::Head(&["level"]),S::Must(&["acube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const R948: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const S949: &[S] = &[S::Head(&["grad"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const C950: &[(&str, u8)] = &[("1d",1),("2d",2),("3d",4),("a1d",1),("a2d",2),("cube",4),("acube",4)];
-const R951: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R952: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const S953: &[S] = &[S::Head(&["grad"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const R954: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R955: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const S956: &[S] = &[S::Head(&["grad"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const R957: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
-const S958: &[S] = &[S::Head(&["grad"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S959: &[S] = &[S::Head(&["grad"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
-const R960: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
-const S961: &[S] = &[S::Head(&["grad"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S962: &[S] = &[S::Head(&["grad"]),S::Must(&["cube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const R963: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R901),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const N964: &[Need] = &[Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 3),until:None,chips:From(53)}];
-const S965: &[S] = &[S::Head(&["grad"]),S::Must(&["acube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const R966: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R908),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const S967: &[S] = &[S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
-const N968: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(53)},Need{token:"+f",ptx:(4, 3),until:None,chips:From(53)}];
-const S969: &[S] = &[S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S970: &[S] = &[S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
-const N971: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(53)}];
-const S972: &[S] = &[S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S973: &[S] = &[S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S974: &[S] = &[S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S975: &[S] = &[S::Must(&["cube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
-const N976: &[Need] = &[Need{token:"+f",ptx:(4, 3),until:None,chips:From(53)}];
-const S977: &[S] = &[S::Must(&["acube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S978: &[S] = &[S::Must(&["2dms","a2dms"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S979: &[S] = &[S::Head(&["base"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S980: &[S] = &[S::Head(&["base"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S981: &[S] = &[S::Head(&["base"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S982: &[S] = &[S::Head(&["base"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S983: &[S] = &[S::Head(&["base"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S984: &[S] = &[S::Head(&["base"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S985: &[S] = &[S::Head(&["base"]),S::Must(&["cube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S986: &[S] = &[S::Head(&["base"]),S::Must(&["acube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S987: &[S] = &[S::Head(&["base"]),S::Must(&["2dms","a2dms"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S988: &[S] = &[S::Head(&["level"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S989: &[S] = &[S::Head(&["level"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S990: &[S] = &[S::Head(&["level"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S991: &[S] = &[S::Head(&["level"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S992: &[S] = &[S::Head(&["level"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S993: &[S] = &[S::Head(&["level"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S994: &[S] = &[S::Head(&["level"]),S::Must(&["cube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S995: &[S] = &[S::Head(&["level"]),S::Must(&["acube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S996: &[S] = &[S::Head(&["grad"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S997: &[S] = &[S::Head(&["grad"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S998: &[S] = &[S::Head(&["grad"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S999: &[S] = &[S::Head(&["grad"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S1000: &[S] = &[S::Head(&["grad"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S1001: &[S] = &[S::Head(&["grad"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
-const S1002: &[S] = &[S::Head(&["grad"]),S::Must(&["cube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S1003: &[S] = &[S::Head(&["grad"]),S::Must(&["acube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
-const R1004: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("b",K::Opaque(super::Opaque::Sampler),O::None,P::Always),o("c",K::Coordinates(C900),O::Of(1),P::Always)];
-const R1005: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1006: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const R1007: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("b",K::Opaque(super::Opaque::Sampler),O::None,P::Always),o("c",K::LayerCoordinates(C900),O::Of(1),P::Always)];
-const R1008: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1009: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const R1010: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
-const R1011: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
-const R1012: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R1013: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R1014: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1015: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const R1016: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1017: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const R1018: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
-const R1019: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
-const R1020: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R1021: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R1022: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1023: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const R1024: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1025: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const R1026: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
-const R1027: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C904),O::Word,P::Optional)];
-const R1028: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1004),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R1029: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1007),O::None,P::Always),o("dpdx",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C950),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const S1030: &[S] = &[S::Must(&["r","g","b","a"]),S::Must(&["2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const N1031: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(30)},Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)}];
-const S1032: &[S] = &[S::Must(&["r","g","b","a"]),S::Must(&["a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S1033: &[S] = &[S::Must(&["r","g","b","a"]),S::Must(&["cube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S1034: &[S] = &[S::Must(&["r","g","b","a"]),S::Must(&["acube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
-const S1035: &[S] = &[S::Must(&["width","height","depth","channel_data_type","channel_order","normalized_coords","array_size","num_mipmap_levels","num_samples"]),S::Type(&[T::B32])];
-const R1036: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always)];
-const R1037: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R1036),O::None,P::Always)];
-const N1038: &[Need] = &[Need{token:"array_size",ptx:(4, 1),until:None,chips:From(10)},Need{token:"channel_data_type",ptx:(2, 1),until:None,chips:From(10)},Need{token:"channel_order",ptx:(2, 1),until:None,chips:From(10)},Need{token:"num_mipmap_levels",ptx:(4, 1),until:None,chips:From(20)},Need{token:"num_samples",ptx:(4, 1),until:None,chips:From(30)}];
-const S1039: &[S] = &[S::Head(&["level"]),S::Must(&["width","height","depth"]),S::Type(&[T::B32])];
-const R1040: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R1036),O::None,P::Always),o("lod",K::Source,O::Fixed(T::B32),P::Always)];
-const S1041: &[S] = &[S::Must(&["force_unnormalized_coords","filter_mode","addr_mode_0","addr_mode_1","addr_mode_2"]),S::Type(&[T::B32])];
-const R1042: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::TextureOrSampler),O::None,P::Always)];
-const R1043: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R1042),O::None,P::Always)];
-const N1044: &[Need] = &[Need{token:"force_unnormalized_coords",ptx:(2, 2),until:None,chips:From(10)}];
-const S1045: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::May(&["sat"])];
-const R1046: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Selected,O::Of(1),P::Always),o("b",K::Selected,O::Of(2),P::Always)];
-const R1047: &[OperandRow] = &[o("d",K::SelectedDestination,O::Of(0),P::Always),o("a",K::Selected,O::Of(1),P::Always),o("b",K::Selected,O::Of(2),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
-const S1048: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::May(&["sat"]),S::Must(&["add","min","max"])];
-const R1049: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Selected,O::Of(1),P::Always),o("b",K::Selected,O::Of(2),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
-const R1050: &[OperandRow] = &[o("d",K::LanesDestination(2),O::Of(0),P::Always),o("a",K::Lanes(2),O::Of(1),P::Always),o("b",K::Lanes(2),O::Of(2),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
-const S1051: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&["add"])];
-const R1052: &[OperandRow] = &[o("d",K::LanesDestination(4),O::Of(0),P::Always),o("a",K::Lanes(4),O::Of(1),P::Always),o("b",K::Lanes(4),O::Of(2),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
-const S1053: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::May(&["sat"]),S::May(&["shr7","shr15"]),S::May(&["po"])];
-const R1054: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::SelectedSigned,O::Of(1),P::Always),o("b",K::SelectedSigned,O::Of(2),P::Always),o("c",K::SelectedSigned,O::Fixed(T::U32),P::Always)];
-const S1055: &[S] = &[S::Must(&["sync"]),S::Must(&["all","any","uni"]),S::Type(&[T::Pred])];
-const R1056: &[OperandRow] = &[o("d",K::Predicate,O::Fixed(T::Pred),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S1057: &[S] = &[S::Must(&["sync"]),S::Must(&["ballot"]),S::Type(&[T::B32])];
-const R1058: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S1059: &[S] = &[S::Must(&["all","any","uni"]),S::Type(&[T::Pred])];
-const R1060: &[OperandRow] = &[o("d",K::Predicate,O::Fixed(T::Pred),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const N1061: &[Need] = &[Need{token:"pred",ptx:(1, 0),until:None,chips:From(12)}];
-const S1062: &[S] = &[S::Must(&["ballot"]),S::Type(&[T::B32])];
-const R1063: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const N1064: &[Need] = &[Need{token:"b32",ptx:(1, 0),until:None,chips:From(20)}];
-const S1065: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&["eq","ne","lt","le","gt","ge"])];
-const R1066: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Selected,O::Of(0),P::Always),o("b",K::Selected,O::Of(1),P::Always)];
-const R1067: &[OperandRow] = &[o("d",K::SelectedDestination,O::Word,P::Always),o("a",K::Selected,O::Of(0),P::Always),o("b",K::Selected,O::Of(1),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
-const S1068: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&["eq","ne","lt","le","gt","ge"]),S::Must(&["add","min","max"])];
-const R1069: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Selected,O::Of(0),P::Always),o("b",K::Selected,O::Of(1),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
-const S1070: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&["eq","ne","lt","le","gt","ge"]),S::May(&["add"])];
-const R1071: &[OperandRow] = &[o("d",K::LanesDestination(2),O::Word,P::Always),o("a",K::Lanes(2),O::Of(0),P::Always),o("b",K::Lanes(2),O::Of(1),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
-const R1072: &[OperandRow] = &[o("d",K::LanesDestination(4),O::Word,P::Always),o("a",K::Lanes(4),O::Of(0),P::Always),o("b",K::Lanes(4),O::Of(1),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
-const S1073: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32]),S::May(&["sat"]),S::Must(&["clamp","wrap"])];
-const S1074: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32]),S::May(&["sat"]),S::Must(&["clamp","wrap"]),S::Must(&["add","min","max"])];
-const S1075: &[S] = &[S::Head(&["fence"]),S::Must(&["sync"]),S::May(&["aligned"])];
-const S1076: &[S] = &[S::Head(&["commit_group"]),S::Must(&["sync"]),S::May(&["aligned"])];
-const S1077: &[S] = &[S::Head(&["wait_group"]),S::Must(&["sync"]),S::May(&["aligned"])];
-const S1078: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k16","m64n16k16","m64n24k16","m64n32k16","m64n40k16","m64n48k16","m64n56k16","m64n64k16","m64n72k16","m64n80k16","m64n88k16","m64n96k16","m64n104k16","m64n112k16","m64n120k16","m64n128k16","m64n136k16","m64n144k16","m64n152k16","m64n160k16","m64n168k16","m64n176k16","m64n184k16","m64n192k16","m64n200k16","m64n208k16","m64n216k16","m64n224k16","m64n232k16","m64n240k16","m64n248k16","m64n256k16"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const C1079: &[(&str, u8)] = &[("m64n8k16",2),("m64n16k16",4),("m64n24k16",6),("m64n32k16",8),("m64n40k16",10),("m64n48k16",12),("m64n56k16",14),("m64n64k16",16),("m64n72k16",18),("m64n80k16",20),("m64n88k16",22),("m64n96k16",24),("m64n104k16",26),("m64n112k16",28),("m64n120k16",30),("m64n128k16",32),("m64n136k16",34),("m64n144k16",36),("m64n152k16",38),("m64n160k16",40),("m64n168k16",42),("m64n176k16",44),("m64n184k16",46),("m64n192k16",48),("m64n200k16",50),("m64n208k16",52),("m64n216k16",54),("m64n224k16",56),("m64n232k16",58),("m64n240k16",60),("m64n248k16",62),("m64n256k16",64)];
-const R1080: &[OperandRow] = &[o("d",K::DestinationsBy(C1079),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_a",K::Constant(0, 1),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
-const R1081: &[OperandRow] = &[o("d",K::DestinationsBy(C1079),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
-const S1082: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k16","m64n16k16","m64n24k16","m64n32k16","m64n40k16","m64n48k16","m64n56k16","m64n64k16","m64n72k16","m64n80k16","m64n88k16","m64n96k16","m64n104k16","m64n112k16","m64n120k16","m64n128k16","m64n136k16","m64n144k16","m64n152k16","m64n160k16","m64n168k16","m64n176k16","m64n184k16","m64n192k16","m64n200k16","m64n208k16","m64n216k16","m64n224k16","m64n232k16","m64n240k16","m64n248k16","m64n256k16"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const C1083: &[(&str, u8)] = &[("m64n8k16",4),("m64n16k16",8),("m64n24k16",12),("m64n32k16",16),("m64n40k16",20),("m64n48k16",24),("m64n56k16",28),("m64n64k16",32),("m64n72k16",36),("m64n80k16",40),("m64n88k16",44),("m64n96k16",48),("m64n104k16",52),("m64n112k16",56),("m64n120k16",60),("m64n128k16",64),("m64n136k16",68),("m64n144k16",72),("m64n152k16",76),("m64n160k16",80),("m64n168k16",84),("m64n176k16",88),("m64n184k16",92),("m64n192k16",96),("m64n200k16",100),("m64n208k16",104),("m64n216k16",108),("m64n224k16",112),("m64n232k16",116),("m64n240k16",120),("m64n248k16",124),("m64n256k16",128)];
-const R1084: &[OperandRow] = &[o("d",K::DestinationsBy(C1083),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_a",K::Constant(0, 1),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
-const R1085: &[OperandRow] = &[o("d",K::DestinationsBy(C1083),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
-const S1086: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k16","m64n16k16","m64n24k16","m64n32k16","m64n40k16","m64n48k16","m64n56k16","m64n64k16","m64n72k16","m64n80k16","m64n88k16","m64n96k16","m64n104k16","m64n112k16","m64n120k16","m64n128k16","m64n136k16","m64n144k16","m64n152k16","m64n160k16","m64n168k16","m64n176k16","m64n184k16","m64n192k16","m64n200k16","m64n208k16","m64n216k16","m64n224k16","m64n232k16","m64n240k16","m64n248k16","m64n256k16"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16])];
-const S1087: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k8","m64n16k8","m64n24k8","m64n32k8","m64n40k8","m64n48k8","m64n56k8","m64n64k8","m64n72k8","m64n80k8","m64n88k8","m64n96k8","m64n104k8","m64n112k8","m64n120k8","m64n128k8","m64n136k8","m64n144k8","m64n152k8","m64n160k8","m64n168k8","m64n176k8","m64n184k8","m64n192k8","m64n200k8","m64n208k8","m64n216k8","m64n224k8","m64n232k8","m64n240k8","m64n248k8","m64n256k8"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32])];
-const C1088: &[(&str, u8)] = &[("m64n8k8",4),("m64n16k8",8),("m64n24k8",12),("m64n32k8",16),("m64n40k8",20),("m64n48k8",24),("m64n56k8",28),("m64n64k8",32),("m64n72k8",36),("m64n80k8",40),("m64n88k8",44),("m64n96k8",48),("m64n104k8",52),("m64n112k8",56),("m64n120k8",60),("m64n128k8",64),("m64n136k8",68),("m64n144k8",72),("m64n152k8",76),("m64n160k8",80),("m64n168k8",84),("m64n176k8",88),("m64n184k8",92),("m64n192k8",96),("m64n200k8",100),("m64n208k8",104),("m64n216k8",108),("m64n224k8",112),("m64n232k8",116),("m64n240k8",120),("m64n248k8",124),("m64n256k8",128)];
-const R1089: &[OperandRow] = &[o("d",K::DestinationsBy(C1088),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const R1090: &[OperandRow] = &[o("d",K::DestinationsBy(C1088),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const S1091: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n40k32","m64n48k32","m64n56k32","m64n64k32","m64n72k32","m64n80k32","m64n88k32","m64n96k32","m64n104k32","m64n112k32","m64n120k32","m64n128k32","m64n136k32","m64n144k32","m64n152k32","m64n160k32","m64n168k32","m64n176k32","m64n184k32","m64n192k32","m64n200k32","m64n208k32","m64n216k32","m64n224k32","m64n232k32","m64n240k32","m64n248k32","m64n256k32"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
-const C1092: &[(&str, u8)] = &[("m64n8k32",2),("m64n16k32",4),("m64n24k32",6),("m64n32k32",8),("m64n40k32",10),("m64n48k32",12),("m64n56k32",14),("m64n64k32",16),("m64n72k32",18),("m64n80k32",20),("m64n88k32",22),("m64n96k32",24),("m64n104k32",26),("m64n112k32",28),("m64n120k32",30),("m64n128k32",32),("m64n136k32",34),("m64n144k32",36),("m64n152k32",38),("m64n160k32",40),("m64n168k32",42),("m64n176k32",44),("m64n184k32",46),("m64n192k32",48),("m64n200k32",50),("m64n208k32",52),("m64n216k32",54),("m64n224k32",56),("m64n232k32",58),("m64n240k32",60),("m64n248k32",62),("m64n256k32",64)];
-const R1093: &[OperandRow] = &[o("d",K::DestinationsBy(C1092),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const R1094: &[OperandRow] = &[o("d",K::DestinationsBy(C1092),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const S1095: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n40k32","m64n48k32","m64n56k32","m64n64k32","m64n72k32","m64n80k32","m64n88k32","m64n96k32","m64n104k32","m64n112k32","m64n120k32","m64n128k32","m64n136k32","m64n144k32","m64n152k32","m64n160k32","m64n168k32","m64n176k32","m64n184k32","m64n192k32","m64n200k32","m64n208k32","m64n216k32","m64n224k32","m64n232k32","m64n240k32","m64n248k32","m64n256k32"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
-const C1096: &[(&str, u8)] = &[("m64n8k32",4),("m64n16k32",8),("m64n24k32",12),("m64n32k32",16),("m64n40k32",20),("m64n48k32",24),("m64n56k32",28),("m64n64k32",32),("m64n72k32",36),("m64n80k32",40),("m64n88k32",44),("m64n96k32",48),("m64n104k32",52),("m64n112k32",56),("m64n120k32",60),("m64n128k32",64),("m64n136k32",68),("m64n144k32",72),("m64n152k32",76),("m64n160k32",80),("m64n168k32",84),("m64n176k32",88),("m64n184k32",92),("m64n192k32",96),("m64n200k32",100),("m64n208k32",104),("m64n216k32",108),("m64n224k32",112),("m64n232k32",116),("m64n240k32",120),("m64n248k32",124),("m64n256k32",128)];
-const R1097: &[OperandRow] = &[o("d",K::DestinationsBy(C1096),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const R1098: &[OperandRow] = &[o("d",K::DestinationsBy(C1096),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const S1099: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n48k32","m64n64k32","m64n80k32","m64n96k32","m64n112k32","m64n128k32","m64n144k32","m64n160k32","m64n176k32","m64n192k32","m64n208k32","m64n224k32","m64n240k32","m64n256k32"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8])];
-const R1100: &[OperandRow] = &[o("d",K::DestinationsBy(C1096),O::Fixed(T::S32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
-const R1101: &[OperandRow] = &[o("d",K::DestinationsBy(C1096),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
-const S1102: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n48k32","m64n64k32","m64n80k32","m64n96k32","m64n112k32","m64n128k32","m64n144k32","m64n160k32","m64n176k32","m64n192k32","m64n208k32","m64n224k32","m64n240k32","m64n256k32"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8])];
-const S1103: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n48k32","m64n64k32","m64n80k32","m64n96k32","m64n112k32","m64n128k32","m64n144k32","m64n160k32","m64n176k32","m64n192k32","m64n208k32","m64n224k32","m64n240k32","m64n256k32"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::U8])];
-const S1104: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n48k32","m64n64k32","m64n80k32","m64n96k32","m64n112k32","m64n128k32","m64n144k32","m64n160k32","m64n176k32","m64n192k32","m64n208k32","m64n224k32","m64n240k32","m64n256k32"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::S8])];
-const S1105: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n40k32","m64n48k32","m64n56k32","m64n64k32","m64n72k32","m64n80k32","m64n88k32","m64n96k32","m64n104k32","m64n112k32","m64n120k32","m64n128k32","m64n136k32","m64n144k32","m64n152k32","m64n160k32","m64n168k32","m64n176k32","m64n184k32","m64n192k32","m64n200k32","m64n208k32","m64n216k32","m64n224k32","m64n232k32","m64n240k32","m64n248k32","m64n256k32"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R1106: &[OperandRow] = &[o("d",K::DestinationsBy(C1092),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_a",K::Constant(0, 1),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
-const R1107: &[OperandRow] = &[o("d",K::DestinationsBy(C1092),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
-const S1108: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n40k32","m64n48k32","m64n56k32","m64n64k32","m64n72k32","m64n80k32","m64n88k32","m64n96k32","m64n104k32","m64n112k32","m64n120k32","m64n128k32","m64n136k32","m64n144k32","m64n152k32","m64n160k32","m64n168k32","m64n176k32","m64n184k32","m64n192k32","m64n200k32","m64n208k32","m64n216k32","m64n224k32","m64n232k32","m64n240k32","m64n248k32","m64n256k32"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R1109: &[OperandRow] = &[o("d",K::DestinationsBy(C1096),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_a",K::Constant(0, 1),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
-const R1110: &[OperandRow] = &[o("d",K::DestinationsBy(C1096),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
-const S1111: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n40k32","m64n48k32","m64n56k32","m64n64k32","m64n72k32","m64n80k32","m64n88k32","m64n96k32","m64n104k32","m64n112k32","m64n120k32","m64n128k32","m64n136k32","m64n144k32","m64n152k32","m64n160k32","m64n168k32","m64n176k32","m64n184k32","m64n192k32","m64n200k32","m64n208k32","m64n216k32","m64n224k32","m64n232k32","m64n240k32","m64n248k32","m64n256k32"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16])];
-const S1112: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k16","m64n16k16","m64n24k16","m64n32k16","m64n40k16","m64n48k16","m64n56k16","m64n64k16","m64n72k16","m64n80k16","m64n88k16","m64n96k16","m64n104k16","m64n112k16","m64n120k16","m64n128k16","m64n136k16","m64n144k16","m64n152k16","m64n160k16","m64n168k16","m64n176k16","m64n184k16","m64n192k16","m64n200k16","m64n208k16","m64n216k16","m64n224k16","m64n232k16","m64n240k16","m64n248k16","m64n256k16"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32])];
-const R1113: &[OperandRow] = &[o("d",K::DestinationsBy(C1083),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const R1114: &[OperandRow] = &[o("d",K::DestinationsBy(C1083),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const S1115: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n40k64","m64n48k64","m64n56k64","m64n64k64","m64n72k64","m64n80k64","m64n88k64","m64n96k64","m64n104k64","m64n112k64","m64n120k64","m64n128k64","m64n136k64","m64n144k64","m64n152k64","m64n160k64","m64n168k64","m64n176k64","m64n184k64","m64n192k64","m64n200k64","m64n208k64","m64n216k64","m64n224k64","m64n232k64","m64n240k64","m64n248k64","m64n256k64"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
-const C1116: &[(&str, u8)] = &[("m64n8k64",2),("m64n16k64",4),("m64n24k64",6),("m64n32k64",8),("m64n40k64",10),("m64n48k64",12),("m64n56k64",14),("m64n64k64",16),("m64n72k64",18),("m64n80k64",20),("m64n88k64",22),("m64n96k64",24),("m64n104k64",26),("m64n112k64",28),("m64n120k64",30),("m64n128k64",32),("m64n136k64",34),("m64n144k64",36),("m64n152k64",38),("m64n160k64",40),("m64n168k64",42),("m64n176k64",44),("m64n184k64",46),("m64n192k64",48),("m64n200k64",50),("m64n208k64",52),("m64n216k64",54),("m64n224k64",56),("m64n232k64",58),("m64n240k64",60),("m64n248k64",62),("m64n256k64",64)];
-const R1117: &[OperandRow] = &[o("d",K::DestinationsBy(C1116),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const R1118: &[OperandRow] = &[o("d",K::DestinationsBy(C1116),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const S1119: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n40k64","m64n48k64","m64n56k64","m64n64k64","m64n72k64","m64n80k64","m64n88k64","m64n96k64","m64n104k64","m64n112k64","m64n120k64","m64n128k64","m64n136k64","m64n144k64","m64n152k64","m64n160k64","m64n168k64","m64n176k64","m64n184k64","m64n192k64","m64n200k64","m64n208k64","m64n216k64","m64n224k64","m64n232k64","m64n240k64","m64n248k64","m64n256k64"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
-const C1120: &[(&str, u8)] = &[("m64n8k64",4),("m64n16k64",8),("m64n24k64",12),("m64n32k64",16),("m64n40k64",20),("m64n48k64",24),("m64n56k64",28),("m64n64k64",32),("m64n72k64",36),("m64n80k64",40),("m64n88k64",44),("m64n96k64",48),("m64n104k64",52),("m64n112k64",56),("m64n120k64",60),("m64n128k64",64),("m64n136k64",68),("m64n144k64",72),("m64n152k64",76),("m64n160k64",80),("m64n168k64",84),("m64n176k64",88),("m64n184k64",92),("m64n192k64",96),("m64n200k64",100),("m64n208k64",104),("m64n216k64",108),("m64n224k64",112),("m64n232k64",116),("m64n240k64",120),("m64n248k64",124),("m64n256k64",128)];
-const R1121: &[OperandRow] = &[o("d",K::DestinationsBy(C1120),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const R1122: &[OperandRow] = &[o("d",K::DestinationsBy(C1120),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const S1123: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n48k64","m64n64k64","m64n80k64","m64n96k64","m64n112k64","m64n128k64","m64n144k64","m64n160k64","m64n176k64","m64n192k64","m64n208k64","m64n224k64","m64n240k64","m64n256k64"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8])];
-const R1124: &[OperandRow] = &[o("d",K::DestinationsBy(C1120),O::Fixed(T::S32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
-const R1125: &[OperandRow] = &[o("d",K::DestinationsBy(C1120),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
-const S1126: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n48k64","m64n64k64","m64n80k64","m64n96k64","m64n112k64","m64n128k64","m64n144k64","m64n160k64","m64n176k64","m64n192k64","m64n208k64","m64n224k64","m64n240k64","m64n256k64"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8])];
-const S1127: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n48k64","m64n64k64","m64n80k64","m64n96k64","m64n112k64","m64n128k64","m64n144k64","m64n160k64","m64n176k64","m64n192k64","m64n208k64","m64n224k64","m64n240k64","m64n256k64"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::U8])];
-const S1128: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n48k64","m64n64k64","m64n80k64","m64n96k64","m64n112k64","m64n128k64","m64n144k64","m64n160k64","m64n176k64","m64n192k64","m64n208k64","m64n224k64","m64n240k64","m64n256k64"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::S8])];
-const S1129: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k256","m64n16k256","m64n24k256","m64n32k256","m64n48k256","m64n64k256","m64n80k256","m64n96k256","m64n112k256","m64n128k256","m64n144k256","m64n160k256","m64n176k256","m64n192k256","m64n208k256","m64n224k256","m64n240k256","m64n256k256"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Must(&["and"]),S::Must(&["popc"])];
-const C1130: &[(&str, u8)] = &[("m64n8k256",4),("m64n16k256",8),("m64n24k256",12),("m64n32k256",16),("m64n40k256",20),("m64n48k256",24),("m64n56k256",28),("m64n64k256",32),("m64n72k256",36),("m64n80k256",40),("m64n88k256",44),("m64n96k256",48),("m64n104k256",52),("m64n112k256",56),("m64n120k256",60),("m64n128k256",64),("m64n136k256",68),("m64n144k256",72),("m64n152k256",76),("m64n160k256",80),("m64n168k256",84),("m64n176k256",88),("m64n184k256",92),("m64n192k256",96),("m64n200k256",100),("m64n208k256",104),("m64n216k256",108),("m64n224k256",112),("m64n232k256",116),("m64n240k256",120),("m64n248k256",124),("m64n256k256",128)];
-const R1131: &[OperandRow] = &[o("d",K::DestinationsBy(C1130),O::Fixed(T::S32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
-const R1132: &[OperandRow] = &[o("d",K::DestinationsBy(C1130),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
-const S1133: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const R1134: &[OperandRow] = &[o("r",K::Destinations(8),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1135: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1136: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const R1137: &[OperandRow] = &[o("r",K::Destinations(4),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1138: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const R1139: &[OperandRow] = &[o("r",K::Destinations(8),O::Fixed(T::F32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1140: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
-const R1141: &[OperandRow] = &[o("r",K::Destinations(2),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1142: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
-const S1143: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const R1144: &[OperandRow] = &[o("r",K::Destinations(8),O::Word,P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1145: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
-const R1146: &[OperandRow] = &[o("r",K::Destinations(4),O::Exact(T::BF16x2),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1147: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
-const S1148: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1149: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1150: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1151: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const S1152: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
-const R1153: &[OperandRow] = &[o("r",K::Destinations(1),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1154: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
-const S1155: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const S1156: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
-const R1157: &[OperandRow] = &[o("r",K::Destinations(2),O::Exact(T::BF16x2),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1158: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
-const R1159: &[OperandRow] = &[o("r",K::Destinations(8),O::Exact(T::BF16x2),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1160: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1161: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1162: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1163: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const S1164: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
-const S1165: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
-const S1166: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const S1167: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
-const S1168: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
-const S1169: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k8"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::TF32])];
-const S1170: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k8"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::TF32])];
-const S1171: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k8"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const S1172: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k4"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
-const R1173: &[OperandRow] = &[o("r",K::Destinations(1),O::Fixed(T::B64),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1174: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k4"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
-const S1175: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k4"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
-const R1176: &[OperandRow] = &[o("r",K::Destinations(2),O::Fixed(T::B64),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1177: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row"]),S::Must(&["m8n8k32"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U4,T::S4])];
-const S1178: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["col"]),S::Must(&["m8n8k32"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U4,T::S4])];
-const S1179: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k32"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const R1180: &[OperandRow] = &[o("r",K::Destinations(2),O::Word,P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1181: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row"]),S::Must(&["m8n8k128"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1])];
-const S1182: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["col"]),S::Must(&["m8n8k128"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1])];
-const S1183: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k128"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const S1184: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const R1185: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(4),O::Fixed(T::B32),P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1186: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const R1187: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(8),O::Fixed(T::F32),P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1188: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const R1189: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(8),O::Word,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1190: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1191: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const S1192: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const S1193: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1194: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const S1195: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const S1196: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k8"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const S1197: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k4"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
-const R1198: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(2),O::Fixed(T::B64),P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1199: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k32"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const R1200: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(2),O::Word,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1201: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k128"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const S1202: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R1203: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always)];
-const N1204: &[Need] = &[Need{token:"satfinite",ptx:(1, 0),until:Some((6, 5)),chips:From(10)}];
-const S1205: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const R1206: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
-const S1207: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F16])];
-const R1208: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always)];
-const S1209: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F32])];
-const R1210: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
-const S1211: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
-const R1212: &[OperandRow] = &[o("d",K::Destinations(8),O::Word,P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Word,P::Always)];
-const S1213: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
-const S1214: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const R1215: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(4),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
-const S1216: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const S1217: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const S1218: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F16])];
-const S1219: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F32])];
-const S1220: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
-const R1221: &[OperandRow] = &[o("d",K::Destinations(8),O::Word,P::Always),o("a",K::Sources(1),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Word,P::Always)];
-const S1222: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
-const S1223: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const R1224: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(8),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
-const S1225: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const S1226: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const S1227: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F16])];
-const S1228: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F32])];
-const S1229: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
-const R1230: &[OperandRow] = &[o("d",K::Destinations(8),O::Word,P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Word,P::Always)];
-const S1231: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
-const S1232: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const R1233: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(8),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(2),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
-const S1234: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k8"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const R1235: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
-const S1236: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n8k4"]),S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
-const S1237: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Sequence(&["row","col"]),S::Must(&["m8n8k32"]),S::Type(&[T::S32]),S::Type(&[T::U4]),S::Type(&[T::U4]),S::Type(&[T::S32]),S::May(&["satfinite"])];
-const S1238: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Sequence(&["row","col"]),S::Must(&["m8n8k32"]),S::Type(&[T::S32]),S::Type(&[T::S4]),S::Type(&[T::S4]),S::Type(&[T::S32]),S::May(&["satfinite"])];
-const S1239: &[S] = &[S::Head(&["mma"]),S::Must(&["xor"]),S::Must(&["popc"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Sequence(&["row","col"]),S::Must(&["m8n8k128"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32])];
-const S1240: &[S] = &[S::Head(&["mma"]),S::Must(&["and"]),S::Must(&["popc"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Sequence(&["row","col"]),S::Must(&["m8n8k128"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32])];
+const S53: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["cas"]),S::Type(&[T::B16])];
+const N54: &[Need] = &[Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(70)}];
+const S55: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["exch"]),S::Type(&[T::B128])];
+const N56: &[Need] = &[Need{token:"sys",ptx:(8, 4),until:None,chips:From(90)}];
+const S57: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["exch"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::B128])];
+const S58: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["cas"]),S::Type(&[T::B128])];
+const S59: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["add"]),S::Must(&["noftz"]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
+const N60: &[Need] = &[Need{token:"acq_rel",ptx:(6, 3),until:None,chips:From(70)},Need{token:"acquire",ptx:(6, 3),until:None,chips:From(70)},Need{token:"bf16",ptx:(7, 8),until:None,chips:From(90)},Need{token:"bf16x2",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(6, 3),until:None,chips:From(70)},Need{token:"f16",ptx:(6, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(6, 3),until:None,chips:From(70)},Need{token:"gpu",ptx:(6, 3),until:None,chips:From(70)},Need{token:"relaxed",ptx:(6, 3),until:None,chips:From(70)},Need{token:"release",ptx:(6, 3),until:None,chips:From(70)},Need{token:"shared",ptx:(6, 3),until:None,chips:From(70)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(70)},Need{token:"sys",ptx:(6, 3),until:None,chips:From(70)}];
+const S61: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["noftz"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
+const N62: &[Need] = &[Need{token:"bf16",ptx:(7, 8),until:None,chips:From(90)},Need{token:"bf16x2",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)}];
+const S63: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["L2::cache_hint"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const R64: &[OperandRow] = &[o("d",K::VectorDestination,O::Of(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
+const S65: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add","min","max"]),S::Must(&["noftz"]),S::May(&["L2::cache_hint"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const R66: &[OperandRow] = &[o("d",K::VectorDestination,O::Bits(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Bits(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
+const S67: &[S] = &[S::May(&["relaxed","acquire","release","acq_rel"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add","min","max"]),S::Must(&["noftz"]),S::May(&["L2::cache_hint"]),S::Vector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S68: &[S] = &[S::May(&["cta"]),S::Must(&["sync"])];
+const R69: &[OperandRow] = &[o("a",K::SourceInRange(0, 15),O::Word,P::Always),o("b",K::SourceMultipleOf(32),O::Word,P::Optional)];
+const N70: &[Need] = &[Need{token:"cta",ptx:(7, 8),until:None,chips:From(20)}];
+const S71: &[S] = &[S::May(&["cta"]),S::Must(&["arrive"])];
+const R72: &[OperandRow] = &[o("a",K::SourceInRange(0, 15),O::Word,P::Always),o("b",K::SourceMultipleOf(32),O::Word,P::Always)];
+const S73: &[S] = &[S::May(&["cta"]),S::Must(&["red"]),S::Must(&["popc"]),S::Type(&[T::U32])];
+const R74: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::SourceInRange(0, 15),O::Word,P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R75: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::SourceInRange(0, 15),O::Word,P::Always),o("b",K::SourceMultipleOf(32),O::Word,P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S76: &[S] = &[S::May(&["cta"]),S::Must(&["red"]),S::Must(&["and","or"]),S::Type(&[T::Pred])];
+const R77: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::SourceInRange(0, 15),O::Word,P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R78: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::SourceInRange(0, 15),O::Word,P::Always),o("b",K::SourceMultipleOf(32),O::Word,P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S79: &[S] = &[S::Head(&["warp"]),S::Must(&["sync"])];
+const R80: &[OperandRow] = &[o("membermask",K::Source,O::Word,P::Always)];
+const S81: &[S] = &[S::May(&["cta"]),S::Must(&["sync"]),S::May(&["aligned"])];
+const N82: &[Need] = &[Need{token:"cta",ptx:(7, 8),until:None,chips:From(30)}];
+const S83: &[S] = &[S::May(&["cta"]),S::Must(&["arrive"]),S::May(&["aligned"])];
+const S84: &[S] = &[S::May(&["cta"]),S::Must(&["red"]),S::Must(&["popc"]),S::May(&["aligned"]),S::Type(&[T::U32])];
+const S85: &[S] = &[S::May(&["cta"]),S::Must(&["red"]),S::Must(&["and","or"]),S::May(&["aligned"]),S::Type(&[T::Pred])];
+const S86: &[S] = &[S::Head(&["cluster"]),S::Must(&["arrive"]),S::May(&["release","relaxed"]),S::May(&["aligned"])];
+const N87: &[Need] = &[Need{token:"relaxed",ptx:(8, 0),until:None,chips:From(90)},Need{token:"release",ptx:(8, 0),until:None,chips:From(90)}];
+const S88: &[S] = &[S::Head(&["cluster"]),S::Must(&["wait"]),S::May(&["acquire"]),S::May(&["aligned"])];
+const N89: &[Need] = &[Need{token:"acquire",ptx:(8, 0),until:None,chips:From(90)}];
+const S90: &[S] = &[S::Type(&[T::U32,T::U64,T::S32,T::S64])];
+const R91: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::SourceInRange(0, 255),O::Word,P::Always),o("c",K::SourceInRange(0, 255),O::Word,P::Always)];
+const S92: &[S] = &[S::Type(&[T::B32,T::B64])];
+const R93: &[OperandRow] = &[o("f",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::SourceInRange(0, 255),O::Word,P::Always),o("d",K::SourceInRange(0, 255),O::Word,P::Always)];
+const S94: &[S] = &[S::May(&["shiftamt"]),S::Type(&[T::U32,T::U64,T::S32,T::S64])];
+const R95: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Source,O::Of(0),P::Always)];
+const S96: &[S] = &[S::Must(&["wrap","clamp"]),S::Type(&[T::B32])];
+const R97: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Word,P::Always),o("b",K::Source,O::Word,P::Always)];
+const S98: &[S] = &[S::May(&["uni"])];
+const R99: &[OperandRow] = &[o("target",K::Label,O::None,P::Always)];
+const S100: &[S] = &[S::Head(&["idx"]),S::May(&["uni"])];
+const R101: &[OperandRow] = &[o("index",K::RegisterSource,O::Word,P::Always),o("targets",K::BranchTargets,O::None,P::Always)];
+const R102: &[OperandRow] = &[o("...",K::Call,O::None,P::Always)];
+const S103: &[S] = &[S::Head(&["try_cancel"]),S::Must(&["async"]),S::MaySpace(&[Space::Shared]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["multicast::cluster::all"]),S::Type(&[T::B128])];
+const R104: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("mbar",K::Address,O::AnyInteger,P::Always)];
+const N105: &[Need] = &[Need{token:"multicast::cluster::all",ptx:(8, 6),until:None,chips:Family(&[100, 110, 120])},Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
+const S106: &[S] = &[S::Head(&["query_cancel"]),S::Must(&["is_canceled"]),S::Type(&[T::Pred]),S::Type(&[T::B128])];
+const R107: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("response",K::Source,O::Fixed(T::B128),P::Always)];
+const S108: &[S] = &[S::Head(&["query_cancel"]),S::Must(&["get_first_ctaid"]),S::Vector(&[4]),S::Type(&[T::B32]),S::Type(&[T::B128])];
+const R109: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("response",K::Source,O::Fixed(T::B128),P::Always)];
+const S110: &[S] = &[S::Head(&["query_cancel"]),S::Must(&["get_first_ctaid::x","get_first_ctaid::y","get_first_ctaid::z"]),S::Type(&[T::B32]),S::Type(&[T::B128])];
+const R111: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("response",K::Source,O::Fixed(T::B128),P::Always)];
+const S112: &[S] = &[S::Type(&[T::B16,T::B32,T::B64])];
+const S113: &[S] = &[S::Type(&[T::F32,T::F64])];
+const S114: &[S] = &[S::Must(&["approx"]),S::May(&["ftz"]),S::Type(&[T::F32])];
+const S115: &[S] = &[S::Head(&["async"]),S::Must(&["ca"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"])];
+const R116: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::ConstantOf(&[4, 8, 16]),O::Word,P::Always),o("src_size",K::SourceOrPredicate,O::Word,P::Optional),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const N117: &[Need] = &[Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)}];
+const S118: &[S] = &[S::Head(&["async"]),S::Must(&["cg"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"])];
+const R119: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::ConstantOf(&[16]),O::Word,P::Always),o("src_size",K::SourceOrPredicate,O::Word,P::Optional),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const S120: &[S] = &[S::Head(&["async"]),S::Head(&["commit_group"])];
+const S121: &[S] = &[S::Head(&["async"]),S::Head(&["wait_all"])];
+const S122: &[S] = &[S::Head(&["async"]),S::Head(&["wait_group"])];
+const R123: &[OperandRow] = &[o("n",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always)];
+const S124: &[S] = &[S::Head(&["async"]),S::Head(&["mbarrier"]),S::Head(&["arrive"]),S::May(&["noinc"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R125: &[OperandRow] = &[o("a",K::Address,O::AddressIn(0),P::Always)];
+const N126: &[Need] = &[Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(80)}];
+const S127: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["commit_group"])];
+const S128: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["wait_group"]),S::May(&["read"])];
+const S129: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["L2::cache_hint"])];
+const R130: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const N131: &[Need] = &[Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
+const S132: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["multicast::cluster"]),S::May(&["L2::cache_hint"])];
+const R133: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With("multicast::cluster")),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const S134: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&["mbarrier::complete_tx::bytes"])];
+const R135: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always)];
+const S136: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::May(&["cp_mask"])];
+const R137: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint")),o("byte_mask",K::Source,O::Fixed(T::B16),P::With("cp_mask"))];
+const N138: &[Need] = &[Need{token:"cp_mask",ptx:(8, 6),until:None,chips:From(100)},Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
+const S139: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["prefetch"]),S::Must(&["L2"]),S::Space(&[Space::Global]),S::May(&["L2::cache_hint"])];
+const R140: &[OperandRow] = &[o("src",K::Address,O::AddressIn(0),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const S141: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["1d","2d","3d","4d","5d"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::May(&["tile"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["multicast::cluster"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
+const C142: &[(&str, u8)] = &[("1d",1),("2d",2),("3d",3),("4d",4),("5d",5)];
+const R143: &[OperandRow] = &[o("map",K::RegisterSource,O::Fixed(T::B64),P::Always),o("coords",K::SourcesBy(C142),O::Fixed(T::S32),P::Always)];
+const R144: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R143),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With("multicast::cluster")),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const N145: &[Need] = &[Need{token:"cta_group::1",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"cta_group::2",ptx:(8, 6),until:None,chips:Family(&[100, 110])}];
+const S146: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["2d"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&["tile::gather4"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["multicast::cluster"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
+const R147: &[OperandRow] = &[o("map",K::RegisterSource,O::Fixed(T::B64),P::Always),o("coords",K::Sources(5),O::Fixed(T::S32),P::Always)];
+const R148: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R147),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With("multicast::cluster")),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const S149: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&["im2col"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["multicast::cluster"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
+const C150: &[(&str, u8)] = &[("3d",1),("4d",2),("5d",3)];
+const R151: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R143),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::SourcesBy(C150),O::Fixed(T::B16),P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With("multicast::cluster")),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const S152: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&["im2col::w","im2col::w::128"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["multicast::cluster"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
+const R153: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R143),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::Sources(2),O::Fixed(T::B16),P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With("multicast::cluster")),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const S154: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["1d","2d","3d","4d","5d"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::May(&["tile"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
+const R155: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R143),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const N156: &[Need] = &[Need{token:"cta_group::1",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"cta_group::2",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
+const S157: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["2d"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&["tile::gather4"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
+const R158: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R147),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const S159: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&["im2col"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
+const R160: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R143),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::SourcesBy(C150),O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const S161: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&["im2col::w","im2col::w::128"]),S::Must(&["mbarrier::complete_tx::bytes"]),S::May(&["cta_group::1","cta_group::2"]),S::May(&["L2::cache_hint"])];
+const R162: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R143),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::Sources(2),O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const N163: &[Need] = &[Need{token:"cta_group::1",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"cta_group::2",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"im2col::w::128",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
+const S164: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["1d","2d","3d","4d","5d"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::May(&["tile"]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"])];
+const R165: &[OperandRow] = &[o("map",K::Parts(R143),O::None,P::Always),u("src",K::Address,O::AddressIn(1),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const S166: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["im2col_no_offs"]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"])];
+const S167: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["2d"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["tile::scatter4"]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"])];
+const R168: &[OperandRow] = &[o("map",K::Parts(R147),O::None,P::Always),u("src",K::Address,O::AddressIn(1),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const S169: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["prefetch"]),S::Head(&["tensor"]),S::Must(&["1d","2d","3d","4d","5d"]),S::Must(&["L2"]),S::Space(&[Space::Global]),S::May(&["tile"]),S::May(&["L2::cache_hint"])];
+const R170: &[OperandRow] = &[o("map",K::Parts(R143),O::None,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const S171: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["prefetch"]),S::Head(&["tensor"]),S::Must(&["2d"]),S::Must(&["L2"]),S::Space(&[Space::Global]),S::Must(&["tile::gather4"]),S::May(&["L2::cache_hint"])];
+const R172: &[OperandRow] = &[o("map",K::Parts(R147),O::None,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const S173: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["prefetch"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Must(&["L2"]),S::Space(&[Space::Global]),S::Must(&["im2col"]),S::May(&["L2::cache_hint"])];
+const R174: &[OperandRow] = &[o("map",K::Parts(R143),O::None,P::Always),o("window",K::SourcesBy(C150),O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const S175: &[S] = &[S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["prefetch"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Must(&["L2"]),S::Space(&[Space::Global]),S::Must(&["im2col::w","im2col::w::128"]),S::May(&["L2::cache_hint"])];
+const R176: &[OperandRow] = &[o("map",K::Parts(R143),O::None,P::Always),o("window",K::Sources(2),O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const S177: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["and","or","xor"]),S::Type(&[T::B32])];
+const S178: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["add","inc","dec","min","max"]),S::Type(&[T::U32])];
+const S179: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["add","min","max"]),S::Type(&[T::S32])];
+const S180: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["add"]),S::Type(&[T::U64])];
+const S181: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
+const R182: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With("L2::cache_hint"))];
+const S183: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::Must(&["inc","dec"]),S::Type(&[T::U32])];
+const S184: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::Must(&["add","min","max"]),S::Type(&[T::U32,T::S32,T::U64])];
+const S185: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::Must(&["min","max"]),S::Type(&[T::S64])];
+const S186: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::Must(&["add"]),S::Type(&[T::F32,T::F64])];
+const S187: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::Must(&["min","max"]),S::Type(&[T::F16,T::BF16])];
+const S188: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"]),S::Must(&["add"]),S::Must(&["noftz"]),S::Type(&[T::F16,T::BF16])];
+const S189: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["1d","2d","3d","4d","5d"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["and","or","xor","add","inc","dec","min","max"]),S::May(&["tile"]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"])];
+const S190: &[S] = &[S::Head(&["reduce"]),S::Head(&["async"]),S::Head(&["bulk"]),S::Head(&["tensor"]),S::Must(&["3d","4d","5d"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["and","or","xor","add","inc","dec","min","max"]),S::Must(&["im2col_no_offs"]),S::Must(&["bulk_group"]),S::May(&["L2::cache_hint"])];
+const S191: &[S] = &[S::Head(&["range"]),S::MaySpace(&[Space::Global]),S::Must(&["L2::evict_last","L2::evict_normal","L2::evict_first","L2::evict_unchanged"]),S::May(&["L2::evict_first","L2::evict_unchanged"]),S::Type(&[T::B64])];
+const R192: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("primary_size",K::Source,O::Word,P::Always),o("total_size",K::Source,O::Word,P::Always)];
+const S193: &[S] = &[S::Head(&["fractional"]),S::Must(&["L2::evict_last","L2::evict_normal","L2::evict_first","L2::evict_unchanged"]),S::May(&["L2::evict_first","L2::evict_unchanged"]),S::Type(&[T::B64])];
+const R194: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B64),P::Always),o("fraction",K::Source,O::Fixed(T::F32),P::Optional)];
+const S195: &[S] = &[S::Head(&["cvt"]),S::Must(&["L2"]),S::Type(&[T::B64])];
+const R196: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B64),P::Always),o("a",K::Source,O::Fixed(T::B64),P::Always)];
+const S197: &[S] = &[S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64])];
+const R198: &[OperandRow] = &[o("d",K::Destination,O::Widening(0),P::Always),o("a",K::Source,O::Widening(1),P::Always)];
+const S199: &[S] = &[S::Must(&["sat"]),S::Type(&[T::U8]),S::Type(&[T::S8,T::U16,T::S16,T::U32,T::S32,T::U64,T::S64])];
+const S200: &[S] = &[S::Must(&["sat"]),S::Type(&[T::S8]),S::Type(&[T::U8,T::U16,T::S16,T::U32,T::S32,T::U64,T::S64])];
+const S201: &[S] = &[S::Must(&["sat"]),S::Type(&[T::U16]),S::Type(&[T::S8,T::S16,T::U32,T::S32,T::U64,T::S64])];
+const S202: &[S] = &[S::Must(&["sat"]),S::Type(&[T::S16]),S::Type(&[T::U16,T::U32,T::S32,T::U64,T::S64])];
+const S203: &[S] = &[S::Must(&["sat"]),S::Type(&[T::U32]),S::Type(&[T::S8,T::S16,T::S32,T::U64,T::S64])];
+const S204: &[S] = &[S::Must(&["sat"]),S::Type(&[T::S32]),S::Type(&[T::U32,T::U64,T::S64])];
+const S205: &[S] = &[S::Must(&["sat"]),S::Type(&[T::U64]),S::Type(&[T::S8,T::S16,T::S32,T::S64])];
+const S206: &[S] = &[S::Must(&["sat"]),S::Type(&[T::S64]),S::Type(&[T::U64])];
+const S207: &[S] = &[S::Must(&["rni","rzi","rmi","rpi"]),S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64]),S::Type(&[T::F32])];
+const S208: &[S] = &[S::Must(&["rni","rzi","rmi","rpi"]),S::May(&["sat"]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64]),S::Type(&[T::F64])];
+const S209: &[S] = &[S::Must(&["rni","rzi","rmi","rpi"]),S::May(&["sat"]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64]),S::Type(&[T::F16])];
+const S210: &[S] = &[S::Must(&["rni","rzi","rmi","rpi"]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64]),S::Type(&[T::BF16])];
+const R211: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always)];
+const S212: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::F32]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64])];
+const S213: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["sat"]),S::Type(&[T::F64]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64])];
+const S214: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["sat"]),S::Type(&[T::F16]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64])];
+const S215: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::Type(&[T::BF16]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64])];
+const S216: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::F32]),S::Type(&[T::F64])];
+const S217: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["sat"]),S::Type(&[T::F16]),S::Type(&[T::F64])];
+const S218: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::Type(&[T::BF16]),S::Type(&[T::F64])];
+const S219: &[S] = &[S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::F64]),S::Type(&[T::F32])];
+const N220: &[Need] = &[Need{token:"ftz",ptx:(1, 5),until:None,chips:From(10)}];
+const S221: &[S] = &[S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::F32]),S::Type(&[T::F16])];
+const S222: &[S] = &[S::May(&["sat"]),S::Type(&[T::F64]),S::Type(&[T::F16])];
+const S223: &[S] = &[S::May(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::Type(&[T::F32]),S::Type(&[T::BF16])];
+const N224: &[Need] = &[Need{token:"ftz",ptx:(7, 8),until:None,chips:From(90)}];
+const S225: &[S] = &[S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::BF16])];
+const S226: &[S] = &[S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F16]),S::Type(&[T::BF16])];
+const S227: &[S] = &[S::May(&["rn","rz","rm","rp"]),S::Type(&[T::BF16]),S::Type(&[T::F16])];
+const S228: &[S] = &[S::May(&["rni","rzi","rmi","rpi"]),S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::F32]),S::Type(&[T::F32])];
+const S229: &[S] = &[S::May(&["rni","rzi","rmi","rpi"]),S::May(&["sat"]),S::Type(&[T::F64]),S::Type(&[T::F64])];
+const S230: &[S] = &[S::May(&["rni","rzi","rmi","rpi"]),S::May(&["sat"]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const S231: &[S] = &[S::May(&["rni","rzi","rmi","rpi"]),S::Type(&[T::BF16]),S::Type(&[T::BF16])];
+const S232: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const S233: &[S] = &[S::Must(&["rn","rz"]),S::May(&["relu"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const N234: &[Need] = &[Need{token:"relu",ptx:(7, 0),until:None,chips:From(80)},Need{token:"satfinite",ptx:(8, 1),until:None,chips:From(70)}];
+const S235: &[S] = &[S::Must(&["rn"]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const S236: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const S237: &[S] = &[S::Must(&["rn","rz"]),S::May(&["relu"]),S::May(&["satfinite"]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const N238: &[Need] = &[Need{token:"satfinite",ptx:(8, 1),until:None,chips:From(80)}];
+const S239: &[S] = &[S::Must(&["rn","rz"]),S::May(&["relu"]),S::May(&["satfinite"]),S::Type(&[T::F16x2,T::BF16x2]),S::Type(&[T::F32])];
+const R240: &[OperandRow] = &[o("d",K::Destination,O::Widening(0),P::Always),o("a",K::Source,O::Widening(1),P::Always),o("b",K::Source,O::Widening(1),P::Always)];
+const S241: &[S] = &[S::Must(&["rs"]),S::May(&["relu"]),S::May(&["satfinite"]),S::Type(&[T::F16x2,T::BF16x2]),S::Type(&[T::F32])];
+const R242: &[OperandRow] = &[o("d",K::Destination,O::Widening(0),P::Always),o("a",K::Source,O::Widening(1),P::Always),o("b",K::Source,O::Widening(1),P::Always),o("rbits",K::Source,O::Word,P::Always)];
+const S243: &[S] = &[S::Must(&["rs"]),S::May(&["relu"]),S::Must(&["satfinite"]),S::Type(&[T::E4M3x4,T::E5M2x4,T::E2M3x4,T::E3M2x4]),S::Type(&[T::F32])];
+const R244: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Sources(4),O::Of(1),P::Always),o("rbits",K::RegisterSource,O::Word,P::Always)];
+const S245: &[S] = &[S::Must(&["rs"]),S::May(&["relu"]),S::Must(&["satfinite"]),S::Type(&[T::E2M1x4]),S::Type(&[T::F32])];
+const R246: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B16),P::Always),o("a",K::Sources(4),O::Of(1),P::Always),o("rbits",K::RegisterSource,O::Word,P::Always)];
+const S247: &[S] = &[S::Must(&["rna"]),S::May(&["satfinite"]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const S248: &[S] = &[S::Must(&["rn","rz"]),S::May(&["relu"]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const S249: &[S] = &[S::Must(&["rn","rz"]),S::Must(&["satfinite"]),S::May(&["relu"]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const S250: &[S] = &[S::Must(&["rn"]),S::Must(&["satfinite"]),S::May(&["relu"]),S::Type(&[T::E4M3x2,T::E5M2x2]),S::Type(&[T::F32])];
+const R251: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always),o("b",K::Source,O::Of(1),P::Always)];
+const S252: &[S] = &[S::Must(&["rn"]),S::Must(&["satfinite"]),S::May(&["relu"]),S::Type(&[T::E4M3x2,T::E5M2x2]),S::Type(&[T::F16x2])];
+const S253: &[S] = &[S::Must(&["rn"]),S::May(&["relu"]),S::Type(&[T::F16x2]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S254: &[S] = &[S::Must(&["rn"]),S::Must(&["satfinite"]),S::May(&["relu"]),S::Type(&[T::E2M1x2,T::E2M3x2,T::E3M2x2]),S::Type(&[T::F32])];
+const S255: &[S] = &[S::Must(&["rn"]),S::May(&["relu"]),S::Type(&[T::F16x2]),S::Type(&[T::E2M1x2,T::E2M3x2,T::E3M2x2])];
+const S256: &[S] = &[S::Must(&["rz","rp"]),S::May(&["satfinite"]),S::Type(&[T::UE8M0x2]),S::Type(&[T::F32])];
+const S257: &[S] = &[S::Must(&["rz","rp"]),S::May(&["satfinite"]),S::Type(&[T::UE8M0x2]),S::Type(&[T::BF16x2])];
+const R258: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Fixed(T::B32),P::Always)];
+const S259: &[S] = &[S::Must(&["rn"]),S::Type(&[T::BF16x2]),S::Type(&[T::UE8M0x2])];
+const R260: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Source,O::Of(1),P::Always)];
+const S261: &[S] = &[S::Head(&["pack"]),S::Must(&["sat"]),S::Type(&[T::U16,T::S16]),S::Type(&[T::S32])];
+const R262: &[OperandRow] = &[o("d",K::Destination,O::WideWord,P::Always),o("a",K::Source,O::Widening(1),P::Always),o("b",K::Source,O::Widening(1),P::Always)];
+const S263: &[S] = &[S::Head(&["pack"]),S::Must(&["sat"]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32]),S::Type(&[T::B32])];
+const R264: &[OperandRow] = &[o("d",K::Destination,O::WideWord,P::Always),o("a",K::Source,O::Widening(1),P::Always),o("b",K::Source,O::Widening(1),P::Always),o("c",K::Source,O::Widening(2),P::Always)];
+const S265: &[S] = &[S::Head(&["pack"]),S::Must(&["sat"]),S::Type(&[T::U4,T::S4,T::U2,T::S2]),S::Type(&[T::S32]),S::Type(&[T::B32])];
+const S266: &[S] = &[S::Head(&["to"]),S::Space(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::Constant,Space::KernelParameter]),S::Type(&[T::U32,T::U64])];
+const R267: &[OperandRow] = &[o("p",K::Destination,O::Of(0),P::Always),o("a",K::RegisterSource,O::Of(0),P::Always)];
+const N268: &[Need] = &[Need{token:"const",ptx:(3, 1),until:None,chips:From(20)},Need{token:"param",ptx:(7, 7),until:None,chips:From(70)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(20)}];
+const S269: &[S] = &[S::Space(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::Constant,Space::KernelParameter]),S::Type(&[T::U32,T::U64])];
+const R270: &[OperandRow] = &[o("p",K::Destination,O::Of(0),P::Always),o("a",K::AddressSource,O::Of(0),P::Always)];
+const S271: &[S] = &[S::MaySpace(&[Space::Global]),S::Must(&["L2"])];
+const S272: &[S] = &[S::Must(&["approx","full"]),S::May(&["ftz"]),S::Type(&[T::F32])];
+const S273: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::Type(&[T::F32])];
+const S274: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::Type(&[T::F64])];
+const N275: &[Need] = &[Need{token:"rm",ptx:(1, 0),until:None,chips:From(20)},Need{token:"rp",ptx:(1, 0),until:None,chips:From(20)},Need{token:"rz",ptx:(1, 0),until:None,chips:From(20)}];
+const S276: &[S] = &[S::Head(&["lo","hi"]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32])];
+const R277: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Source,O::Word,P::Always),o("b",K::Source,O::Word,P::Always),o("c",K::Source,O::Word,P::Always)];
+const S278: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32])];
+const S279: &[S] = &[S::Must(&["sync"])];
+const R280: &[OperandRow] = &[o("d",K::Elected,O::Word,P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S281: &[S] = &[S::Must(&["approx"]),S::Type(&[T::F16,T::F16x2])];
+const S282: &[S] = &[S::Must(&["approx"]),S::Must(&["ftz"]),S::Type(&[T::BF16,T::BF16x2])];
+const S283: &[S] = &[S::May(&["sc","acq_rel"]),S::Must(&["cta","cluster","gpu","sys"])];
+const S284: &[S] = &[S::Must(&["acquire","release"]),S::Must(&["cta","cluster","gpu","sys"])];
+const S285: &[S] = &[S::Must(&["acquire"]),S::Must(&["sync_restrict::shared::cluster"]),S::Must(&["cluster"])];
+const S286: &[S] = &[S::Must(&["release"]),S::Must(&["sync_restrict::shared::cta"]),S::Must(&["cluster"])];
+const S287: &[S] = &[S::Head(&["mbarrier_init"]),S::Must(&["release"]),S::Must(&["cluster"])];
+const S288: &[S] = &[S::Head(&["proxy"]),S::Must(&["alias","async"])];
+const N289: &[Need] = &[Need{token:"async",ptx:(8, 0),until:None,chips:From(90)}];
+const S290: &[S] = &[S::Head(&["proxy"]),S::Must(&["async"]),S::Space(&[Space::Global,Space::Shared,Space::SharedCluster])];
+const S291: &[S] = &[S::Head(&["proxy"]),S::Must(&["tensormap::generic"]),S::Must(&["release"]),S::Must(&["cta","cluster","gpu","sys"])];
+const S292: &[S] = &[S::Head(&["proxy"]),S::Must(&["tensormap::generic"]),S::Must(&["acquire"]),S::Must(&["cta","cluster","gpu","sys"])];
+const R293: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("size",K::ConstantOf(&[128]),O::Word,P::Always)];
+const S294: &[S] = &[S::Head(&["proxy"]),S::Must(&["async::generic"]),S::Must(&["acquire"]),S::Must(&["sync_restrict::shared::cluster"]),S::Must(&["cluster"])];
+const S295: &[S] = &[S::Head(&["proxy"]),S::Must(&["async::generic"]),S::Must(&["release"]),S::Must(&["sync_restrict::shared::cta"]),S::Must(&["cluster"])];
+const S296: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::F32])];
+const R297: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(0),P::Always)];
+const N298: &[Need] = &[Need{token:"rm",ptx:(1, 4),until:None,chips:From(13)},Need{token:"rp",ptx:(1, 4),until:None,chips:From(13)}];
+const S299: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::Type(&[T::F32x2])];
+const S300: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["sat"]),S::Type(&[T::F32]),S::Type(&[T::F16,T::BF16])];
+const R301: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always),o("b",K::Source,O::Of(1),P::Always),o("c",K::Source,O::Of(0),P::Always)];
+const S302: &[S] = &[S::Must(&["rn"]),S::May(&["ftz"]),S::May(&["sat"]),S::Type(&[T::F16,T::F16x2])];
+const S303: &[S] = &[S::Must(&["rn"]),S::May(&["ftz"]),S::Must(&["relu"]),S::Type(&[T::F16,T::F16x2])];
+const S304: &[S] = &[S::Must(&["rn"]),S::May(&["relu"]),S::Type(&[T::BF16,T::BF16x2])];
+const S305: &[S] = &[S::Must(&["rn"]),S::Must(&["oob"]),S::May(&["relu"]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
+const S306: &[S] = &[S::Must(&["rz","rm","rp"]),S::May(&["oob"]),S::May(&["relu"]),S::Type(&[T::BF16,T::BF16x2])];
+const N307: &[Need] = &[Need{token:"oob",ptx:(8, 1),until:None,chips:From(90)}];
+const R308: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("mask",K::Source,O::Of(0),P::Always),o("base",K::Source,O::Word,P::Always),o("offset",K::Source,O::Word,P::Always)];
+const S309: &[S] = &[S::MaySpace(&[Space::SharedCluster]),S::Type(&[T::U32,T::U64])];
+const R310: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::AddressSource,O::Of(0),P::Always)];
+const S311: &[S] = &[S::Must(&["launch_dependents","wait"])];
+const S312: &[S] = &[S::Space(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::Constant,Space::KernelParameter])];
+const R313: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::RegisterSource,O::AnyInteger,P::Always)];
+const S314: &[S] = &[S::Type(&[T::Texref,T::Samplerref,T::Surfref])];
+const R315: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::RegisterSource,O::Fixed(T::B64),P::Always)];
+const S316: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Constant,Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::KernelParameter,Space::FunctionParameter]),S::May(&["ca","cg","cs","lu","cv"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R317: &[OperandRow] = &[o("d",K::VectorDestination,O::Widening(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
+const N318: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"ca",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cv",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"lu",ptx:(2, 0),until:None,chips:From(20)},Need{token:"param::func",ptx:(8, 3),until:None,chips:From(10)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(10)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
+const S319: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["ca","cg","cs","lu","cv"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R320: &[OperandRow] = &[o("d",K::VectorDestination,O::Widening(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
+const N321: &[Need] = &[Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"ca",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cv",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"lu",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
+const S322: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N323: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
+const S324: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
+const S325: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
+const S326: &[S] = &[S::Space(&[Space::Global]),S::May(&["ca","cg","cs"]),S::Must(&["nc"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N327: &[Need] = &[Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)}];
+const S328: &[S] = &[S::Space(&[Space::Global]),S::Must(&["nc"]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N329: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)}];
+const S330: &[S] = &[S::Space(&[Space::Global]),S::Must(&["nc"]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
+const S331: &[S] = &[S::Space(&[Space::Global]),S::Must(&["nc"]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
+const S332: &[S] = &[S::Must(&["volatile"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N333: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(10)}];
+const S334: &[S] = &[S::Must(&["volatile"]),S::MaySpace(&[Space::Global]),S::Must(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N335: &[Need] = &[Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(75)}];
+const S336: &[S] = &[S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N337: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(70)}];
+const S338: &[S] = &[S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N339: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)}];
+const S340: &[S] = &[S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
+const S341: &[S] = &[S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::May(&["L2::64B","L2::128B","L2::256B"]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
+const S342: &[S] = &[S::Must(&["mmio"]),S::Must(&["relaxed"]),S::Must(&["sys"]),S::MaySpace(&[Space::Global]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N343: &[Need] = &[Need{token:"b128",ptx:(8, 4),until:None,chips:From(70)}];
+const S344: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8"]),S::Must(&["x1","x2","x4"]),S::May(&["trans"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B16])];
+const C345: &[(&str, u8)] = &[("x1",1),("x2",2),("x4",4)];
+const R346: &[OperandRow] = &[o("r",K::DestinationsBy(C345),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always)];
+const N347: &[Need] = &[Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(75)}];
+const S348: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n16"]),S::Must(&["x1","x2"]),S::Must(&["trans"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B8])];
+const C349: &[(&str, u8)] = &[("x1",2),("x2",4)];
+const R350: &[OperandRow] = &[o("r",K::DestinationsBy(C349),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always)];
+const S351: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n16"]),S::Must(&["x1","x2","x4"]),S::MaySpace(&[Space::Shared]),S::Must(&["b8x16"]),S::Must(&["b6x16_p32","b4x16_p64"])];
+const S352: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n16"]),S::Must(&["x1","x2"]),S::Must(&["trans"]),S::MaySpace(&[Space::Shared]),S::Must(&["b8x16"]),S::Must(&["b6x16_p32","b4x16_p64"])];
+const S353: &[S] = &[S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N354: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)}];
+const R355: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(0),P::Always),o("immLut",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always)];
+const S356: &[S] = &[S::Must(&["or","and"]),S::Type(&[T::B32])];
+const R357: &[OperandRow] = &[o("d",K::BothDestinations,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(0),P::Always),o("immLut",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always),o("q",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const N358: &[Need] = &[Need{token:"ftz",ptx:(1, 4),until:None,chips:From(20)}];
+const S359: &[S] = &[S::Head(&["lo","hi"]),S::Type(&[T::U16,T::U32,T::U64,T::S16,T::S32,T::S64])];
+const S360: &[S] = &[S::Head(&["hi"]),S::May(&["sat"]),S::Type(&[T::S32])];
+const S361: &[S] = &[S::Head(&["lo","hi"]),S::Must(&["cc"]),S::Type(&[T::U32,T::U64,T::S32,T::S64])];
+const S362: &[S] = &[S::Head(&["wide"]),S::Type(&[T::U16,T::U32,T::S16,T::S32])];
+const R363: &[OperandRow] = &[o("d",K::Destination,O::Double(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Double(0),P::Always)];
+const S364: &[S] = &[S::Head(&["lo","hi"]),S::Type(&[T::U32,T::S32])];
+const S365: &[S] = &[S::Head(&["lo","hi"]),S::May(&["cc"]),S::Type(&[T::U32,T::U64,T::S32,T::S64])];
+const S366: &[S] = &[S::Head(&["lo","hi"]),S::Type(&[T::U16,T::S16])];
+const R367: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::AddressSource,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always)];
+const S368: &[S] = &[S::Must(&["any"]),S::Must(&["sync"]),S::Type(&[T::B32,T::B64])];
+const R369: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Source,O::Of(0),P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S370: &[S] = &[S::Must(&["all"]),S::Must(&["sync"]),S::Type(&[T::B32,T::B64])];
+const R371: &[OperandRow] = &[o("d",K::PairDestination,O::Word,P::Always),o("a",K::Source,O::Of(0),P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S372: &[S] = &[S::May(&["ftz"]),S::May(&["NaN"]),S::May(&["xorsign.abs"]),S::Type(&[T::F32])];
+const N373: &[Need] = &[Need{token:"NaN",ptx:(7, 0),until:None,chips:From(80)},Need{token:"ftz",ptx:(1, 4),until:None,chips:From(10)},Need{token:"xorsign.abs",ptx:(7, 2),until:None,chips:From(86)}];
+const S374: &[S] = &[S::May(&["ftz"]),S::May(&["NaN"]),S::May(&["abs"]),S::Type(&[T::F32])];
+const S375: &[S] = &[S::May(&["ftz"]),S::May(&["NaN"]),S::May(&["xorsign.abs"]),S::Type(&[T::F16,T::F16x2])];
+const N376: &[Need] = &[Need{token:"xorsign.abs",ptx:(7, 2),until:None,chips:From(86)}];
+const S377: &[S] = &[S::May(&["NaN"]),S::May(&["xorsign.abs"]),S::Type(&[T::BF16,T::BF16x2])];
+const S378: &[S] = &[S::Must(&["relu"]),S::Type(&[T::S32,T::S16x2])];
+const S379: &[S] = &[S::Head(&["init"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R380: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Always)];
+const S381: &[S] = &[S::Head(&["inval"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R382: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always)];
+const S383: &[S] = &[S::Head(&["expect_tx","complete_tx"]),S::MaySpace(&[Space::Shared,Space::SharedCluster]),S::Type(&[T::B64])];
+const R384: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("bytes",K::Source,O::Word,P::Always)];
+const S385: &[S] = &[S::Head(&["expect_tx","complete_tx"]),S::Must(&["relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared,Space::SharedCluster]),S::Type(&[T::B64])];
+const S386: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R387: &[OperandRow] = &[o("state",K::DestinationOrSink,O::Fixed(T::U64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Optional)];
+const N388: &[Need] = &[Need{token:"+count",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(80)}];
+const S389: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["release","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const N390: &[Need] = &[Need{token:"+count",ptx:(8, 0),until:None,chips:From(90)},Need{token:"cluster",ptx:(8, 0),until:None,chips:From(90)},Need{token:"relaxed",ptx:(8, 6),until:None,chips:From(90)}];
+const S391: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
+const R392: &[OperandRow] = &[o("state",K::Sink,O::None,P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Optional)];
+const N393: &[Need] = &[Need{token:"arrive_drop",ptx:(8, 0),until:None,chips:From(90)}];
+const S394: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["release","relaxed"]),S::Must(&["cta","cluster"]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
+const S395: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["expect_tx"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R396: &[OperandRow] = &[o("state",K::DestinationOrSink,O::Fixed(T::U64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("bytes",K::Source,O::Word,P::Always)];
+const S397: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["expect_tx"]),S::Must(&["release","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const N398: &[Need] = &[Need{token:"relaxed",ptx:(8, 6),until:None,chips:From(90)}];
+const S399: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["expect_tx"]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
+const R400: &[OperandRow] = &[o("state",K::Sink,O::None,P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("bytes",K::Source,O::Word,P::Always)];
+const S401: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["expect_tx"]),S::Must(&["release","relaxed"]),S::Must(&["cta","cluster"]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
+const S402: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["noComplete"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R403: &[OperandRow] = &[o("state",K::DestinationOrSink,O::Fixed(T::U64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Always)];
+const S404: &[S] = &[S::Head(&["arrive","arrive_drop"]),S::Must(&["noComplete"]),S::Must(&["release"]),S::Must(&["cta"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const S405: &[S] = &[S::Head(&["test_wait"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R406: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("state",K::Source,O::Fixed(T::U64),P::Always)];
+const S407: &[S] = &[S::Head(&["test_wait"]),S::Must(&["acquire","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const N408: &[Need] = &[Need{token:"cluster",ptx:(8, 0),until:None,chips:From(90)},Need{token:"relaxed",ptx:(8, 6),until:None,chips:From(90)}];
+const S409: &[S] = &[S::Head(&["test_wait"]),S::Must(&["parity"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R410: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("parity",K::Source,O::Word,P::Always)];
+const S411: &[S] = &[S::Head(&["test_wait"]),S::Must(&["parity"]),S::Must(&["acquire","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const S412: &[S] = &[S::Head(&["try_wait"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R413: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("state",K::Source,O::Fixed(T::U64),P::Always),o("hint",K::Source,O::Word,P::Optional)];
+const S414: &[S] = &[S::Head(&["try_wait"]),S::Must(&["acquire","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const S415: &[S] = &[S::Head(&["try_wait"]),S::Must(&["parity"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R416: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("parity",K::Source,O::Word,P::Always),o("hint",K::Source,O::Word,P::Optional)];
+const S417: &[S] = &[S::Head(&["try_wait"]),S::Must(&["parity"]),S::Must(&["acquire","relaxed"]),S::Must(&["cta","cluster"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const S418: &[S] = &[S::Head(&["pending_count"]),S::Type(&[T::B64])];
+const R419: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("state",K::Source,O::Fixed(T::U64),P::Always)];
+const S420: &[S] = &[S::Must(&["cta","gl","sys"])];
+const N421: &[Need] = &[Need{token:"sys",ptx:(2, 0),until:None,chips:From(20)}];
+const S422: &[S] = &[S::Head(&["proxy"]),S::Must(&["alias"])];
+const S423: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k4"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R424: &[OperandRow] = &[o("d",K::Destinations(4),O::Exact(T::F16x2),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Exact(T::F16x2),P::Always)];
+const S425: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k4"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R426: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Exact(T::F16x2),P::Always)];
+const S427: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k4"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const R428: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S429: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R430: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(1),O::Exact(T::F16x2),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always)];
+const S431: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const R432: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(1),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S433: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R434: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(4),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always)];
+const S435: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const R436: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S437: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k4"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const R438: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::TF32),P::Always),o("b",K::Sources(1),O::Exact(T::TF32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S439: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const R440: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Exact(T::TF32),P::Always),o("b",K::Sources(2),O::Exact(T::TF32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S441: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R442: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(1),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S443: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R444: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(2),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S445: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
+const R446: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S447: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F16])];
+const R448: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always)];
+const S449: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
+const R450: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S451: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F16])];
+const R452: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always)];
+const S453: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Must(&["kind::f8f6f4"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32])];
+const N454: &[Need] = &[Need{token:"e2m1",ptx:(8, 7),until:None,chips:Family(&[120])},Need{token:"e2m3",ptx:(8, 7),until:None,chips:Family(&[120])},Need{token:"e3m2",ptx:(8, 7),until:None,chips:Family(&[120])}];
+const S455: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Must(&["kind::f8f6f4"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F16])];
+const S456: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k4"]),S::Sequence(&["row","col"]),S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
+const R457: &[OperandRow] = &[o("d",K::Destinations(2),O::Fixed(T::B64),P::Always),o("a",K::Sources(1),O::Fixed(T::B64),P::Always),o("b",K::Sources(1),O::Fixed(T::B64),P::Always),o("c",K::Sources(2),O::Fixed(T::B64),P::Always)];
+const S458: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k4"]),S::Sequence(&["row","col"]),S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
+const R459: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B64),P::Always),o("a",K::Sources(2),O::Fixed(T::B64),P::Always),o("b",K::Sources(1),O::Fixed(T::B64),P::Always),o("c",K::Sources(4),O::Fixed(T::B64),P::Always)];
+const S460: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
+const R461: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B64),P::Always),o("a",K::Sources(4),O::Fixed(T::B64),P::Always),o("b",K::Sources(2),O::Fixed(T::B64),P::Always),o("c",K::Sources(4),O::Fixed(T::B64),P::Always)];
+const S462: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
+const R463: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B64),P::Always),o("a",K::Sources(8),O::Fixed(T::B64),P::Always),o("b",K::Sources(4),O::Fixed(T::B64),P::Always),o("c",K::Sources(4),O::Fixed(T::B64),P::Always)];
+const S464: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k16"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const R465: &[OperandRow] = &[o("d",K::Destinations(2),O::Word,P::Always),o("a",K::Sources(1),O::Word,P::Always),o("b",K::Sources(1),O::Word,P::Always),o("c",K::Sources(2),O::Word,P::Always)];
+const S466: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const R467: &[OperandRow] = &[o("d",K::Destinations(4),O::Word,P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Word,P::Always)];
+const S468: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const R469: &[OperandRow] = &[o("d",K::Destinations(4),O::Word,P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Word,P::Always)];
+const S470: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k32"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S471: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S472: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S473: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k128"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["xor"]),S::Must(&["popc"])];
+const R474: &[OperandRow] = &[o("d",K::Destinations(2),O::Word,P::Always),o("a",K::Sources(1),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Word,P::Always)];
+const S475: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8k128"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["and"]),S::Must(&["popc"])];
+const S476: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["xor"]),S::Must(&["popc"])];
+const S477: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["and"]),S::Must(&["popc"])];
+const S478: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k256"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["xor"]),S::Must(&["popc"])];
+const S479: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k256"]),S::Sequence(&["row","col"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&["and"]),S::Must(&["popc"])];
+const S480: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::May(&["scale_vec::2X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
+const R481: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always),u("scale_a",K::RegisterSource,O::Fixed(T::B32),P::Always),o("byte_a",K::Sources(2),O::Fixed(T::U16),P::Always),u("scale_b",K::RegisterSource,O::Fixed(T::B32),P::Always),o("byte_b",K::Sources(2),O::Fixed(T::U16),P::Always)];
+const S482: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
+const S483: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::4X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE4M3])];
+const S484: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::May(&["scale_vec::1X"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
+const S485: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R486: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 3),O::None,P::Always)];
+const S487: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const S488: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const R489: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 3),O::None,P::Always)];
+const S490: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const S491: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R492: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 3),O::None,P::Always)];
+const S493: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const S494: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R495: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(4),O::Exact(T::F16x2),P::Always),o("b",K::Sources(4),O::Exact(T::F16x2),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::None,P::Always)];
+const S496: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const S497: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const R498: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Exact(T::F16x2),P::Always),o("b",K::Sources(4),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::None,P::Always)];
+const S499: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const S500: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R501: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::None,P::Always)];
+const S502: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const S503: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const S504: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k8"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const S505: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const S506: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k16"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const S507: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
+const R508: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always)];
+const S509: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
+const S510: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F16])];
+const R511: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always)];
+const S512: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const R513: &[OperandRow] = &[o("d",K::Destinations(4),O::Word,P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Word,P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::None,P::Always)];
+const S514: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k32"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const S515: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const R516: &[OperandRow] = &[o("d",K::Destinations(4),O::Word,P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Word,P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always)];
+const S517: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const S518: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S519: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S520: &[S] = &[S::Must(&["sp"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S521: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S522: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::f8f6f4"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32])];
+const S523: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::f8f6f4"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F16])];
+const S524: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::May(&["scale_vec::2X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
+const R525: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always),u("scale_a",K::RegisterSource,O::Fixed(T::B32),P::Always),o("byte_a",K::Sources(2),O::Fixed(T::U16),P::Always),u("scale_b",K::RegisterSource,O::Fixed(T::B32),P::Always),o("byte_b",K::Sources(2),O::Fixed(T::U16),P::Always)];
+const S526: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
+const S527: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k128"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::4X"]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE4M3])];
+const S528: &[S] = &[S::Must(&["sp::ordered_metadata"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8k64"]),S::Sequence(&["row","col"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::May(&["scale_vec::1X"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
+const S529: &[S] = &[S::Type(&[T::Pred,T::B16,T::B32,T::B64,T::B128,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R530: &[OperandRow] = &[o("d",K::MoveDestination,O::Of(0),P::Always),o("a",K::MoveSource,O::Of(0),P::Always)];
+const S531: &[S] = &[S::Vector(&[2,4]),S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R532: &[OperandRow] = &[o("d",K::VectorDestination,O::Of(0),P::Always),o("a",K::VectorSource,O::Of(0),P::Always)];
+const S533: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m8n8"]),S::Must(&["trans"]),S::Type(&[T::B16])];
+const R534: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::RegisterSource,O::Word,P::Always)];
+const R535: &[OperandRow] = &[o("d",K::Destination,O::Double(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always)];
+const S536: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Type(&[T::U32,T::S32,T::U64])];
+const R537: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
+const S538: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Type(&[T::S64])];
+const S539: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
+const S540: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Type(&[T::F32,T::F64])];
+const S541: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const R542: &[OperandRow] = &[o("d",K::VectorDestination,O::Of(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
+const S543: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const R544: &[OperandRow] = &[o("d",K::VectorDestination,O::Bits(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
+const S545: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S546: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["acc::f32"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const S547: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["acc::f32"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S548: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
+const S549: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
+const S550: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S551: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S552: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
+const S553: &[S] = &[S::Head(&["ld_reduce"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
+const S554: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Type(&[T::U32,T::S32,T::U64])];
+const S555: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Type(&[T::S64])];
+const S556: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
+const S557: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Type(&[T::F32,T::F64])];
+const S558: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const S559: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const S560: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S561: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["acc::f32"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const S562: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["acc::f32"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S563: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
+const S564: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
+const S565: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S566: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S567: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
+const S568: &[S] = &[S::Head(&["ld_reduce"]),S::Must(&["relaxed","acquire"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["acc::f16"]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
+const S569: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Type(&[T::B32,T::B64,T::U32,T::U64,T::S32,T::S64,T::F32,T::F64])];
+const R570: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always)];
+const S571: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const R572: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always)];
+const S573: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const R574: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Bits(0),P::Always)];
+const S575: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S576: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
+const S577: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S578: &[S] = &[S::Head(&["st"]),S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
+const S579: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Type(&[T::B32,T::B64,T::U32,T::U64,T::S32,T::S64,T::F32,T::F64])];
+const S580: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const S581: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const S582: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S583: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
+const S584: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S585: &[S] = &[S::Head(&["st"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
+const S586: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Type(&[T::U32,T::S32,T::U64])];
+const S587: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Type(&[T::S64])];
+const S588: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
+const S589: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Type(&[T::F32,T::F64])];
+const S590: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const S591: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const S592: &[S] = &[S::Head(&["red"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S593: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max","add"]),S::Type(&[T::U32,T::S32,T::U64])];
+const S594: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Type(&[T::S64])];
+const S595: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
+const S596: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Type(&[T::F32,T::F64])];
+const S597: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const S598: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const S599: &[S] = &[S::Head(&["red"]),S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S600: &[S] = &[S::Type(&[T::U32])];
+const R601: &[OperandRow] = &[o("t",K::Source,O::Of(0),P::Always)];
+const R602: &[OperandRow] = &[o("a",K::Constant(0, 15),O::None,P::Always)];
+const S603: &[S] = &[S::Must(&["mask"])];
+const R604: &[OperandRow] = &[o("a",K::Constant(0, 65535),O::None,P::Always)];
+const S605: &[S] = &[S::MaySpace(&[Space::Global,Space::Local]),S::Must(&["L1","L2"])];
+const S606: &[S] = &[S::Space(&[Space::Global]),S::Must(&["L2::evict_last","L2::evict_normal"])];
+const S607: &[S] = &[S::MaySpace(&[Space::Constant,Space::KernelParameter]),S::Must(&["tensormap"])];
+const S608: &[S] = &[S::Must(&["L1"])];
+const S609: &[S] = &[S::Type(&[T::B32]),S::May(&["f4e","b4e","rc8","ecl","ecr","rc16"])];
+const R610: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Word,P::Always)];
+const S611: &[S] = &[S::Must(&["rn","rz","rm","rp"]),S::May(&["ftz"]),S::Type(&[T::F64])];
+const N612: &[Need] = &[Need{token:"rm",ptx:(1, 4),until:None,chips:From(20)},Need{token:"rp",ptx:(1, 4),until:None,chips:From(20)},Need{token:"rz",ptx:(1, 4),until:None,chips:From(20)}];
+const S613: &[S] = &[S::Must(&["approx"]),S::Must(&["ftz"]),S::Type(&[T::F64])];
+const S614: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["add"]),S::Type(&[T::U32,T::S32,T::U64,T::F32,T::F64])];
+const N615: &[Need] = &[Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"f32",ptx:(2, 0),until:None,chips:From(20)},Need{token:"f64",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(12)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)},Need{token:"u64",ptx:(1, 2),until:None,chips:From(12)}];
+const S616: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::U32,T::S32,T::U64,T::F32,T::F64])];
+const R617: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
+const S618: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["and","or","xor"]),S::Type(&[T::B32,T::B64])];
+const N619: &[Need] = &[Need{token:"b64",ptx:(3, 1),until:None,chips:From(32)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(12)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)}];
+const S620: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["and","or","xor"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::B32,T::B64])];
+const S621: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["inc","dec"]),S::Type(&[T::U32])];
+const N622: &[Need] = &[Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(12)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)}];
+const S623: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["inc","dec"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::U32])];
+const S624: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["min","max"]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
+const N625: &[Need] = &[Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"s64",ptx:(3, 1),until:None,chips:From(32)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(12)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)},Need{token:"u64",ptx:(3, 1),until:None,chips:From(32)}];
+const S626: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["min","max"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
+const S627: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&["add"]),S::Must(&["noftz"]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
+const N628: &[Need] = &[Need{token:"bf16",ptx:(7, 8),until:None,chips:From(90)},Need{token:"bf16x2",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(6, 3),until:None,chips:From(70)},Need{token:"f16",ptx:(6, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(6, 3),until:None,chips:From(70)},Need{token:"gpu",ptx:(6, 3),until:None,chips:From(70)},Need{token:"relaxed",ptx:(6, 3),until:None,chips:From(70)},Need{token:"release",ptx:(6, 3),until:None,chips:From(70)},Need{token:"shared",ptx:(6, 3),until:None,chips:From(70)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(70)},Need{token:"sys",ptx:(6, 3),until:None,chips:From(70)}];
+const S629: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Must(&["noftz"]),S::Must(&["L2::cache_hint"]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
+const S630: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::May(&["L2::cache_hint"]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const R631: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
+const S632: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add","min","max"]),S::Must(&["noftz"]),S::May(&["L2::cache_hint"]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const R633: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Bits(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
+const S634: &[S] = &[S::May(&["relaxed","release"]),S::May(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add","min","max"]),S::Must(&["noftz"]),S::May(&["L2::cache_hint"]),S::Vector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S635: &[S] = &[S::Head(&["async"]),S::Must(&["relaxed"]),S::Must(&["cluster"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["inc","dec"]),S::Type(&[T::U32])];
+const R636: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always),o("mbar",K::Address,O::AnyInteger,P::Always)];
+const S637: &[S] = &[S::Head(&["async"]),S::Must(&["relaxed"]),S::Must(&["cluster"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["min","max"]),S::Type(&[T::U32,T::S32])];
+const S638: &[S] = &[S::Head(&["async"]),S::Must(&["relaxed"]),S::Must(&["cluster"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["and","or","xor"]),S::Type(&[T::B32])];
+const S639: &[S] = &[S::Head(&["async"]),S::Must(&["relaxed"]),S::Must(&["cluster"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["mbarrier::complete_tx::bytes"]),S::Must(&["add"]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
+const S640: &[S] = &[S::Head(&["async"]),S::May(&["mmio"]),S::Must(&["release"]),S::Must(&["gpu","sys"]),S::MaySpace(&[Space::Global]),S::Must(&["add"]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
+const S641: &[S] = &[S::Must(&["sync"]),S::Must(&["add","min","max"]),S::Type(&[T::U32,T::S32])];
+const R642: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Source,O::Word,P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S643: &[S] = &[S::Must(&["sync"]),S::Must(&["and","or","xor"]),S::Type(&[T::B32])];
+const S644: &[S] = &[S::Must(&["sync"]),S::Must(&["min","max"]),S::May(&["abs"]),S::May(&["NaN"]),S::Type(&[T::F32])];
+const R645: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S646: &[S] = &[S::Must(&["approx"]),S::May(&["ftz"]),S::Type(&[T::F64])];
+const N647: &[Need] = &[Need{token:"ftz",ptx:(4, 0),until:None,chips:From(20)}];
+const S648: &[S] = &[S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R649: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S650: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::S16,T::S32,T::S64])];
+const S651: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::U16,T::U32,T::U64])];
+const S652: &[S] = &[S::Must(&["eq","ne"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::B16,T::B32,T::B64])];
+const S653: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32])];
+const S654: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F64])];
+const S655: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::S16,T::S32,T::S64])];
+const N656: &[Need] = &[Need{token:"bf16",ptx:(7, 8),until:None,chips:From(90)}];
+const S657: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::U16,T::U32,T::U64])];
+const S658: &[S] = &[S::Must(&["eq","ne"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::B16,T::B32,T::B64])];
+const S659: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const S660: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::F16]),S::Type(&[T::F64])];
+const S661: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::BF16]),S::Type(&[T::F32,T::F64])];
+const S662: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::F16]),S::Type(&[T::F16])];
+const N663: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
+const S664: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::BF16]),S::Type(&[T::F16])];
+const S665: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::BF16]),S::Type(&[T::BF16])];
+const S666: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::U32,T::S32,T::F16x2]),S::Type(&[T::F16x2])];
+const N667: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
+const S668: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::U32,T::S32,T::BF16x2]),S::Type(&[T::BF16x2])];
+const S669: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Must(&["and","or","xor"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::S16,T::S32,T::S64])];
+const R670: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always),o("b",K::Source,O::Of(1),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S671: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Must(&["and","or","xor"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::U16,T::U32,T::U64])];
+const S672: &[S] = &[S::Must(&["eq","ne"]),S::Must(&["and","or","xor"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::B16,T::B32,T::B64])];
+const S673: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32])];
+const S674: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F64])];
+const S675: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Must(&["and","or","xor"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::S16,T::S32,T::S64])];
+const S676: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Must(&["and","or","xor"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::U16,T::U32,T::U64])];
+const S677: &[S] = &[S::Must(&["eq","ne"]),S::Must(&["and","or","xor"]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::B16,T::B32,T::B64])];
+const S678: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const S679: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::F16]),S::Type(&[T::F64])];
+const S680: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::BF16]),S::Type(&[T::F32,T::F64])];
+const S681: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::F16]),S::Type(&[T::F16])];
+const N682: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"or",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
+const S683: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::BF16]),S::Type(&[T::F16])];
+const S684: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::BF16]),S::Type(&[T::BF16])];
+const S685: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::U32,T::S32,T::F16x2]),S::Type(&[T::F16x2])];
+const N686: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"or",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
+const S687: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::U32,T::S32,T::BF16x2]),S::Type(&[T::BF16x2])];
+const S688: &[S] = &[S::Must(&["inc","dec"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Type(&[T::U32])];
+const R689: &[OperandRow] = &[o("imm",K::Constant(24, 256),O::Word,P::Always)];
+const S690: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Type(&[T::S16,T::S32,T::S64])];
+const R691: &[OperandRow] = &[o("p",K::PairDestinationOrSink,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always)];
+const S692: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Type(&[T::U16,T::U32,T::U64])];
+const S693: &[S] = &[S::Must(&["eq","ne"]),S::Type(&[T::B16,T::B32,T::B64])];
+const S694: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::F32])];
+const S695: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::F64])];
+const S696: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::F16])];
+const R697: &[OperandRow] = &[o("p",K::DestinationOrSink,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always)];
+const S698: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::May(&["ftz"]),S::Type(&[T::F16x2])];
+const S699: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::BF16])];
+const S700: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Type(&[T::BF16x2])];
+const S701: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge"]),S::Must(&["and","or","xor"]),S::Type(&[T::S16,T::S32,T::S64])];
+const R702: &[OperandRow] = &[o("p",K::PairDestinationOrSink,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S703: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","lo","ls","hi","hs"]),S::Must(&["and","or","xor"]),S::Type(&[T::U16,T::U32,T::U64])];
+const S704: &[S] = &[S::Must(&["eq","ne"]),S::Must(&["and","or","xor"]),S::Type(&[T::B16,T::B32,T::B64])];
+const S705: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::F32])];
+const S706: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::F64])];
+const S707: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::F16])];
+const R708: &[OperandRow] = &[o("p",K::DestinationOrSink,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S709: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::May(&["ftz"]),S::Type(&[T::F16x2])];
+const S710: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::BF16])];
+const S711: &[S] = &[S::Must(&["eq","ne","lt","le","gt","ge","equ","neu","ltu","leu","gtu","geu","num","nan"]),S::Must(&["and","or","xor"]),S::Type(&[T::BF16x2])];
+const S712: &[S] = &[S::Head(&["l","r"]),S::Must(&["clamp","wrap"]),S::Type(&[T::B32])];
+const S713: &[S] = &[S::Must(&["sync"]),S::Must(&["up","down","bfly","idx"]),S::Type(&[T::B32])];
+const R714: &[OperandRow] = &[o("d",K::PairDestination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always),o("c",K::Source,O::Word,P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S715: &[S] = &[S::Must(&["up","down","bfly","idx"]),S::Type(&[T::B32])];
+const R716: &[OperandRow] = &[o("d",K::PairDestination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always),o("c",K::Source,O::Word,P::Always)];
+const N717: &[Need] = &[Need{token:"b32",ptx:(1, 0),until:None,chips:From(30)}];
+const R718: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always)];
+const S719: &[S] = &[S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64])];
+const S720: &[S] = &[S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64]),S::Type(&[T::S32])];
+const R721: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(1),P::Always)];
+const S722: &[S] = &[S::May(&["ftz"]),S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64]),S::Type(&[T::F32])];
+const S723: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::KernelParameter,Space::FunctionParameter]),S::May(&["wb","cg","cs","wt"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R724: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Widening(0),P::Always)];
+const N725: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"param",ptx:(1, 0),until:None,chips:From(20)},Need{token:"param::func",ptx:(8, 3),until:None,chips:From(20)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(10)},Need{token:"wb",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)},Need{token:"wt",ptx:(2, 0),until:None,chips:From(20)}];
+const S726: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["wb","cg","cs","wt"]),S::May(&["L2::cache_hint"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R727: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Widening(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With("L2::cache_hint"))];
+const N728: &[Need] = &[Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"wb",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)},Need{token:"wt",ptx:(2, 0),until:None,chips:From(20)}];
+const S729: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::May(&["L2::cache_hint"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N730: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
+const S731: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
+const S732: &[S] = &[S::May(&["weak"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
+const S733: &[S] = &[S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const S734: &[S] = &[S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::May(&["L2::cache_hint"]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N735: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)}];
+const S736: &[S] = &[S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
+const S737: &[S] = &[S::Must(&["relaxed","release"]),S::Must(&["cta","cluster","gpu","sys"]),S::MaySpace(&[Space::Global]),S::May(&["L1::evict_normal","L1::evict_unchanged","L1::evict_first","L1::evict_last","L1::no_allocate"]),S::Must(&["L2::evict_normal","L2::evict_first","L2::evict_last"]),S::May(&["L2::cache_hint"]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
+const S738: &[S] = &[S::Head(&["async"]),S::May(&["weak"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["mbarrier::complete_tx::bytes"]),S::MayVector(&[2,4]),S::Type(&[T::B32,T::B64,T::U32,T::U64,T::S32,T::S64,T::F32,T::F64])];
+const R739: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always),o("mbar",K::Address,O::AnyInteger,P::Always)];
+const S740: &[S] = &[S::Head(&["async"]),S::May(&["mmio"]),S::Must(&["release"]),S::Must(&["gpu","sys"]),S::MaySpace(&[Space::Global]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R741: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Widening(0),P::Always)];
+const S742: &[S] = &[S::Head(&["bulk"]),S::May(&["weak"]),S::MaySpace(&[Space::Shared])];
+const R743: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("size",K::Source,O::AnyInteger,P::Always),o("initval",K::ConstantOf(&[0]),O::Word,P::Always)];
+const R744: &[OperandRow] = &[o("a",K::RegisterSource,O::Of(0),P::Always)];
+const R745: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::SourcesBy(C345),O::Fixed(T::B32),P::Always)];
+const S746: &[S] = &[S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["m16n8"]),S::Must(&["x1","x2","x4"]),S::Must(&["trans"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B8])];
+const S747: &[S] = &[S::Head(&["b"]),S::Must(&["1d","2d","3d","a1d","a2d"]),S::May(&["ca","cg","cs","cv"]),S::MayVector(&[2,4]),S::Type(&[T::B8,T::B16,T::B32,T::B64]),S::Must(&["trap","clamp","zero"])];
+const C748: &[(&str, u8)] = &[("1d",1),("2d",2),("3d",4),("a1d",2),("a2d",4)];
+const R749: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Surface),O::None,P::Always),o("b",K::Coordinates(C748),O::Fixed(T::S32),P::Always)];
+const R750: &[OperandRow] = &[o("d",K::VectorDestination,O::Widening(0),P::Always),o("a",K::Parts(R749),O::None,P::Always)];
+const N751: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a1d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a2d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"ca",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"clamp",ptx:(2, 0),until:None,chips:From(10)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cv",ptx:(2, 0),until:None,chips:From(20)},Need{token:"zero",ptx:(2, 0),until:None,chips:From(10)}];
+const S752: &[S] = &[S::Must(&["width","height","depth","channel_data_type","channel_order","array_size","memory_layout"]),S::Type(&[T::B32])];
+const R753: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Surface),O::None,P::Always)];
+const R754: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R753),O::None,P::Always)];
+const N755: &[Need] = &[Need{token:"array_size",ptx:(4, 1),until:None,chips:From(10)},Need{token:"channel_data_type",ptx:(2, 1),until:None,chips:From(10)},Need{token:"channel_order",ptx:(2, 1),until:None,chips:From(10)},Need{token:"memory_layout",ptx:(4, 2),until:None,chips:From(10)}];
+const S756: &[S] = &[S::Head(&["b"]),S::Must(&["add"]),S::Must(&["1d","2d","3d"]),S::Type(&[T::U32,T::U64,T::S32]),S::Must(&["trap","clamp","zero"])];
+const R757: &[OperandRow] = &[o("a",K::Parts(R749),O::None,P::Always),o("c",K::Source,O::Of(0),P::Always)];
+const N758: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)}];
+const S759: &[S] = &[S::Head(&["b"]),S::Must(&["min","max"]),S::Must(&["1d","2d","3d"]),S::Type(&[T::U32,T::S32,T::U64,T::S64]),S::Must(&["trap","clamp","zero"])];
+const N760: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"s64",ptx:(8, 1),until:None,chips:From(50)},Need{token:"u64",ptx:(8, 1),until:None,chips:From(50)}];
+const S761: &[S] = &[S::Head(&["b"]),S::Must(&["and","or"]),S::Must(&["1d","2d","3d"]),S::Type(&[T::B32]),S::Must(&["trap","clamp","zero"])];
+const S762: &[S] = &[S::Head(&["p"]),S::Must(&["add","min","max","and","or"]),S::Must(&["1d","2d","3d"]),S::Type(&[T::B32]),S::Must(&["trap","clamp","zero"])];
+const S763: &[S] = &[S::Head(&["p"]),S::Must(&["min","max"]),S::Must(&["1d","2d","3d"]),S::Type(&[T::B64]),S::Must(&["trap","clamp","zero"])];
+const S764: &[S] = &[S::Head(&["b"]),S::Must(&["1d","2d","3d","a1d","a2d"]),S::May(&["wb","cg","cs","wt"]),S::MayVector(&[2,4]),S::Type(&[T::B8,T::B16,T::B32,T::B64]),S::Must(&["trap","clamp","zero"])];
+const R765: &[OperandRow] = &[o("a",K::Parts(R749),O::None,P::Always),o("c",K::VectorSource,O::Widening(0),P::Always)];
+const N766: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a1d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a2d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"clamp",ptx:(2, 0),until:None,chips:From(10)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"wb",ptx:(2, 0),until:None,chips:From(20)},Need{token:"wt",ptx:(2, 0),until:None,chips:From(20)},Need{token:"zero",ptx:(2, 0),until:None,chips:From(10)}];
+const S767: &[S] = &[S::Head(&["p"]),S::Must(&["1d","2d","3d","a1d","a2d"]),S::MayVector(&[2,4]),S::Type(&[T::B32]),S::Must(&["trap","clamp","zero"])];
+const N768: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a1d",ptx:(4, 1),until:None,chips:From(30)},Need{token:"a2d",ptx:(4, 1),until:None,chips:From(30)}];
+const S769: &[S] = &[S::Must(&["wrap","clamp"]),S::Type(&[T::U32,T::S32])];
+const S770: &[S] = &[S::Must(&["approx"]),S::Type(&[T::F32])];
+const S771: &[S] = &[S::Must(&["approx"]),S::Type(&[T::BF16,T::BF16x2])];
+const S772: &[S] = &[S::Head(&["alloc"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B32])];
+const R773: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("columns",K::SourceOf(&[32, 64, 128, 256, 512]),O::Word,P::Always)];
+const S774: &[S] = &[S::Head(&["dealloc"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Type(&[T::B32])];
+const R775: &[OperandRow] = &[o("taddr",K::Source,O::Word,P::Always),o("columns",K::SourceMultipleOf(32),O::Word,P::Always)];
+const S776: &[S] = &[S::Head(&["relinquish_alloc_permit"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["sync"]),S::Must(&["aligned"])];
+const S777: &[S] = &[S::Head(&["commit"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["mbarrier::arrive::one"]),S::MaySpace(&[Space::SharedCluster]),S::Type(&[T::B64])];
+const R778: &[OperandRow] = &[o("mbar",K::Address,O::AnyInteger,P::Always)];
+const S779: &[S] = &[S::Head(&["commit"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["mbarrier::arrive::one"]),S::MaySpace(&[Space::SharedCluster]),S::Must(&["multicast::cluster"]),S::Type(&[T::B64])];
+const R780: &[OperandRow] = &[o("mbar",K::Address,O::AnyInteger,P::Always),o("ctamask",K::Source,O::Fixed(T::B16),P::Always)];
+const S781: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["128x256b","4x256b","128x128b"])];
+const R782: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("s_desc",K::Source,O::Fixed(T::U64),P::Always)];
+const S783: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["128x256b","4x256b","128x128b"]),S::Must(&["b8x16"]),S::Must(&["b6x16_p32","b4x16_p64"])];
+const S784: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["64x128b"]),S::Must(&["warpx2::02_13","warpx2::01_23"])];
+const S785: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["64x128b"]),S::Must(&["warpx2::02_13","warpx2::01_23"]),S::Must(&["b8x16"]),S::Must(&["b6x16_p32","b4x16_p64"])];
+const S786: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["32x128b"]),S::Must(&["warpx4"])];
+const S787: &[S] = &[S::Head(&["cp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["32x128b"]),S::Must(&["warpx4"]),S::Must(&["b8x16"]),S::Must(&["b6x16_p32","b4x16_p64"])];
+const S788: &[S] = &[S::Head(&["shift"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["down"])];
+const R789: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
+const S790: &[S] = &[S::Must(&["fence::before_thread_sync","fence::after_thread_sync"])];
+const S791: &[S] = &[S::Must(&["wait::ld","wait::st"]),S::Must(&["sync"]),S::Must(&["aligned"])];
+const S792: &[S] = &[S::Head(&["ld"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x64b","32x32b"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64","x128"]),S::May(&["pack::16b"]),S::Type(&[T::B32])];
+const C793: &[(&str, u8)] = &[("x1",1),("x2",2),("x4",4),("x8",8),("x16",16),("x32",32),("x64",64),("x128",128)];
+const R794: &[OperandRow] = &[o("r",K::DestinationsBy(C793),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
+const S795: &[S] = &[S::Head(&["ld"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x128b"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64"]),S::May(&["pack::16b"]),S::Type(&[T::B32])];
+const C796: &[(&str, u8)] = &[("x1",2),("x2",4),("x4",8),("x8",16),("x16",32),("x32",64),("x64",128)];
+const R797: &[OperandRow] = &[o("r",K::DestinationsBy(C796),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
+const S798: &[S] = &[S::Head(&["ld"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x256b"]),S::Must(&["x1","x2","x4","x8","x16","x32"]),S::May(&["pack::16b"]),S::Type(&[T::B32])];
+const C799: &[(&str, u8)] = &[("x1",4),("x2",8),("x4",16),("x8",32),("x16",64),("x32",128)];
+const R800: &[OperandRow] = &[o("r",K::DestinationsBy(C799),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
+const S801: &[S] = &[S::Head(&["ld"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x32bx2"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64","x128"]),S::May(&["pack::16b"]),S::Type(&[T::B32])];
+const R802: &[OperandRow] = &[o("r",K::DestinationsBy(C793),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("half_split",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always)];
+const S803: &[S] = &[S::Head(&["st"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x64b","32x32b"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64","x128"]),S::May(&["unpack::16b"]),S::Type(&[T::B32])];
+const R804: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("r",K::SourcesBy(C793),O::Fixed(T::B32),P::Always)];
+const S805: &[S] = &[S::Head(&["st"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x128b"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64"]),S::May(&["unpack::16b"]),S::Type(&[T::B32])];
+const R806: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("r",K::SourcesBy(C796),O::Fixed(T::B32),P::Always)];
+const S807: &[S] = &[S::Head(&["st"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x256b"]),S::Must(&["x1","x2","x4","x8","x16","x32"]),S::May(&["unpack::16b"]),S::Type(&[T::B32])];
+const R808: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("r",K::SourcesBy(C799),O::Fixed(T::B32),P::Always)];
+const S809: &[S] = &[S::Head(&["st"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["16x32bx2"]),S::Must(&["x1","x2","x4","x8","x16","x32","x64","x128"]),S::May(&["unpack::16b"]),S::Type(&[T::B32])];
+const R810: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("half_split",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always),o("r",K::SourcesBy(C793),O::Fixed(T::B32),P::Always)];
+const S811: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R812: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S813: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R814: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const R815: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R816: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S817: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::i8"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S818: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S819: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R820: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R821: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S822: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::i8"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S823: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R824: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S825: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::1X","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const N826: &[Need] = &[Need{token:"block32",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"scale_vec::1X",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])}];
+const S827: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S828: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const N829: &[Need] = &[Need{token:"block32",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"scale_vec::2X",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])}];
+const S830: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X","scale_vec::4X","block16","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const N831: &[Need] = &[Need{token:"block16",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"block32",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"scale_vec::2X",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"scale_vec::4X",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])}];
+const S832: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R833: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S834: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R835: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const R836: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R837: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S838: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::1"]),S::Must(&["kind::i8"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S839: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S840: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R841: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R842: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S843: &[S] = &[S::Head(&["mma"]),S::Must(&["cta_group::2"]),S::Must(&["kind::i8"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R844: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S845: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R846: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S847: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R848: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const R849: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R850: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S851: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::i8"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S852: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S853: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R854: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R855: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S856: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::i8"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S857: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R858: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S859: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf8f6f4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::1X","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S860: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S861: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const N862: &[Need] = &[Need{token:"block32",ptx:(8, 8),until:None,chips:Accelerated(&[100, 103, 110])}];
+const S863: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1","cta_group::2"]),S::Must(&["kind::mxf4nvf4"]),S::Must(&["block_scale"]),S::Must(&["scale_vec::2X","scale_vec::4X","block16","block32"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const N864: &[Need] = &[Need{token:"block16",ptx:(8, 8),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"block32",ptx:(8, 8),until:None,chips:Accelerated(&[100, 103, 110])}];
+const S865: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R866: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S867: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R868: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const R869: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R870: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S871: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::i8"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S872: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const S873: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::f16","kind::tf32"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R874: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R875: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S876: &[S] = &[S::Head(&["mma"]),S::Must(&["sp"]),S::Must(&["cta_group::2"]),S::Must(&["kind::i8"]),S::May(&["ashift"]),S::May(&["collector::a::fill","collector::a::use","collector::a::lastuse","collector::a::discard"])];
+const R877: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S878: &[S] = &[S::Head(&["mma"]),S::Head(&["ws"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4","kind::i8"]),S::May(&["collector::b0::fill","collector::b0::use","collector::b0::lastuse","collector::b0::discard","collector::b1::fill","collector::b1::use","collector::b1::lastuse","collector::b1::discard","collector::b2::fill","collector::b2::use","collector::b2::lastuse","collector::b2::discard","collector::b3::fill","collector::b3::use","collector::b3::lastuse","collector::b3::discard"])];
+const R879: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
+const N880: &[Need] = &[Need{token:"kind::i8",ptx:(8, 6),until:None,chips:Accelerated(&[100, 110])}];
+const R881: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
+const S882: &[S] = &[S::Head(&["mma"]),S::Head(&["ws"]),S::Must(&["sp"]),S::Must(&["cta_group::1"]),S::Must(&["kind::f16","kind::tf32","kind::f8f6f4","kind::i8"]),S::May(&["collector::b0::fill","collector::b0::use","collector::b0::lastuse","collector::b0::discard","collector::b1::fill","collector::b1::use","collector::b1::lastuse","collector::b1::discard","collector::b2::fill","collector::b2::use","collector::b2::lastuse","collector::b2::discard","collector::b3::fill","collector::b3::use","collector::b3::lastuse","collector::b3::discard"])];
+const R883: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
+const R884: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
+const S885: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["global_address"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B64])];
+const R886: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Source,O::Fixed(T::B64),P::Always)];
+const S887: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["rank"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const R888: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Source,O::Fixed(T::B32),P::Always)];
+const S889: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["box_dim","global_dim","element_stride"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const R890: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("ord",K::Constant(0, 4),O::Word,P::Always),o("value",K::Source,O::Fixed(T::B32),P::Always)];
+const S891: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["global_stride"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B64])];
+const R892: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("ord",K::Constant(0, 4),O::Word,P::Always),o("value",K::Source,O::Fixed(T::B64),P::Always)];
+const S893: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["elemtype"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const R894: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 15),O::Word,P::Always)];
+const S895: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["interleave_layout"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const R896: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 2),O::Word,P::Always)];
+const S897: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["swizzle_mode"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const R898: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 4),O::Word,P::Always)];
+const R899: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 3),O::Word,P::Always)];
+const S900: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["swizzle_atomicity"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const S901: &[S] = &[S::Head(&["replace"]),S::Must(&["tile"]),S::Must(&["fill_mode"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const R902: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 1),O::Word,P::Always)];
+const S903: &[S] = &[S::Head(&["cp_fenceproxy"]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&["tensormap::generic"]),S::Must(&["release"]),S::Must(&["cta","cluster","gpu","sys"]),S::Must(&["sync"]),S::Must(&["aligned"])];
+const R904: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::ConstantOf(&[128]),O::Word,P::Always)];
+const S905: &[S] = &[S::Must(&["finite","infinite","number","notanumber","normal","subnormal"]),S::Type(&[T::F32,T::F64])];
+const R906: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always)];
+const S907: &[S] = &[S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const C908: &[(&str, u8)] = &[("1d",1),("2d",2),("3d",4),("a1d",2),("a2d",4),("cube",4),("acube",4),("2dms",4),("a2dms",4)];
+const R909: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("c",K::Coordinates(C908),O::Of(1),P::Always)];
+const R910: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R909),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const N911: &[Need] = &[Need{token:"f16",ptx:(4, 3),until:None,chips:From(53)}];
+const C912: &[(&str, u8)] = &[("1d",1),("2d",2),("3d",4),("a1d",1),("a2d",2),("2dms",2),("a2dms",2)];
+const R913: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R909),O::None,P::Always),o("e",K::Offsets(C912),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const N914: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(30)},Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 2),until:None,chips:From(53)}];
+const S915: &[S] = &[S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R916: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("c",K::LayerCoordinates(C908),O::Of(1),P::Always)];
+const R917: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R916),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R918: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R916),O::None,P::Always),o("e",K::Offsets(C912),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const S919: &[S] = &[S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R920: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R909),O::None,P::Always),o("e",K::Offsets(C912),O::Word,P::Optional)];
+const N921: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 2),until:None,chips:From(53)}];
+const S922: &[S] = &[S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S923: &[S] = &[S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const R924: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R916),O::None,P::Always),o("e",K::Offsets(C912),O::Word,P::Optional)];
+const S925: &[S] = &[S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S926: &[S] = &[S::Must(&["cube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R927: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R909),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const N928: &[Need] = &[Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 2),until:None,chips:From(53)}];
+const S929: &[S] = &[S::Must(&["acube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R930: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R916),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const S931: &[S] = &[S::Must(&["2dms","a2dms"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S932: &[S] = &[S::Head(&["base"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S933: &[S] = &[S::Head(&["base"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S934: &[S] = &[S::Head(&["base"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S935: &[S] = &[S::Head(&["base"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S936: &[S] = &[S::Head(&["base"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S937: &[S] = &[S::Head(&["base"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S938: &[S] = &[S::Head(&["base"]),S::Must(&["cube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S939: &[S] = &[S::Head(&["base"]),S::Must(&["acube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S940: &[S] = &[S::Head(&["base"]),S::Must(&["2dms","a2dms"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S941: &[S] = &[S::Head(&["level"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R942: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R909),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R943: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R909),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C912),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const S944: &[S] = &[S::Head(&["level"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R945: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R916),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R946: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R916),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C912),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const S947: &[S] = &[S::Head(&["level"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R948: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R909),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C912),O::Word,P::Optional)];
+const S949: &[S] = &[S::Head(&["level"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S950: &[S] = &[S::Head(&["level"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const R951: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R916),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C912),O::Word,P::Optional)];
+const S952: &[S] = &[S::Head(&["level"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S953: &[S] = &[S::Head(&["level"]),S::Must(&["cube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R954: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R909),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const S955: &[S] = &[S::Head(&["level"]),S::Must(&["acube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R956: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R916),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const S957: &[S] = &[S::Head(&["grad"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const C958: &[(&str, u8)] = &[("1d",1),("2d",2),("3d",4),("a1d",1),("a2d",2),("cube",4),("acube",4)];
+const R959: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R909),O::None,P::Always),o("dpdx",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R960: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R909),O::None,P::Always),o("dpdx",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C912),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const S961: &[S] = &[S::Head(&["grad"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R962: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R916),O::None,P::Always),o("dpdx",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R963: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R916),O::None,P::Always),o("dpdx",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C912),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const S964: &[S] = &[S::Head(&["grad"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R965: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R909),O::None,P::Always),o("dpdx",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C912),O::Word,P::Optional)];
+const S966: &[S] = &[S::Head(&["grad"]),S::Must(&["1d","2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S967: &[S] = &[S::Head(&["grad"]),S::Must(&["a1d","a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const R968: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R916),O::None,P::Always),o("dpdx",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C912),O::Word,P::Optional)];
+const S969: &[S] = &[S::Head(&["grad"]),S::Must(&["3d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S970: &[S] = &[S::Head(&["grad"]),S::Must(&["cube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R971: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R909),O::None,P::Always),o("dpdx",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const N972: &[Need] = &[Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 3),until:None,chips:From(53)}];
+const S973: &[S] = &[S::Head(&["grad"]),S::Must(&["acube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R974: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R916),O::None,P::Always),o("dpdx",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const S975: &[S] = &[S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const N976: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(53)},Need{token:"+f",ptx:(4, 3),until:None,chips:From(53)}];
+const S977: &[S] = &[S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S978: &[S] = &[S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const N979: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(53)}];
+const S980: &[S] = &[S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S981: &[S] = &[S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S982: &[S] = &[S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S983: &[S] = &[S::Must(&["cube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const N984: &[Need] = &[Need{token:"+f",ptx:(4, 3),until:None,chips:From(53)}];
+const S985: &[S] = &[S::Must(&["acube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S986: &[S] = &[S::Must(&["2dms","a2dms"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S987: &[S] = &[S::Head(&["base"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S988: &[S] = &[S::Head(&["base"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S989: &[S] = &[S::Head(&["base"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S990: &[S] = &[S::Head(&["base"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S991: &[S] = &[S::Head(&["base"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S992: &[S] = &[S::Head(&["base"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S993: &[S] = &[S::Head(&["base"]),S::Must(&["cube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S994: &[S] = &[S::Head(&["base"]),S::Must(&["acube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S995: &[S] = &[S::Head(&["base"]),S::Must(&["2dms","a2dms"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S996: &[S] = &[S::Head(&["level"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S997: &[S] = &[S::Head(&["level"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S998: &[S] = &[S::Head(&["level"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S999: &[S] = &[S::Head(&["level"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S1000: &[S] = &[S::Head(&["level"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S1001: &[S] = &[S::Head(&["level"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S1002: &[S] = &[S::Head(&["level"]),S::Must(&["cube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S1003: &[S] = &[S::Head(&["level"]),S::Must(&["acube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S1004: &[S] = &[S::Head(&["grad"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S1005: &[S] = &[S::Head(&["grad"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S1006: &[S] = &[S::Head(&["grad"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S1007: &[S] = &[S::Head(&["grad"]),S::Must(&["1d","2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S1008: &[S] = &[S::Head(&["grad"]),S::Must(&["a1d","a2d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S1009: &[S] = &[S::Head(&["grad"]),S::Must(&["3d"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&["uni"])];
+const S1010: &[S] = &[S::Head(&["grad"]),S::Must(&["cube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S1011: &[S] = &[S::Head(&["grad"]),S::Must(&["acube"]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&["uni"])];
+const R1012: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("b",K::Opaque(super::Opaque::Sampler),O::None,P::Always),o("c",K::Coordinates(C908),O::Of(1),P::Always)];
+const R1013: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1012),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1014: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1012),O::None,P::Always),o("e",K::Offsets(C912),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const R1015: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("b",K::Opaque(super::Opaque::Sampler),O::None,P::Always),o("c",K::LayerCoordinates(C908),O::Of(1),P::Always)];
+const R1016: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1015),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1017: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1015),O::None,P::Always),o("e",K::Offsets(C912),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const R1018: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1012),O::None,P::Always),o("e",K::Offsets(C912),O::Word,P::Optional)];
+const R1019: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1015),O::None,P::Always),o("e",K::Offsets(C912),O::Word,P::Optional)];
+const R1020: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1012),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const R1021: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1015),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const R1022: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1012),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1023: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1012),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C912),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const R1024: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1015),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1025: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1015),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C912),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const R1026: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1012),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C912),O::Word,P::Optional)];
+const R1027: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1015),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C912),O::Word,P::Optional)];
+const R1028: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1012),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const R1029: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1015),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const R1030: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1012),O::None,P::Always),o("dpdx",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1031: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1012),O::None,P::Always),o("dpdx",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C912),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const R1032: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1015),O::None,P::Always),o("dpdx",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1033: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1015),O::None,P::Always),o("dpdx",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C912),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const R1034: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1012),O::None,P::Always),o("dpdx",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C912),O::Word,P::Optional)];
+const R1035: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1015),O::None,P::Always),o("dpdx",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C912),O::Word,P::Optional)];
+const R1036: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1012),O::None,P::Always),o("dpdx",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const R1037: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1015),O::None,P::Always),o("dpdx",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C958),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const S1038: &[S] = &[S::Must(&["r","g","b","a"]),S::Must(&["2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const N1039: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(30)},Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)}];
+const S1040: &[S] = &[S::Must(&["r","g","b","a"]),S::Must(&["a2d"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S1041: &[S] = &[S::Must(&["r","g","b","a"]),S::Must(&["cube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S1042: &[S] = &[S::Must(&["r","g","b","a"]),S::Must(&["acube"]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32]),S::May(&["uni"])];
+const S1043: &[S] = &[S::Must(&["width","height","depth","channel_data_type","channel_order","normalized_coords","array_size","num_mipmap_levels","num_samples"]),S::Type(&[T::B32])];
+const R1044: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always)];
+const R1045: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R1044),O::None,P::Always)];
+const N1046: &[Need] = &[Need{token:"array_size",ptx:(4, 1),until:None,chips:From(10)},Need{token:"channel_data_type",ptx:(2, 1),until:None,chips:From(10)},Need{token:"channel_order",ptx:(2, 1),until:None,chips:From(10)},Need{token:"num_mipmap_levels",ptx:(4, 1),until:None,chips:From(20)},Need{token:"num_samples",ptx:(4, 1),until:None,chips:From(30)}];
+const S1047: &[S] = &[S::Head(&["level"]),S::Must(&["width","height","depth"]),S::Type(&[T::B32])];
+const R1048: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R1044),O::None,P::Always),o("lod",K::Source,O::Fixed(T::B32),P::Always)];
+const S1049: &[S] = &[S::Must(&["force_unnormalized_coords","filter_mode","addr_mode_0","addr_mode_1","addr_mode_2"]),S::Type(&[T::B32])];
+const R1050: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::TextureOrSampler),O::None,P::Always)];
+const R1051: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R1050),O::None,P::Always)];
+const N1052: &[Need] = &[Need{token:"force_unnormalized_coords",ptx:(2, 2),until:None,chips:From(10)}];
+const S1053: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::May(&["sat"])];
+const R1054: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Selected,O::Of(1),P::Always),o("b",K::Selected,O::Of(2),P::Always)];
+const R1055: &[OperandRow] = &[o("d",K::SelectedDestination,O::Of(0),P::Always),o("a",K::Selected,O::Of(1),P::Always),o("b",K::Selected,O::Of(2),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
+const S1056: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::May(&["sat"]),S::Must(&["add","min","max"])];
+const R1057: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Selected,O::Of(1),P::Always),o("b",K::Selected,O::Of(2),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
+const R1058: &[OperandRow] = &[o("d",K::LanesDestination(2),O::Of(0),P::Always),o("a",K::Lanes(2),O::Of(1),P::Always),o("b",K::Lanes(2),O::Of(2),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
+const S1059: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&["add"])];
+const R1060: &[OperandRow] = &[o("d",K::LanesDestination(4),O::Of(0),P::Always),o("a",K::Lanes(4),O::Of(1),P::Always),o("b",K::Lanes(4),O::Of(2),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
+const S1061: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::May(&["sat"]),S::May(&["shr7","shr15"]),S::May(&["po"])];
+const R1062: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::SelectedSigned,O::Of(1),P::Always),o("b",K::SelectedSigned,O::Of(2),P::Always),o("c",K::SelectedSigned,O::Fixed(T::U32),P::Always)];
+const S1063: &[S] = &[S::Must(&["sync"]),S::Must(&["all","any","uni"]),S::Type(&[T::Pred])];
+const R1064: &[OperandRow] = &[o("d",K::Predicate,O::Fixed(T::Pred),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S1065: &[S] = &[S::Must(&["sync"]),S::Must(&["ballot"]),S::Type(&[T::B32])];
+const R1066: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S1067: &[S] = &[S::Must(&["all","any","uni"]),S::Type(&[T::Pred])];
+const R1068: &[OperandRow] = &[o("d",K::Predicate,O::Fixed(T::Pred),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const N1069: &[Need] = &[Need{token:"pred",ptx:(1, 0),until:None,chips:From(12)}];
+const S1070: &[S] = &[S::Must(&["ballot"]),S::Type(&[T::B32])];
+const R1071: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const N1072: &[Need] = &[Need{token:"b32",ptx:(1, 0),until:None,chips:From(20)}];
+const S1073: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&["eq","ne","lt","le","gt","ge"])];
+const R1074: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Selected,O::Of(0),P::Always),o("b",K::Selected,O::Of(1),P::Always)];
+const R1075: &[OperandRow] = &[o("d",K::SelectedDestination,O::Word,P::Always),o("a",K::Selected,O::Of(0),P::Always),o("b",K::Selected,O::Of(1),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
+const S1076: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&["eq","ne","lt","le","gt","ge"]),S::Must(&["add","min","max"])];
+const R1077: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Selected,O::Of(0),P::Always),o("b",K::Selected,O::Of(1),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
+const S1078: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&["eq","ne","lt","le","gt","ge"]),S::May(&["add"])];
+const R1079: &[OperandRow] = &[o("d",K::LanesDestination(2),O::Word,P::Always),o("a",K::Lanes(2),O::Of(0),P::Always),o("b",K::Lanes(2),O::Of(1),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
+const R1080: &[OperandRow] = &[o("d",K::LanesDestination(4),O::Word,P::Always),o("a",K::Lanes(4),O::Of(0),P::Always),o("b",K::Lanes(4),O::Of(1),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
+const S1081: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32]),S::May(&["sat"]),S::Must(&["clamp","wrap"])];
+const S1082: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32]),S::May(&["sat"]),S::Must(&["clamp","wrap"]),S::Must(&["add","min","max"])];
+const S1083: &[S] = &[S::Head(&["fence"]),S::Must(&["sync"]),S::May(&["aligned"])];
+const S1084: &[S] = &[S::Head(&["commit_group"]),S::Must(&["sync"]),S::May(&["aligned"])];
+const S1085: &[S] = &[S::Head(&["wait_group"]),S::Must(&["sync"]),S::May(&["aligned"])];
+const R1086: &[OperandRow] = &[o("n",K::Constant(0, 9223372036854775807),O::Word,P::Always)];
+const S1087: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k16","m64n16k16","m64n24k16","m64n32k16","m64n40k16","m64n48k16","m64n56k16","m64n64k16","m64n72k16","m64n80k16","m64n88k16","m64n96k16","m64n104k16","m64n112k16","m64n120k16","m64n128k16","m64n136k16","m64n144k16","m64n152k16","m64n160k16","m64n168k16","m64n176k16","m64n184k16","m64n192k16","m64n200k16","m64n208k16","m64n216k16","m64n224k16","m64n232k16","m64n240k16","m64n248k16","m64n256k16"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const C1088: &[(&str, u8)] = &[("m64n8k16",2),("m64n16k16",4),("m64n24k16",6),("m64n32k16",8),("m64n40k16",10),("m64n48k16",12),("m64n56k16",14),("m64n64k16",16),("m64n72k16",18),("m64n80k16",20),("m64n88k16",22),("m64n96k16",24),("m64n104k16",26),("m64n112k16",28),("m64n120k16",30),("m64n128k16",32),("m64n136k16",34),("m64n144k16",36),("m64n152k16",38),("m64n160k16",40),("m64n168k16",42),("m64n176k16",44),("m64n184k16",46),("m64n192k16",48),("m64n200k16",50),("m64n208k16",52),("m64n216k16",54),("m64n224k16",56),("m64n232k16",58),("m64n240k16",60),("m64n248k16",62),("m64n256k16",64)];
+const R1089: &[OperandRow] = &[o("d",K::DestinationsBy(C1088),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_a",K::Constant(0, 1),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const R1090: &[OperandRow] = &[o("d",K::DestinationsBy(C1088),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const S1091: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k16","m64n16k16","m64n24k16","m64n32k16","m64n40k16","m64n48k16","m64n56k16","m64n64k16","m64n72k16","m64n80k16","m64n88k16","m64n96k16","m64n104k16","m64n112k16","m64n120k16","m64n128k16","m64n136k16","m64n144k16","m64n152k16","m64n160k16","m64n168k16","m64n176k16","m64n184k16","m64n192k16","m64n200k16","m64n208k16","m64n216k16","m64n224k16","m64n232k16","m64n240k16","m64n248k16","m64n256k16"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const C1092: &[(&str, u8)] = &[("m64n8k16",4),("m64n16k16",8),("m64n24k16",12),("m64n32k16",16),("m64n40k16",20),("m64n48k16",24),("m64n56k16",28),("m64n64k16",32),("m64n72k16",36),("m64n80k16",40),("m64n88k16",44),("m64n96k16",48),("m64n104k16",52),("m64n112k16",56),("m64n120k16",60),("m64n128k16",64),("m64n136k16",68),("m64n144k16",72),("m64n152k16",76),("m64n160k16",80),("m64n168k16",84),("m64n176k16",88),("m64n184k16",92),("m64n192k16",96),("m64n200k16",100),("m64n208k16",104),("m64n216k16",108),("m64n224k16",112),("m64n232k16",116),("m64n240k16",120),("m64n248k16",124),("m64n256k16",128)];
+const R1093: &[OperandRow] = &[o("d",K::DestinationsBy(C1092),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_a",K::Constant(0, 1),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const R1094: &[OperandRow] = &[o("d",K::DestinationsBy(C1092),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const S1095: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k16","m64n16k16","m64n24k16","m64n32k16","m64n40k16","m64n48k16","m64n56k16","m64n64k16","m64n72k16","m64n80k16","m64n88k16","m64n96k16","m64n104k16","m64n112k16","m64n120k16","m64n128k16","m64n136k16","m64n144k16","m64n152k16","m64n160k16","m64n168k16","m64n176k16","m64n184k16","m64n192k16","m64n200k16","m64n208k16","m64n216k16","m64n224k16","m64n232k16","m64n240k16","m64n248k16","m64n256k16"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16])];
+const S1096: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k8","m64n16k8","m64n24k8","m64n32k8","m64n40k8","m64n48k8","m64n56k8","m64n64k8","m64n72k8","m64n80k8","m64n88k8","m64n96k8","m64n104k8","m64n112k8","m64n120k8","m64n128k8","m64n136k8","m64n144k8","m64n152k8","m64n160k8","m64n168k8","m64n176k8","m64n184k8","m64n192k8","m64n200k8","m64n208k8","m64n216k8","m64n224k8","m64n232k8","m64n240k8","m64n248k8","m64n256k8"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32])];
+const C1097: &[(&str, u8)] = &[("m64n8k8",4),("m64n16k8",8),("m64n24k8",12),("m64n32k8",16),("m64n40k8",20),("m64n48k8",24),("m64n56k8",28),("m64n64k8",32),("m64n72k8",36),("m64n80k8",40),("m64n88k8",44),("m64n96k8",48),("m64n104k8",52),("m64n112k8",56),("m64n120k8",60),("m64n128k8",64),("m64n136k8",68),("m64n144k8",72),("m64n152k8",76),("m64n160k8",80),("m64n168k8",84),("m64n176k8",88),("m64n184k8",92),("m64n192k8",96),("m64n200k8",100),("m64n208k8",104),("m64n216k8",108),("m64n224k8",112),("m64n232k8",116),("m64n240k8",120),("m64n248k8",124),("m64n256k8",128)];
+const R1098: &[OperandRow] = &[o("d",K::DestinationsBy(C1097),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const R1099: &[OperandRow] = &[o("d",K::DestinationsBy(C1097),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const S1100: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n40k32","m64n48k32","m64n56k32","m64n64k32","m64n72k32","m64n80k32","m64n88k32","m64n96k32","m64n104k32","m64n112k32","m64n120k32","m64n128k32","m64n136k32","m64n144k32","m64n152k32","m64n160k32","m64n168k32","m64n176k32","m64n184k32","m64n192k32","m64n200k32","m64n208k32","m64n216k32","m64n224k32","m64n232k32","m64n240k32","m64n248k32","m64n256k32"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
+const C1101: &[(&str, u8)] = &[("m64n8k32",2),("m64n16k32",4),("m64n24k32",6),("m64n32k32",8),("m64n40k32",10),("m64n48k32",12),("m64n56k32",14),("m64n64k32",16),("m64n72k32",18),("m64n80k32",20),("m64n88k32",22),("m64n96k32",24),("m64n104k32",26),("m64n112k32",28),("m64n120k32",30),("m64n128k32",32),("m64n136k32",34),("m64n144k32",36),("m64n152k32",38),("m64n160k32",40),("m64n168k32",42),("m64n176k32",44),("m64n184k32",46),("m64n192k32",48),("m64n200k32",50),("m64n208k32",52),("m64n216k32",54),("m64n224k32",56),("m64n232k32",58),("m64n240k32",60),("m64n248k32",62),("m64n256k32",64)];
+const R1102: &[OperandRow] = &[o("d",K::DestinationsBy(C1101),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const R1103: &[OperandRow] = &[o("d",K::DestinationsBy(C1101),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const S1104: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n40k32","m64n48k32","m64n56k32","m64n64k32","m64n72k32","m64n80k32","m64n88k32","m64n96k32","m64n104k32","m64n112k32","m64n120k32","m64n128k32","m64n136k32","m64n144k32","m64n152k32","m64n160k32","m64n168k32","m64n176k32","m64n184k32","m64n192k32","m64n200k32","m64n208k32","m64n216k32","m64n224k32","m64n232k32","m64n240k32","m64n248k32","m64n256k32"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
+const C1105: &[(&str, u8)] = &[("m64n8k32",4),("m64n16k32",8),("m64n24k32",12),("m64n32k32",16),("m64n40k32",20),("m64n48k32",24),("m64n56k32",28),("m64n64k32",32),("m64n72k32",36),("m64n80k32",40),("m64n88k32",44),("m64n96k32",48),("m64n104k32",52),("m64n112k32",56),("m64n120k32",60),("m64n128k32",64),("m64n136k32",68),("m64n144k32",72),("m64n152k32",76),("m64n160k32",80),("m64n168k32",84),("m64n176k32",88),("m64n184k32",92),("m64n192k32",96),("m64n200k32",100),("m64n208k32",104),("m64n216k32",108),("m64n224k32",112),("m64n232k32",116),("m64n240k32",120),("m64n248k32",124),("m64n256k32",128)];
+const R1106: &[OperandRow] = &[o("d",K::DestinationsBy(C1105),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const R1107: &[OperandRow] = &[o("d",K::DestinationsBy(C1105),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const S1108: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n48k32","m64n64k32","m64n80k32","m64n96k32","m64n112k32","m64n128k32","m64n144k32","m64n160k32","m64n176k32","m64n192k32","m64n208k32","m64n224k32","m64n240k32","m64n256k32"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8])];
+const R1109: &[OperandRow] = &[o("d",K::DestinationsBy(C1105),O::Fixed(T::S32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
+const R1110: &[OperandRow] = &[o("d",K::DestinationsBy(C1105),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
+const S1111: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n48k32","m64n64k32","m64n80k32","m64n96k32","m64n112k32","m64n128k32","m64n144k32","m64n160k32","m64n176k32","m64n192k32","m64n208k32","m64n224k32","m64n240k32","m64n256k32"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8])];
+const S1112: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n48k32","m64n64k32","m64n80k32","m64n96k32","m64n112k32","m64n128k32","m64n144k32","m64n160k32","m64n176k32","m64n192k32","m64n208k32","m64n224k32","m64n240k32","m64n256k32"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::U8])];
+const S1113: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n48k32","m64n64k32","m64n80k32","m64n96k32","m64n112k32","m64n128k32","m64n144k32","m64n160k32","m64n176k32","m64n192k32","m64n208k32","m64n224k32","m64n240k32","m64n256k32"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::S8])];
+const S1114: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n40k32","m64n48k32","m64n56k32","m64n64k32","m64n72k32","m64n80k32","m64n88k32","m64n96k32","m64n104k32","m64n112k32","m64n120k32","m64n128k32","m64n136k32","m64n144k32","m64n152k32","m64n160k32","m64n168k32","m64n176k32","m64n184k32","m64n192k32","m64n200k32","m64n208k32","m64n216k32","m64n224k32","m64n232k32","m64n240k32","m64n248k32","m64n256k32"]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R1115: &[OperandRow] = &[o("d",K::DestinationsBy(C1101),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_a",K::Constant(0, 1),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const R1116: &[OperandRow] = &[o("d",K::DestinationsBy(C1101),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const S1117: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n40k32","m64n48k32","m64n56k32","m64n64k32","m64n72k32","m64n80k32","m64n88k32","m64n96k32","m64n104k32","m64n112k32","m64n120k32","m64n128k32","m64n136k32","m64n144k32","m64n152k32","m64n160k32","m64n168k32","m64n176k32","m64n184k32","m64n192k32","m64n200k32","m64n208k32","m64n216k32","m64n224k32","m64n232k32","m64n240k32","m64n248k32","m64n256k32"]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R1118: &[OperandRow] = &[o("d",K::DestinationsBy(C1105),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_a",K::Constant(0, 1),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const R1119: &[OperandRow] = &[o("d",K::DestinationsBy(C1105),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const S1120: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k32","m64n16k32","m64n24k32","m64n32k32","m64n40k32","m64n48k32","m64n56k32","m64n64k32","m64n72k32","m64n80k32","m64n88k32","m64n96k32","m64n104k32","m64n112k32","m64n120k32","m64n128k32","m64n136k32","m64n144k32","m64n152k32","m64n160k32","m64n168k32","m64n176k32","m64n184k32","m64n192k32","m64n200k32","m64n208k32","m64n216k32","m64n224k32","m64n232k32","m64n240k32","m64n248k32","m64n256k32"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16])];
+const S1121: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k16","m64n16k16","m64n24k16","m64n32k16","m64n40k16","m64n48k16","m64n56k16","m64n64k16","m64n72k16","m64n80k16","m64n88k16","m64n96k16","m64n104k16","m64n112k16","m64n120k16","m64n128k16","m64n136k16","m64n144k16","m64n152k16","m64n160k16","m64n168k16","m64n176k16","m64n184k16","m64n192k16","m64n200k16","m64n208k16","m64n216k16","m64n224k16","m64n232k16","m64n240k16","m64n248k16","m64n256k16"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32])];
+const R1122: &[OperandRow] = &[o("d",K::DestinationsBy(C1092),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const R1123: &[OperandRow] = &[o("d",K::DestinationsBy(C1092),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const S1124: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n40k64","m64n48k64","m64n56k64","m64n64k64","m64n72k64","m64n80k64","m64n88k64","m64n96k64","m64n104k64","m64n112k64","m64n120k64","m64n128k64","m64n136k64","m64n144k64","m64n152k64","m64n160k64","m64n168k64","m64n176k64","m64n184k64","m64n192k64","m64n200k64","m64n208k64","m64n216k64","m64n224k64","m64n232k64","m64n240k64","m64n248k64","m64n256k64"]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
+const C1125: &[(&str, u8)] = &[("m64n8k64",2),("m64n16k64",4),("m64n24k64",6),("m64n32k64",8),("m64n40k64",10),("m64n48k64",12),("m64n56k64",14),("m64n64k64",16),("m64n72k64",18),("m64n80k64",20),("m64n88k64",22),("m64n96k64",24),("m64n104k64",26),("m64n112k64",28),("m64n120k64",30),("m64n128k64",32),("m64n136k64",34),("m64n144k64",36),("m64n152k64",38),("m64n160k64",40),("m64n168k64",42),("m64n176k64",44),("m64n184k64",46),("m64n192k64",48),("m64n200k64",50),("m64n208k64",52),("m64n216k64",54),("m64n224k64",56),("m64n232k64",58),("m64n240k64",60),("m64n248k64",62),("m64n256k64",64)];
+const R1126: &[OperandRow] = &[o("d",K::DestinationsBy(C1125),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const R1127: &[OperandRow] = &[o("d",K::DestinationsBy(C1125),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const S1128: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n40k64","m64n48k64","m64n56k64","m64n64k64","m64n72k64","m64n80k64","m64n88k64","m64n96k64","m64n104k64","m64n112k64","m64n120k64","m64n128k64","m64n136k64","m64n144k64","m64n152k64","m64n160k64","m64n168k64","m64n176k64","m64n184k64","m64n192k64","m64n200k64","m64n208k64","m64n216k64","m64n224k64","m64n232k64","m64n240k64","m64n248k64","m64n256k64"]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
+const C1129: &[(&str, u8)] = &[("m64n8k64",4),("m64n16k64",8),("m64n24k64",12),("m64n32k64",16),("m64n40k64",20),("m64n48k64",24),("m64n56k64",28),("m64n64k64",32),("m64n72k64",36),("m64n80k64",40),("m64n88k64",44),("m64n96k64",48),("m64n104k64",52),("m64n112k64",56),("m64n120k64",60),("m64n128k64",64),("m64n136k64",68),("m64n144k64",72),("m64n152k64",76),("m64n160k64",80),("m64n168k64",84),("m64n176k64",88),("m64n184k64",92),("m64n192k64",96),("m64n200k64",100),("m64n208k64",104),("m64n216k64",108),("m64n224k64",112),("m64n232k64",116),("m64n240k64",120),("m64n248k64",124),("m64n256k64",128)];
+const R1130: &[OperandRow] = &[o("d",K::DestinationsBy(C1129),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const R1131: &[OperandRow] = &[o("d",K::DestinationsBy(C1129),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const S1132: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n48k64","m64n64k64","m64n80k64","m64n96k64","m64n112k64","m64n128k64","m64n144k64","m64n160k64","m64n176k64","m64n192k64","m64n208k64","m64n224k64","m64n240k64","m64n256k64"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8])];
+const R1133: &[OperandRow] = &[o("d",K::DestinationsBy(C1129),O::Fixed(T::S32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
+const R1134: &[OperandRow] = &[o("d",K::DestinationsBy(C1129),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
+const S1135: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n48k64","m64n64k64","m64n80k64","m64n96k64","m64n112k64","m64n128k64","m64n144k64","m64n160k64","m64n176k64","m64n192k64","m64n208k64","m64n224k64","m64n240k64","m64n256k64"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8])];
+const S1136: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n48k64","m64n64k64","m64n80k64","m64n96k64","m64n112k64","m64n128k64","m64n144k64","m64n160k64","m64n176k64","m64n192k64","m64n208k64","m64n224k64","m64n240k64","m64n256k64"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::U8])];
+const S1137: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sp"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k64","m64n16k64","m64n24k64","m64n32k64","m64n48k64","m64n64k64","m64n80k64","m64n96k64","m64n112k64","m64n128k64","m64n144k64","m64n160k64","m64n176k64","m64n192k64","m64n208k64","m64n224k64","m64n240k64","m64n256k64"]),S::May(&["satfinite"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::S8])];
+const S1138: &[S] = &[S::Head(&["mma_async"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["m64n8k256","m64n16k256","m64n24k256","m64n32k256","m64n48k256","m64n64k256","m64n80k256","m64n96k256","m64n112k256","m64n128k256","m64n144k256","m64n160k256","m64n176k256","m64n192k256","m64n208k256","m64n224k256","m64n240k256","m64n256k256"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Must(&["and"]),S::Must(&["popc"])];
+const C1139: &[(&str, u8)] = &[("m64n8k256",4),("m64n16k256",8),("m64n24k256",12),("m64n32k256",16),("m64n40k256",20),("m64n48k256",24),("m64n56k256",28),("m64n64k256",32),("m64n72k256",36),("m64n80k256",40),("m64n88k256",44),("m64n96k256",48),("m64n104k256",52),("m64n112k256",56),("m64n120k256",60),("m64n128k256",64),("m64n136k256",68),("m64n144k256",72),("m64n152k256",76),("m64n160k256",80),("m64n168k256",84),("m64n176k256",88),("m64n184k256",92),("m64n192k256",96),("m64n200k256",100),("m64n208k256",104),("m64n216k256",108),("m64n224k256",112),("m64n232k256",116),("m64n240k256",120),("m64n248k256",124),("m64n256k256",128)];
+const R1140: &[OperandRow] = &[o("d",K::DestinationsBy(C1139),O::Fixed(T::S32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
+const R1141: &[OperandRow] = &[o("d",K::DestinationsBy(C1139),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
+const S1142: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const R1143: &[OperandRow] = &[o("r",K::Destinations(8),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const N1144: &[Need] = &[Need{token:"aligned",ptx:(6, 3),until:None,chips:From(70)},Need{token:"-aligned",ptx:(1, 0),until:Some((6, 3)),chips:From(10)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(70)}];
+const S1145: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1146: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const R1147: &[OperandRow] = &[o("r",K::Destinations(4),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1148: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const R1149: &[OperandRow] = &[o("r",K::Destinations(8),O::Fixed(T::F32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1150: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
+const R1151: &[OperandRow] = &[o("r",K::Destinations(2),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const N1152: &[Need] = &[Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(72)}];
+const S1153: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
+const S1154: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const R1155: &[OperandRow] = &[o("r",K::Destinations(8),O::Word,P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1156: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
+const R1157: &[OperandRow] = &[o("r",K::Destinations(4),O::Exact(T::BF16x2),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1158: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
+const S1159: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1160: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1161: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1162: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const S1163: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
+const R1164: &[OperandRow] = &[o("r",K::Destinations(1),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1165: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
+const S1166: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const S1167: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
+const R1168: &[OperandRow] = &[o("r",K::Destinations(2),O::Exact(T::BF16x2),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1169: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
+const R1170: &[OperandRow] = &[o("r",K::Destinations(8),O::Exact(T::BF16x2),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1171: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1172: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1173: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1174: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const S1175: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
+const S1176: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
+const S1177: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const S1178: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
+const S1179: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
+const S1180: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k8"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::TF32])];
+const S1181: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k8"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::TF32])];
+const S1182: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k8"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const S1183: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k4"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
+const R1184: &[OperandRow] = &[o("r",K::Destinations(1),O::Fixed(T::B64),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1185: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k4"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
+const S1186: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k4"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
+const R1187: &[OperandRow] = &[o("r",K::Destinations(2),O::Fixed(T::B64),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1188: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row"]),S::Must(&["m8n8k32"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U4,T::S4])];
+const S1189: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["col"]),S::Must(&["m8n8k32"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U4,T::S4])];
+const S1190: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k32"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const R1191: &[OperandRow] = &[o("r",K::Destinations(2),O::Word,P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1192: &[S] = &[S::Head(&["load"]),S::Head(&["a"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row"]),S::Must(&["m8n8k128"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1])];
+const S1193: &[S] = &[S::Head(&["load"]),S::Head(&["b"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["col"]),S::Must(&["m8n8k128"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1])];
+const S1194: &[S] = &[S::Head(&["load"]),S::Head(&["c"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k128"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const S1195: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const R1196: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(4),O::Fixed(T::B32),P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1197: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const R1198: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(8),O::Fixed(T::F32),P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1199: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const R1200: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(8),O::Word,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1201: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1202: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const S1203: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const S1204: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1205: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const S1206: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const S1207: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m16n16k8"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const S1208: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k4"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
+const R1209: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(2),O::Fixed(T::B64),P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1210: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k32"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const R1211: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(2),O::Word,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1212: &[S] = &[S::Head(&["store"]),S::Head(&["d"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["m8n8k128"]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const S1213: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R1214: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always)];
+const N1215: &[Need] = &[Need{token:"aligned",ptx:(6, 3),until:None,chips:From(70)},Need{token:"-aligned",ptx:(1, 0),until:Some((6, 3)),chips:From(10)},Need{token:"satfinite",ptx:(1, 0),until:Some((6, 5)),chips:From(10)}];
+const S1216: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const R1217: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S1218: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F16])];
+const R1219: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always)];
+const S1220: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F32])];
+const R1221: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S1222: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
+const R1223: &[OperandRow] = &[o("d",K::Destinations(8),O::Word,P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Word,P::Always)];
+const S1224: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
+const S1225: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k16"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R1226: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(4),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S1227: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const S1228: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const S1229: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F16])];
+const S1230: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F32])];
+const S1231: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
+const R1232: &[OperandRow] = &[o("d",K::Destinations(8),O::Word,P::Always),o("a",K::Sources(1),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Word,P::Always)];
+const S1233: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
+const S1234: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n32k16"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R1235: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(8),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S1236: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const S1237: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::May(&["satfinite"]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const S1238: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F16])];
+const S1239: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::May(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::May(&["satfinite"]),S::Type(&[T::F32]),S::Type(&[T::F32])];
+const S1240: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
+const R1241: &[OperandRow] = &[o("d",K::Destinations(8),O::Word,P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Word,P::Always)];
+const S1242: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8]),S::Type(&[T::S32]),S::May(&["satfinite"])];
+const S1243: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m32n8k16"]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R1244: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(8),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(2),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S1245: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m16n16k8"]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const R1246: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S1247: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Must(&["row","col"]),S::Must(&["row","col"]),S::Must(&["m8n8k4"]),S::May(&["rn","rz","rm","rp"]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
+const S1248: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Sequence(&["row","col"]),S::Must(&["m8n8k32"]),S::Type(&[T::S32]),S::Type(&[T::U4]),S::Type(&[T::U4]),S::Type(&[T::S32]),S::May(&["satfinite"])];
+const S1249: &[S] = &[S::Head(&["mma"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Sequence(&["row","col"]),S::Must(&["m8n8k32"]),S::Type(&[T::S32]),S::Type(&[T::S4]),S::Type(&[T::S4]),S::Type(&[T::S32]),S::May(&["satfinite"])];
+const S1250: &[S] = &[S::Head(&["mma"]),S::Must(&["xor"]),S::Must(&["popc"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Sequence(&["row","col"]),S::Must(&["m8n8k128"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32])];
+const S1251: &[S] = &[S::Head(&["mma"]),S::Must(&["and"]),S::Must(&["popc"]),S::Must(&["sync"]),S::Must(&["aligned"]),S::Sequence(&["row","col"]),S::Must(&["m8n8k128"]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32])];
 
 static ABS: [Row; 5] = [
     Row { opcode: Opcode::Abs, slots: S0, operands: R1, ptx: (1, 0), chips: From(10), needs: N2, doc: "Absolute value.", family: "float", supported: true },
@@ -1290,7 +1301,7 @@ static ADDC: [Row; 3] = [
     Row { opcode: Opcode::Addc, slots: S27, operands: R10, ptx: (1, 2), chips: From(10), needs: &[], doc: "Adds with the carry of the last `.cc`.", family: "integer", supported: false },
 ];
 static ALLOCA: [Row; 1] = [
-    Row { opcode: Opcode::Alloca, slots: S28, operands: R29, ptx: (7, 3), chips: From(53), needs: &[], doc: "Takes memory from the stack.", family: "memory", supported: false },
+    Row { opcode: Opcode::Alloca, slots: S28, operands: R29, ptx: (7, 3), chips: From(52), needs: &[], doc: "Takes memory from the stack.", family: "memory", supported: false },
 ];
 static AND: [Row; 1] = [
     Row { opcode: Opcode::And, slots: S30, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Bitwise and.", family: "logic", supported: true },
@@ -1298,7 +1309,7 @@ static AND: [Row; 1] = [
 static APPLYPRIORITY: [Row; 1] = [
     Row { opcode: Opcode::Applypriority, slots: S31, operands: R32, ptx: (7, 4), chips: From(80), needs: &[], doc: "Changes the eviction priority of a line.", family: "memory", supported: false },
 ];
-static ATOM: [Row; 19] = [
+static ATOM: [Row; 20] = [
     Row { opcode: Opcode::Atom, slots: S33, operands: R34, ptx: (1, 0), chips: From(11), needs: N35, doc: "Reads, changes and writes memory in one step.", family: "atomics", supported: true },
     Row { opcode: Opcode::Atom, slots: S36, operands: R37, ptx: (7, 4), chips: From(80), needs: N38, doc: "Reads, changes and writes memory in one step.", family: "atomics", supported: true },
     Row { opcode: Opcode::Atom, slots: S39, operands: R34, ptx: (1, 0), chips: From(11), needs: N40, doc: "Reads, changes and writes memory in one step.", family: "atomics", supported: true },
@@ -1309,436 +1320,439 @@ static ATOM: [Row; 19] = [
     Row { opcode: Opcode::Atom, slots: S47, operands: R37, ptx: (7, 4), chips: From(80), needs: N38, doc: "Reads, changes and writes memory in one step.", family: "atomics", supported: true },
     Row { opcode: Opcode::Atom, slots: S48, operands: R34, ptx: (1, 0), chips: From(11), needs: N49, doc: "Reads, changes and writes memory in one step.", family: "atomics", supported: true },
     Row { opcode: Opcode::Atom, slots: S50, operands: R37, ptx: (7, 4), chips: From(80), needs: N38, doc: "Reads, changes and writes memory in one step.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Atom, slots: S51, operands: R52, ptx: (1, 0), chips: From(11), needs: N53, doc: "Writes `c` where memory holds `b`, in one step.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Atom, slots: S54, operands: R34, ptx: (8, 3), chips: From(90), needs: N55, doc: "Reads, changes and writes memory in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Atom, slots: S56, operands: R37, ptx: (8, 3), chips: From(90), needs: N55, doc: "Reads, changes and writes memory in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Atom, slots: S57, operands: R52, ptx: (8, 3), chips: From(90), needs: N55, doc: "Writes `c` where memory holds `b`, in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Atom, slots: S58, operands: R34, ptx: (6, 2), chips: From(60), needs: N59, doc: "Reads, changes and writes memory in one step.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Atom, slots: S60, operands: R37, ptx: (7, 4), chips: From(80), needs: N61, doc: "Reads, changes and writes memory in one step.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Atom, slots: S62, operands: R63, ptx: (8, 1), chips: From(90), needs: &[], doc: "Adds to each element of a vector in memory.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Atom, slots: S64, operands: R65, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Atom, slots: S66, operands: R63, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Atom, slots: S51, operands: R52, ptx: (1, 0), chips: From(11), needs: N49, doc: "Writes `c` where memory holds `b`, in one step.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Atom, slots: S53, operands: R52, ptx: (6, 3), chips: From(70), needs: N54, doc: "Writes `c` where memory holds `b`, in one step.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Atom, slots: S55, operands: R34, ptx: (8, 3), chips: From(90), needs: N56, doc: "Reads, changes and writes memory in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Atom, slots: S57, operands: R37, ptx: (8, 3), chips: From(90), needs: N56, doc: "Reads, changes and writes memory in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Atom, slots: S58, operands: R52, ptx: (8, 3), chips: From(90), needs: N56, doc: "Writes `c` where memory holds `b`, in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Atom, slots: S59, operands: R34, ptx: (6, 2), chips: From(60), needs: N60, doc: "Reads, changes and writes memory in one step.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Atom, slots: S61, operands: R37, ptx: (7, 4), chips: From(80), needs: N62, doc: "Reads, changes and writes memory in one step.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Atom, slots: S63, operands: R64, ptx: (8, 1), chips: From(90), needs: &[], doc: "Adds to each element of a vector in memory.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Atom, slots: S65, operands: R66, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Atom, slots: S67, operands: R64, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: false },
 ];
 static BAR: [Row; 7] = [
-    Row { opcode: Opcode::Bar, slots: S67, operands: R68, ptx: (1, 0), chips: From(10), needs: N69, doc: "Waits for the threads of the block.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Bar, slots: S70, operands: R71, ptx: (2, 0), chips: From(20), needs: N69, doc: "Signals a barrier without waiting.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Bar, slots: S72, operands: R73, ptx: (2, 0), chips: From(20), needs: N69, doc: "Waits and counts the threads in which a predicate holds.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Bar, slots: S72, operands: R74, ptx: (2, 0), chips: From(20), needs: N69, doc: "Waits and counts the threads in which a predicate holds.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Bar, slots: S75, operands: R76, ptx: (2, 0), chips: From(20), needs: N69, doc: "Waits and combines a predicate over the threads.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Bar, slots: S75, operands: R77, ptx: (2, 0), chips: From(20), needs: N69, doc: "Waits and combines a predicate over the threads.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Bar, slots: S78, operands: R79, ptx: (6, 0), chips: From(30), needs: &[], doc: "Waits for lanes of the warp.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Bar, slots: S68, operands: R69, ptx: (1, 0), chips: From(10), needs: N70, doc: "Waits for the threads of the block.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Bar, slots: S71, operands: R72, ptx: (2, 0), chips: From(20), needs: N70, doc: "Signals a barrier without waiting.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Bar, slots: S73, operands: R74, ptx: (2, 0), chips: From(20), needs: N70, doc: "Waits and counts the threads in which a predicate holds.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Bar, slots: S73, operands: R75, ptx: (2, 0), chips: From(20), needs: N70, doc: "Waits and counts the threads in which a predicate holds.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Bar, slots: S76, operands: R77, ptx: (2, 0), chips: From(20), needs: N70, doc: "Waits and combines a predicate over the threads.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Bar, slots: S76, operands: R78, ptx: (2, 0), chips: From(20), needs: N70, doc: "Waits and combines a predicate over the threads.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Bar, slots: S79, operands: R80, ptx: (6, 0), chips: From(30), needs: &[], doc: "Waits for lanes of the warp.", family: "barrier", supported: true },
 ];
 static BARRIER: [Row; 8] = [
-    Row { opcode: Opcode::Barrier, slots: S80, operands: R68, ptx: (6, 0), chips: From(30), needs: N81, doc: "Waits for the threads of the block.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Barrier, slots: S82, operands: R71, ptx: (6, 0), chips: From(30), needs: N81, doc: "Signals a barrier without waiting.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Barrier, slots: S83, operands: R73, ptx: (6, 0), chips: From(30), needs: N81, doc: "Waits and counts the threads in which a predicate holds.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Barrier, slots: S83, operands: R74, ptx: (6, 0), chips: From(30), needs: N81, doc: "Waits and counts the threads in which a predicate holds.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Barrier, slots: S84, operands: R76, ptx: (6, 0), chips: From(30), needs: N81, doc: "Waits and combines a predicate over the threads.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Barrier, slots: S84, operands: R77, ptx: (6, 0), chips: From(30), needs: N81, doc: "Waits and combines a predicate over the threads.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Barrier, slots: S85, operands: &[], ptx: (7, 8), chips: From(90), needs: N86, doc: "Signals the barrier of the cluster.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Barrier, slots: S87, operands: &[], ptx: (7, 8), chips: From(90), needs: N88, doc: "Waits for the barrier of the cluster.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Barrier, slots: S81, operands: R69, ptx: (6, 0), chips: From(30), needs: N82, doc: "Waits for the threads of the block.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Barrier, slots: S83, operands: R72, ptx: (6, 0), chips: From(30), needs: N82, doc: "Signals a barrier without waiting.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Barrier, slots: S84, operands: R74, ptx: (6, 0), chips: From(30), needs: N82, doc: "Waits and counts the threads in which a predicate holds.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Barrier, slots: S84, operands: R75, ptx: (6, 0), chips: From(30), needs: N82, doc: "Waits and counts the threads in which a predicate holds.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Barrier, slots: S85, operands: R77, ptx: (6, 0), chips: From(30), needs: N82, doc: "Waits and combines a predicate over the threads.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Barrier, slots: S85, operands: R78, ptx: (6, 0), chips: From(30), needs: N82, doc: "Waits and combines a predicate over the threads.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Barrier, slots: S86, operands: &[], ptx: (7, 8), chips: From(90), needs: N87, doc: "Signals the barrier of the cluster.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Barrier, slots: S88, operands: &[], ptx: (7, 8), chips: From(90), needs: N89, doc: "Waits for the barrier of the cluster.", family: "barrier", supported: false },
 ];
 static BFE: [Row; 1] = [
-    Row { opcode: Opcode::Bfe, slots: S89, operands: R90, ptx: (2, 0), chips: From(20), needs: &[], doc: "Extracts the field of `c` bits at bit `b`.", family: "integer", supported: true },
+    Row { opcode: Opcode::Bfe, slots: S90, operands: R91, ptx: (2, 0), chips: From(20), needs: &[], doc: "Extracts the field of `c` bits at bit `b`.", family: "integer", supported: true },
 ];
 static BFI: [Row; 1] = [
-    Row { opcode: Opcode::Bfi, slots: S91, operands: R92, ptx: (2, 0), chips: From(20), needs: &[], doc: "Puts the low `d` bits of `a` into `b` at bit `c`.", family: "integer", supported: true },
+    Row { opcode: Opcode::Bfi, slots: S92, operands: R93, ptx: (2, 0), chips: From(20), needs: &[], doc: "Puts the low `d` bits of `a` into `b` at bit `c`.", family: "integer", supported: true },
 ];
 static BFIND: [Row; 1] = [
-    Row { opcode: Opcode::Bfind, slots: S93, operands: R94, ptx: (2, 0), chips: From(20), needs: &[], doc: "Place of the most significant bit that differs from the sign.", family: "integer", supported: true },
+    Row { opcode: Opcode::Bfind, slots: S94, operands: R95, ptx: (2, 0), chips: From(20), needs: &[], doc: "Place of the most significant bit that differs from the sign.", family: "integer", supported: true },
 ];
 static BMSK: [Row; 1] = [
-    Row { opcode: Opcode::Bmsk, slots: S95, operands: R96, ptx: (7, 6), chips: From(70), needs: &[], doc: "A mask of `b` ones at bit `a`.", family: "integer", supported: true },
+    Row { opcode: Opcode::Bmsk, slots: S96, operands: R97, ptx: (7, 6), chips: From(70), needs: &[], doc: "A mask of `b` ones at bit `a`.", family: "integer", supported: true },
 ];
 static BRA: [Row; 1] = [
-    Row { opcode: Opcode::Bra, slots: S97, operands: R98, ptx: (1, 0), chips: From(10), needs: &[], doc: "Branches to a label.", family: "control", supported: true },
+    Row { opcode: Opcode::Bra, slots: S98, operands: R99, ptx: (1, 0), chips: From(10), needs: &[], doc: "Branches to a label.", family: "control", supported: true },
 ];
 static BREV: [Row; 1] = [
-    Row { opcode: Opcode::Brev, slots: S91, operands: R1, ptx: (2, 0), chips: From(20), needs: &[], doc: "Reverses the order of the bits.", family: "integer", supported: true },
+    Row { opcode: Opcode::Brev, slots: S92, operands: R1, ptx: (2, 0), chips: From(20), needs: &[], doc: "Reverses the order of the bits.", family: "integer", supported: true },
 ];
 static BRKPT: [Row; 1] = [
     Row { opcode: Opcode::Brkpt, slots: &[], operands: &[], ptx: (1, 0), chips: From(11), needs: &[], doc: "Stops for a debugger.", family: "control", supported: true },
 ];
 static BRX: [Row; 1] = [
-    Row { opcode: Opcode::Brx, slots: S99, operands: R100, ptx: (6, 0), chips: From(30), needs: &[], doc: "Branches to the label with this index in a list.", family: "control", supported: true },
+    Row { opcode: Opcode::Brx, slots: S100, operands: R101, ptx: (6, 0), chips: From(30), needs: &[], doc: "Branches to the label with this index in a list.", family: "control", supported: true },
 ];
 static CALL: [Row; 1] = [
-    Row { opcode: Opcode::Call, slots: S97, operands: R101, ptx: (1, 0), chips: From(10), needs: &[], doc: "Calls a function, by name or by address.", family: "control", supported: true },
+    Row { opcode: Opcode::Call, slots: S98, operands: R102, ptx: (1, 0), chips: From(10), needs: &[], doc: "Calls a function, by name or by address.", family: "control", supported: true },
 ];
 static CLUSTERLAUNCHCONTROL: [Row; 4] = [
-    Row { opcode: Opcode::Clusterlaunchcontrol, slots: S102, operands: R103, ptx: (8, 6), chips: From(100), needs: N104, doc: "Asks to take over the work of a cluster that has not started.", family: "special", supported: false },
-    Row { opcode: Opcode::Clusterlaunchcontrol, slots: S105, operands: R106, ptx: (8, 6), chips: From(100), needs: &[], doc: "Whether the work was taken over.", family: "special", supported: false },
-    Row { opcode: Opcode::Clusterlaunchcontrol, slots: S107, operands: R108, ptx: (8, 6), chips: From(100), needs: &[], doc: "The first block of the work that was taken over.", family: "special", supported: false },
-    Row { opcode: Opcode::Clusterlaunchcontrol, slots: S109, operands: R110, ptx: (8, 6), chips: From(100), needs: &[], doc: "One coordinate of the first block of the work that was taken over.", family: "special", supported: false },
+    Row { opcode: Opcode::Clusterlaunchcontrol, slots: S103, operands: R104, ptx: (8, 6), chips: From(100), needs: N105, doc: "Asks to take over the work of a cluster that has not started.", family: "special", supported: false },
+    Row { opcode: Opcode::Clusterlaunchcontrol, slots: S106, operands: R107, ptx: (8, 6), chips: From(100), needs: &[], doc: "Whether the work was taken over.", family: "special", supported: false },
+    Row { opcode: Opcode::Clusterlaunchcontrol, slots: S108, operands: R109, ptx: (8, 6), chips: From(100), needs: &[], doc: "The first block of the work that was taken over.", family: "special", supported: false },
+    Row { opcode: Opcode::Clusterlaunchcontrol, slots: S110, operands: R111, ptx: (8, 6), chips: From(100), needs: &[], doc: "One coordinate of the first block of the work that was taken over.", family: "special", supported: false },
 ];
 static CLZ: [Row; 1] = [
-    Row { opcode: Opcode::Clz, slots: S91, operands: R94, ptx: (2, 0), chips: From(20), needs: &[], doc: "Number of leading zero bits.", family: "integer", supported: true },
+    Row { opcode: Opcode::Clz, slots: S92, operands: R95, ptx: (2, 0), chips: From(20), needs: &[], doc: "Number of leading zero bits.", family: "integer", supported: true },
 ];
 static CNOT: [Row; 1] = [
-    Row { opcode: Opcode::Cnot, slots: S111, operands: R1, ptx: (1, 0), chips: From(10), needs: &[], doc: "One where the operand is zero, else zero.", family: "logic", supported: true },
+    Row { opcode: Opcode::Cnot, slots: S112, operands: R1, ptx: (1, 0), chips: From(10), needs: &[], doc: "One where the operand is zero, else zero.", family: "logic", supported: true },
 ];
 static COPYSIGN: [Row; 1] = [
-    Row { opcode: Opcode::Copysign, slots: S112, operands: R10, ptx: (2, 0), chips: From(20), needs: &[], doc: "The sign of `a` with the magnitude of `b`.", family: "float", supported: true },
+    Row { opcode: Opcode::Copysign, slots: S113, operands: R10, ptx: (2, 0), chips: From(20), needs: &[], doc: "The sign of `a` with the magnitude of `b`.", family: "float", supported: true },
 ];
 static COS: [Row; 1] = [
-    Row { opcode: Opcode::Cos, slots: S113, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the cosine.", family: "float", supported: true },
+    Row { opcode: Opcode::Cos, slots: S114, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the cosine.", family: "float", supported: true },
 ];
 static CP: [Row; 41] = [
-    Row { opcode: Opcode::Cp, slots: S114, operands: R115, ptx: (7, 0), chips: From(80), needs: N116, doc: "Copies from global to shared memory.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S117, operands: R118, ptx: (7, 0), chips: From(80), needs: N116, doc: "Copies from global to shared memory past the first cache.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S119, operands: &[], ptx: (7, 0), chips: From(80), needs: &[], doc: "Closes a group of copies.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S120, operands: &[], ptx: (7, 0), chips: From(80), needs: &[], doc: "Waits for all copies.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S121, operands: R122, ptx: (7, 0), chips: From(80), needs: &[], doc: "Waits for all but the last groups.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S123, operands: R124, ptx: (7, 0), chips: From(80), needs: &[], doc: "Signals a barrier object when the copies are done.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S125, operands: &[], ptx: (8, 0), chips: From(90), needs: &[], doc: "Closes a group of bulk copies.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S126, operands: R122, ptx: (8, 0), chips: From(90), needs: &[], doc: "Waits for all but the last groups of bulk copies.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S127, operands: R128, ptx: (8, 6), chips: From(90), needs: N129, doc: "Copies a block of bytes to shared memory of this block and signals a barrier object.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S130, operands: R131, ptx: (8, 0), chips: From(90), needs: &[], doc: "Copies a block of bytes to shared memory and signals a barrier object.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S132, operands: R133, ptx: (8, 0), chips: From(90), needs: N129, doc: "Copies a block of bytes to shared memory of another block and signals a barrier object.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S134, operands: R135, ptx: (8, 0), chips: From(90), needs: N136, doc: "Copies a block of bytes from shared to global memory.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S137, operands: R138, ptx: (8, 0), chips: From(90), needs: &[], doc: "Brings a block of bytes into the second cache.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S139, operands: R142, ptx: (8, 0), chips: From(90), needs: N143, doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S144, operands: R146, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Gathers four rows of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S147, operands: R149, ptx: (8, 0), chips: From(90), needs: N143, doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S150, operands: R151, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S152, operands: R153, ptx: (8, 6), chips: From(90), needs: N154, doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S155, operands: R156, ptx: (8, 6), chips: From(100), needs: N154, doc: "Gathers four rows of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S157, operands: R158, ptx: (8, 6), chips: From(90), needs: N154, doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S159, operands: R160, ptx: (8, 6), chips: From(100), needs: N161, doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S162, operands: R163, ptx: (8, 0), chips: From(90), needs: N129, doc: "Copies a box from shared memory into a tensor.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S164, operands: R163, ptx: (8, 0), chips: From(90), needs: N129, doc: "Copies a box from shared memory into a tensor.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S165, operands: R166, ptx: (8, 6), chips: Family(&[100, 110]), needs: N129, doc: "Scatters four rows from shared memory into a tensor.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S167, operands: R168, ptx: (8, 0), chips: From(90), needs: &[], doc: "Brings a box of a tensor into the second cache.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S169, operands: R170, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Brings a box of a tensor into the second cache.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S171, operands: R172, ptx: (8, 0), chips: From(90), needs: &[], doc: "Brings a box of a tensor into the second cache.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S173, operands: R174, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Brings a box of a tensor into the second cache.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S175, operands: R133, ptx: (8, 0), chips: From(90), needs: N129, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S176, operands: R133, ptx: (8, 0), chips: From(90), needs: N129, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S177, operands: R133, ptx: (8, 0), chips: From(90), needs: N129, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S178, operands: R133, ptx: (8, 0), chips: From(90), needs: N129, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S179, operands: R180, ptx: (8, 0), chips: From(90), needs: N129, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S181, operands: R180, ptx: (8, 0), chips: From(90), needs: N129, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S182, operands: R180, ptx: (8, 0), chips: From(90), needs: N129, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S183, operands: R180, ptx: (8, 0), chips: From(90), needs: N129, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S184, operands: R180, ptx: (8, 0), chips: From(90), needs: N129, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S185, operands: R180, ptx: (8, 0), chips: From(90), needs: N129, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S186, operands: R180, ptx: (8, 0), chips: From(90), needs: N129, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S187, operands: R163, ptx: (8, 0), chips: From(90), needs: N129, doc: "Reduces a box into a tensor.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S188, operands: R163, ptx: (8, 0), chips: From(90), needs: N129, doc: "Reduces a box into a tensor.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S115, operands: R116, ptx: (7, 0), chips: From(80), needs: N117, doc: "Copies from global to shared memory.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S118, operands: R119, ptx: (7, 0), chips: From(80), needs: N117, doc: "Copies from global to shared memory past the first cache.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S120, operands: &[], ptx: (7, 0), chips: From(80), needs: &[], doc: "Closes a group of copies.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S121, operands: &[], ptx: (7, 0), chips: From(80), needs: &[], doc: "Waits for all copies.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S122, operands: R123, ptx: (7, 0), chips: From(80), needs: &[], doc: "Waits for all but the last groups.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S124, operands: R125, ptx: (7, 0), chips: From(80), needs: N126, doc: "Signals a barrier object when the copies are done.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S127, operands: &[], ptx: (8, 0), chips: From(90), needs: &[], doc: "Closes a group of bulk copies.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S128, operands: R123, ptx: (8, 0), chips: From(90), needs: &[], doc: "Waits for all but the last groups of bulk copies.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S129, operands: R130, ptx: (8, 6), chips: From(90), needs: N131, doc: "Copies a block of bytes to shared memory of this block and signals a barrier object.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S132, operands: R133, ptx: (8, 0), chips: From(90), needs: &[], doc: "Copies a block of bytes to shared memory and signals a barrier object.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S134, operands: R135, ptx: (8, 0), chips: From(90), needs: N131, doc: "Copies a block of bytes to shared memory of another block and signals a barrier object.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S136, operands: R137, ptx: (8, 0), chips: From(90), needs: N138, doc: "Copies a block of bytes from shared to global memory.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S139, operands: R140, ptx: (8, 0), chips: From(90), needs: &[], doc: "Brings a block of bytes into the second cache.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S141, operands: R144, ptx: (8, 0), chips: From(90), needs: N145, doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S146, operands: R148, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Gathers four rows of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S149, operands: R151, ptx: (8, 0), chips: From(90), needs: N145, doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S152, operands: R153, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S154, operands: R155, ptx: (8, 6), chips: From(90), needs: N156, doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S157, operands: R158, ptx: (8, 6), chips: From(100), needs: N156, doc: "Gathers four rows of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S159, operands: R160, ptx: (8, 6), chips: From(90), needs: N156, doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S161, operands: R162, ptx: (8, 6), chips: From(100), needs: N163, doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S164, operands: R165, ptx: (8, 0), chips: From(90), needs: N131, doc: "Copies a box from shared memory into a tensor.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S166, operands: R165, ptx: (8, 0), chips: From(90), needs: N131, doc: "Copies a box from shared memory into a tensor.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S167, operands: R168, ptx: (8, 6), chips: Family(&[100, 110]), needs: N131, doc: "Scatters four rows from shared memory into a tensor.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S169, operands: R170, ptx: (8, 0), chips: From(90), needs: &[], doc: "Brings a box of a tensor into the second cache.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S171, operands: R172, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Brings a box of a tensor into the second cache.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S173, operands: R174, ptx: (8, 0), chips: From(90), needs: &[], doc: "Brings a box of a tensor into the second cache.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S175, operands: R176, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Brings a box of a tensor into the second cache.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S177, operands: R135, ptx: (8, 0), chips: From(90), needs: N131, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S178, operands: R135, ptx: (8, 0), chips: From(90), needs: N131, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S179, operands: R135, ptx: (8, 0), chips: From(90), needs: N131, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S180, operands: R135, ptx: (8, 0), chips: From(90), needs: N131, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S181, operands: R182, ptx: (8, 0), chips: From(90), needs: N131, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S183, operands: R182, ptx: (8, 0), chips: From(90), needs: N131, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S184, operands: R182, ptx: (8, 0), chips: From(90), needs: N131, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S185, operands: R182, ptx: (8, 0), chips: From(90), needs: N131, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S186, operands: R182, ptx: (8, 0), chips: From(90), needs: N131, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S187, operands: R182, ptx: (8, 0), chips: From(90), needs: N131, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S188, operands: R182, ptx: (8, 0), chips: From(90), needs: N131, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S189, operands: R165, ptx: (8, 0), chips: From(90), needs: N131, doc: "Reduces a box into a tensor.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S190, operands: R165, ptx: (8, 0), chips: From(90), needs: N131, doc: "Reduces a box into a tensor.", family: "transfer", supported: false },
 ];
 static CREATEPOLICY: [Row; 3] = [
-    Row { opcode: Opcode::Createpolicy, slots: S189, operands: R190, ptx: (7, 4), chips: From(80), needs: &[], doc: "Makes a cache policy from a range of addresses.", family: "memory", supported: false },
-    Row { opcode: Opcode::Createpolicy, slots: S191, operands: R192, ptx: (7, 4), chips: From(80), needs: &[], doc: "Makes a cache policy from a share of the accesses.", family: "memory", supported: false },
-    Row { opcode: Opcode::Createpolicy, slots: S193, operands: R194, ptx: (7, 4), chips: From(80), needs: &[], doc: "Makes a cache policy from an access property.", family: "memory", supported: false },
+    Row { opcode: Opcode::Createpolicy, slots: S191, operands: R192, ptx: (7, 4), chips: From(80), needs: &[], doc: "Makes a cache policy from a range of addresses.", family: "memory", supported: false },
+    Row { opcode: Opcode::Createpolicy, slots: S193, operands: R194, ptx: (7, 4), chips: From(80), needs: &[], doc: "Makes a cache policy from a share of the accesses.", family: "memory", supported: false },
+    Row { opcode: Opcode::Createpolicy, slots: S195, operands: R196, ptx: (7, 4), chips: From(80), needs: &[], doc: "Makes a cache policy from an access property.", family: "memory", supported: false },
 ];
-static CVT: [Row; 52] = [
-    Row { opcode: Opcode::Cvt, slots: S195, operands: R196, ptx: (1, 0), chips: From(10), needs: &[], doc: "Extends or cuts an integer.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S197, operands: R196, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S198, operands: R196, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S199, operands: R196, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S200, operands: R196, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S201, operands: R196, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S202, operands: R196, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S203, operands: R196, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S204, operands: R196, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S205, operands: R196, ptx: (1, 0), chips: From(10), needs: N2, doc: "Rounds to an integer.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S206, operands: R196, ptx: (1, 0), chips: From(10), needs: &[], doc: "Rounds to an integer.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S207, operands: R196, ptx: (1, 0), chips: From(10), needs: &[], doc: "Rounds to an integer.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S208, operands: R209, ptx: (7, 8), chips: From(90), needs: &[], doc: "Rounds to an integer.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S210, operands: R196, ptx: (1, 0), chips: From(10), needs: N2, doc: "Converts an integer to floating point.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S211, operands: R196, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer to floating point.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S212, operands: R196, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer to half precision.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S213, operands: R209, ptx: (7, 8), chips: From(90), needs: &[], doc: "Converts an integer to half precision.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S214, operands: R196, ptx: (1, 0), chips: From(10), needs: N2, doc: "Rounds to a narrower type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S215, operands: R196, ptx: (1, 0), chips: From(10), needs: &[], doc: "Rounds to a narrower type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S216, operands: R209, ptx: (7, 8), chips: From(90), needs: &[], doc: "Rounds to a narrower type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S217, operands: R196, ptx: (1, 0), chips: From(10), needs: N218, doc: "Extends to a wider type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S219, operands: R196, ptx: (1, 0), chips: From(10), needs: N2, doc: "Extends to a wider type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S220, operands: R196, ptx: (1, 0), chips: From(10), needs: &[], doc: "Extends to a wider type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S221, operands: R209, ptx: (7, 1), chips: From(80), needs: N222, doc: "Extends to a wider type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S223, operands: R209, ptx: (7, 8), chips: From(90), needs: &[], doc: "Extends to a wider type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S224, operands: R209, ptx: (7, 8), chips: From(90), needs: &[], doc: "Between the two half types.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S225, operands: R209, ptx: (7, 8), chips: From(90), needs: &[], doc: "Between the two half types.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S226, operands: R196, ptx: (1, 0), chips: From(10), needs: N2, doc: "Rounds to a whole number, or copies.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S227, operands: R196, ptx: (1, 0), chips: From(10), needs: &[], doc: "Rounds to a whole number, or copies.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S228, operands: R196, ptx: (1, 0), chips: From(10), needs: &[], doc: "Rounds to a whole number, or copies.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S229, operands: R209, ptx: (7, 8), chips: From(90), needs: &[], doc: "Rounds to a whole number, or copies.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S230, operands: R196, ptx: (1, 0), chips: From(10), needs: N2, doc: "Rounds to half precision.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S231, operands: R196, ptx: (1, 0), chips: From(10), needs: N232, doc: "Rounds to half precision.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S233, operands: R209, ptx: (7, 0), chips: From(80), needs: &[], doc: "Rounds to half precision.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S234, operands: R209, ptx: (7, 0), chips: From(80), needs: &[], doc: "Rounds to half precision.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S235, operands: R209, ptx: (7, 0), chips: From(80), needs: N236, doc: "Rounds to half precision.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S237, operands: R238, ptx: (7, 0), chips: From(80), needs: N236, doc: "Rounds two values to a pair.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S239, operands: R240, ptx: (8, 7), chips: Accelerated(&[100, 103]), needs: &[], doc: "Rounds two values to a pair at random.", family: "conversion", supported: false },
-    Row { opcode: Opcode::Cvt, slots: S241, operands: R196, ptx: (7, 0), chips: From(80), needs: N236, doc: "Rounds to the matrix type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S242, operands: R196, ptx: (7, 8), chips: From(90), needs: &[], doc: "Rounds to the matrix type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S243, operands: R196, ptx: (8, 6), chips: From(100), needs: &[], doc: "Rounds to the matrix type.", family: "conversion", supported: false },
-    Row { opcode: Opcode::Cvt, slots: S244, operands: R245, ptx: (7, 8), chips: From(89), needs: &[], doc: "Rounds two values to a pair of bytes.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S246, operands: R209, ptx: (7, 8), chips: From(89), needs: &[], doc: "Rounds a pair of halves to a pair of bytes.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S247, operands: R209, ptx: (7, 8), chips: From(89), needs: &[], doc: "Extends a pair of bytes to a pair of halves.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S248, operands: R245, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds two values to a pair of narrow ones.", family: "conversion", supported: false },
-    Row { opcode: Opcode::Cvt, slots: S249, operands: R209, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Extends a pair of narrow values to a pair of halves.", family: "conversion", supported: false },
-    Row { opcode: Opcode::Cvt, slots: S250, operands: R245, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds two values to a pair of scale factors.", family: "conversion", supported: false },
-    Row { opcode: Opcode::Cvt, slots: S251, operands: R252, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds a pair to a pair of scale factors.", family: "conversion", supported: false },
-    Row { opcode: Opcode::Cvt, slots: S253, operands: R254, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Extends a pair of scale factors.", family: "conversion", supported: false },
-    Row { opcode: Opcode::Cvt, slots: S255, operands: R256, ptx: (6, 5), chips: From(72), needs: &[], doc: "Clamps two integers and packs them.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S257, operands: R258, ptx: (6, 5), chips: From(72), needs: &[], doc: "Clamps two integers and packs them before what a register holds.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S259, operands: R258, ptx: (6, 5), chips: From(75), needs: &[], doc: "Clamps two integers and packs them before what a register holds.", family: "conversion", supported: true },
+static CVT: [Row; 54] = [
+    Row { opcode: Opcode::Cvt, slots: S197, operands: R198, ptx: (1, 0), chips: From(10), needs: &[], doc: "Extends or cuts an integer.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S199, operands: R198, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S200, operands: R198, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S201, operands: R198, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S202, operands: R198, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S203, operands: R198, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S204, operands: R198, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S205, operands: R198, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S206, operands: R198, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S207, operands: R198, ptx: (1, 0), chips: From(10), needs: N2, doc: "Rounds to an integer.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S208, operands: R198, ptx: (1, 0), chips: From(10), needs: &[], doc: "Rounds to an integer.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S209, operands: R198, ptx: (1, 0), chips: From(10), needs: &[], doc: "Rounds to an integer.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S210, operands: R211, ptx: (7, 8), chips: From(90), needs: &[], doc: "Rounds to an integer.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S212, operands: R198, ptx: (1, 0), chips: From(10), needs: N2, doc: "Converts an integer to floating point.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S213, operands: R198, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer to floating point.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S214, operands: R198, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer to half precision.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S215, operands: R211, ptx: (7, 8), chips: From(90), needs: &[], doc: "Converts an integer to half precision.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S216, operands: R198, ptx: (1, 0), chips: From(10), needs: N2, doc: "Rounds to a narrower type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S217, operands: R198, ptx: (1, 0), chips: From(10), needs: &[], doc: "Rounds to a narrower type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S218, operands: R211, ptx: (7, 8), chips: From(90), needs: &[], doc: "Rounds to a narrower type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S219, operands: R198, ptx: (1, 0), chips: From(10), needs: N220, doc: "Extends to a wider type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S221, operands: R198, ptx: (1, 0), chips: From(10), needs: N2, doc: "Extends to a wider type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S222, operands: R198, ptx: (1, 0), chips: From(10), needs: &[], doc: "Extends to a wider type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S223, operands: R211, ptx: (7, 1), chips: From(80), needs: N224, doc: "Extends to a wider type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S225, operands: R211, ptx: (7, 8), chips: From(90), needs: &[], doc: "Extends to a wider type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S226, operands: R211, ptx: (7, 8), chips: From(90), needs: &[], doc: "Between the two half types.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S227, operands: R211, ptx: (7, 8), chips: From(90), needs: &[], doc: "Between the two half types.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S228, operands: R198, ptx: (1, 0), chips: From(10), needs: N2, doc: "Rounds to a whole number, or copies.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S229, operands: R198, ptx: (1, 0), chips: From(10), needs: &[], doc: "Rounds to a whole number, or copies.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S230, operands: R198, ptx: (1, 0), chips: From(10), needs: &[], doc: "Rounds to a whole number, or copies.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S231, operands: R211, ptx: (7, 8), chips: From(90), needs: &[], doc: "Rounds to a whole number, or copies.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S232, operands: R198, ptx: (1, 0), chips: From(10), needs: N2, doc: "Rounds to half precision.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S233, operands: R198, ptx: (1, 0), chips: From(10), needs: N234, doc: "Rounds to half precision.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S235, operands: R211, ptx: (7, 0), chips: From(80), needs: &[], doc: "Rounds to half precision.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S236, operands: R211, ptx: (7, 0), chips: From(80), needs: &[], doc: "Rounds to half precision.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S237, operands: R211, ptx: (7, 0), chips: From(80), needs: N238, doc: "Rounds to half precision.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S239, operands: R240, ptx: (7, 0), chips: From(80), needs: N238, doc: "Rounds two values to a pair.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S241, operands: R242, ptx: (8, 7), chips: Accelerated(&[100, 103]), needs: &[], doc: "Rounds two values to a pair at random.", family: "conversion", supported: false },
+    Row { opcode: Opcode::Cvt, slots: S243, operands: R244, ptx: (8, 7), chips: Accelerated(&[100, 103]), needs: &[], doc: "Rounds four values to small numbers at random.", family: "conversion", supported: false },
+    Row { opcode: Opcode::Cvt, slots: S245, operands: R246, ptx: (8, 7), chips: Accelerated(&[100, 103]), needs: &[], doc: "Rounds four values to small numbers at random.", family: "conversion", supported: false },
+    Row { opcode: Opcode::Cvt, slots: S247, operands: R198, ptx: (7, 0), chips: From(80), needs: N238, doc: "Rounds to the matrix type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S248, operands: R198, ptx: (7, 8), chips: From(90), needs: &[], doc: "Rounds to the matrix type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S249, operands: R198, ptx: (8, 6), chips: From(100), needs: &[], doc: "Rounds to the matrix type.", family: "conversion", supported: false },
+    Row { opcode: Opcode::Cvt, slots: S250, operands: R251, ptx: (7, 8), chips: From(89), needs: &[], doc: "Rounds two values to a pair of bytes.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S252, operands: R211, ptx: (7, 8), chips: From(89), needs: &[], doc: "Rounds a pair of halves to a pair of bytes.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S253, operands: R211, ptx: (7, 8), chips: From(89), needs: &[], doc: "Extends a pair of bytes to a pair of halves.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S254, operands: R251, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds two values to a pair of narrow ones.", family: "conversion", supported: false },
+    Row { opcode: Opcode::Cvt, slots: S255, operands: R211, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Extends a pair of narrow values to a pair of halves.", family: "conversion", supported: false },
+    Row { opcode: Opcode::Cvt, slots: S256, operands: R251, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds two values to a pair of scale factors.", family: "conversion", supported: false },
+    Row { opcode: Opcode::Cvt, slots: S257, operands: R258, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds a pair to a pair of scale factors.", family: "conversion", supported: false },
+    Row { opcode: Opcode::Cvt, slots: S259, operands: R260, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Extends a pair of scale factors.", family: "conversion", supported: false },
+    Row { opcode: Opcode::Cvt, slots: S261, operands: R262, ptx: (6, 5), chips: From(72), needs: &[], doc: "Clamps two integers and packs them.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S263, operands: R264, ptx: (6, 5), chips: From(72), needs: &[], doc: "Clamps two integers and packs them before what a register holds.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S265, operands: R264, ptx: (6, 5), chips: From(75), needs: &[], doc: "Clamps two integers and packs them before what a register holds.", family: "conversion", supported: true },
 ];
 static CVTA: [Row; 2] = [
-    Row { opcode: Opcode::Cvta, slots: S260, operands: R261, ptx: (2, 0), chips: From(20), needs: N262, doc: "From a generic address to one of a state space.", family: "memory", supported: true },
-    Row { opcode: Opcode::Cvta, slots: S263, operands: R264, ptx: (2, 0), chips: From(20), needs: N262, doc: "From an address of a state space to a generic one.", family: "memory", supported: true },
+    Row { opcode: Opcode::Cvta, slots: S266, operands: R267, ptx: (2, 0), chips: From(20), needs: N268, doc: "From a generic address to one of a state space.", family: "memory", supported: true },
+    Row { opcode: Opcode::Cvta, slots: S269, operands: R270, ptx: (2, 0), chips: From(20), needs: N268, doc: "From an address of a state space to a generic one.", family: "memory", supported: true },
 ];
 static DISCARD: [Row; 1] = [
-    Row { opcode: Opcode::Discard, slots: S265, operands: R32, ptx: (7, 4), chips: From(80), needs: &[], doc: "Drops a line without writing it back.", family: "memory", supported: false },
+    Row { opcode: Opcode::Discard, slots: S271, operands: R32, ptx: (7, 4), chips: From(80), needs: &[], doc: "Drops a line without writing it back.", family: "memory", supported: false },
 ];
 static DIV: [Row; 4] = [
-    Row { opcode: Opcode::Div, slots: S266, operands: R10, ptx: (1, 4), chips: From(10), needs: &[], doc: "Divides with a fast approximation.", family: "float", supported: true },
-    Row { opcode: Opcode::Div, slots: S267, operands: R10, ptx: (1, 4), chips: From(20), needs: &[], doc: "Divides with correct rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Div, slots: S268, operands: R10, ptx: (1, 0), chips: From(10), needs: N269, doc: "Divides with correct rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Div, slots: S272, operands: R10, ptx: (1, 4), chips: From(10), needs: &[], doc: "Divides with a fast approximation.", family: "float", supported: true },
+    Row { opcode: Opcode::Div, slots: S273, operands: R10, ptx: (1, 4), chips: From(20), needs: &[], doc: "Divides with correct rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Div, slots: S274, operands: R10, ptx: (1, 0), chips: From(10), needs: N275, doc: "Divides with correct rounding.", family: "float", supported: true },
     Row { opcode: Opcode::Div, slots: S19, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Quotient, rounded towards zero.", family: "integer", supported: true },
 ];
 static DP2A: [Row; 1] = [
-    Row { opcode: Opcode::Dp2a, slots: S270, operands: R271, ptx: (5, 0), chips: From(61), needs: &[], doc: "Dot product of two halves with two bytes, plus `c`.", family: "integer", supported: true },
+    Row { opcode: Opcode::Dp2a, slots: S276, operands: R277, ptx: (5, 0), chips: From(61), needs: &[], doc: "Dot product of two halves with two bytes, plus `c`.", family: "integer", supported: true },
 ];
 static DP4A: [Row; 1] = [
-    Row { opcode: Opcode::Dp4a, slots: S272, operands: R271, ptx: (5, 0), chips: From(61), needs: &[], doc: "Dot product of four bytes each, plus `c`.", family: "integer", supported: true },
+    Row { opcode: Opcode::Dp4a, slots: S278, operands: R277, ptx: (5, 0), chips: From(61), needs: &[], doc: "Dot product of four bytes each, plus `c`.", family: "integer", supported: true },
 ];
 static ELECT: [Row; 1] = [
-    Row { opcode: Opcode::Elect, slots: S273, operands: R274, ptx: (8, 0), chips: From(90), needs: &[], doc: "Elects one lane and says whether it is this one.", family: "warp", supported: true },
+    Row { opcode: Opcode::Elect, slots: S279, operands: R280, ptx: (8, 0), chips: From(90), needs: &[], doc: "Elects one lane and says whether it is this one.", family: "warp", supported: true },
 ];
 static EX2: [Row; 3] = [
-    Row { opcode: Opcode::Ex2, slots: S113, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates two to a power.", family: "float", supported: true },
-    Row { opcode: Opcode::Ex2, slots: S275, operands: R1, ptx: (7, 0), chips: From(75), needs: &[], doc: "Approximates two to a power.", family: "half", supported: true },
-    Row { opcode: Opcode::Ex2, slots: S276, operands: R1, ptx: (7, 8), chips: From(90), needs: &[], doc: "Approximates two to a power.", family: "half", supported: true },
+    Row { opcode: Opcode::Ex2, slots: S114, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates two to a power.", family: "float", supported: true },
+    Row { opcode: Opcode::Ex2, slots: S281, operands: R1, ptx: (7, 0), chips: From(75), needs: &[], doc: "Approximates two to a power.", family: "half", supported: true },
+    Row { opcode: Opcode::Ex2, slots: S282, operands: R1, ptx: (7, 8), chips: From(90), needs: &[], doc: "Approximates two to a power.", family: "half", supported: true },
 ];
 static EXIT: [Row; 1] = [
     Row { opcode: Opcode::Exit, slots: &[], operands: &[], ptx: (1, 0), chips: From(10), needs: &[], doc: "Ends the thread.", family: "control", supported: true },
 ];
 static FENCE: [Row; 11] = [
-    Row { opcode: Opcode::Fence, slots: S277, operands: &[], ptx: (6, 0), chips: From(70), needs: N38, doc: "Orders memory accesses within a scope.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Fence, slots: S278, operands: &[], ptx: (6, 0), chips: From(70), needs: N38, doc: "Orders memory accesses within a scope, in one direction.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Fence, slots: S279, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses to shared memory only.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S280, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses to shared memory only.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S281, operands: &[], ptx: (8, 0), chips: From(90), needs: &[], doc: "Makes initialized barrier objects visible.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S282, operands: &[], ptx: (7, 5), chips: From(70), needs: N283, doc: "Orders accesses through two kinds of address.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S284, operands: &[], ptx: (8, 0), chips: From(90), needs: N129, doc: "Orders accesses through two kinds of address in one space.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S285, operands: &[], ptx: (8, 3), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S286, operands: R287, ptx: (8, 3), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S288, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S289, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S283, operands: &[], ptx: (6, 0), chips: From(70), needs: N38, doc: "Orders memory accesses within a scope.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S284, operands: &[], ptx: (6, 0), chips: From(70), needs: N38, doc: "Orders memory accesses within a scope, in one direction.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S285, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses to shared memory only.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S286, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses to shared memory only.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S287, operands: &[], ptx: (8, 0), chips: From(90), needs: &[], doc: "Makes initialized barrier objects visible.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S288, operands: &[], ptx: (7, 5), chips: From(70), needs: N289, doc: "Orders accesses through two kinds of address.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S290, operands: &[], ptx: (8, 0), chips: From(90), needs: N131, doc: "Orders accesses through two kinds of address in one space.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S291, operands: &[], ptx: (8, 3), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S292, operands: R293, ptx: (8, 3), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S294, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S295, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
 ];
 static FMA: [Row; 9] = [
-    Row { opcode: Opcode::Fma, slots: S290, operands: R291, ptx: (2, 0), chips: From(20), needs: &[], doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Fma, slots: S268, operands: R291, ptx: (1, 4), chips: From(10), needs: N292, doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Fma, slots: S293, operands: R291, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies and adds two pairs.", family: "float", supported: false },
-    Row { opcode: Opcode::Fma, slots: S294, operands: R295, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies two halves and adds a single value.", family: "float", supported: false },
-    Row { opcode: Opcode::Fma, slots: S296, operands: R291, ptx: (4, 2), chips: From(53), needs: &[], doc: "Multiplies and adds with one rounding.", family: "half", supported: true },
-    Row { opcode: Opcode::Fma, slots: S297, operands: R291, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies and adds; a negative result becomes zero.", family: "half", supported: true },
-    Row { opcode: Opcode::Fma, slots: S298, operands: R291, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies and adds with one rounding.", family: "half", supported: true },
-    Row { opcode: Opcode::Fma, slots: S299, operands: R291, ptx: (8, 1), chips: From(90), needs: &[], doc: "Multiplies and adds; an out-of-bounds marker gives zero.", family: "half", supported: false },
-    Row { opcode: Opcode::Fma, slots: S300, operands: R291, ptx: (7, 0), chips: From(80), needs: N301, doc: "Multiplies and adds with another rounding.", family: "half", supported: false },
+    Row { opcode: Opcode::Fma, slots: S296, operands: R297, ptx: (2, 0), chips: From(20), needs: &[], doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Fma, slots: S274, operands: R297, ptx: (1, 4), chips: From(10), needs: N298, doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Fma, slots: S299, operands: R297, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies and adds two pairs.", family: "float", supported: false },
+    Row { opcode: Opcode::Fma, slots: S300, operands: R301, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies two halves and adds a single value.", family: "float", supported: false },
+    Row { opcode: Opcode::Fma, slots: S302, operands: R297, ptx: (4, 2), chips: From(53), needs: &[], doc: "Multiplies and adds with one rounding.", family: "half", supported: true },
+    Row { opcode: Opcode::Fma, slots: S303, operands: R297, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies and adds; a negative result becomes zero.", family: "half", supported: true },
+    Row { opcode: Opcode::Fma, slots: S304, operands: R297, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies and adds with one rounding.", family: "half", supported: true },
+    Row { opcode: Opcode::Fma, slots: S305, operands: R297, ptx: (8, 1), chips: From(90), needs: &[], doc: "Multiplies and adds; an out-of-bounds marker gives zero.", family: "half", supported: false },
+    Row { opcode: Opcode::Fma, slots: S306, operands: R297, ptx: (7, 0), chips: From(80), needs: N307, doc: "Multiplies and adds with another rounding.", family: "half", supported: false },
 ];
 static FNS: [Row; 1] = [
-    Row { opcode: Opcode::Fns, slots: S7, operands: R302, ptx: (6, 0), chips: From(30), needs: &[], doc: "Place of the n-th set bit, counted from a base.", family: "integer", supported: true },
+    Row { opcode: Opcode::Fns, slots: S7, operands: R308, ptx: (6, 0), chips: From(30), needs: &[], doc: "Place of the n-th set bit, counted from a base.", family: "integer", supported: true },
 ];
 static GETCTARANK: [Row; 1] = [
-    Row { opcode: Opcode::Getctarank, slots: S303, operands: R304, ptx: (7, 8), chips: From(90), needs: &[], doc: "The rank of the block that an address of shared memory belongs to.", family: "memory", supported: false },
+    Row { opcode: Opcode::Getctarank, slots: S309, operands: R310, ptx: (7, 8), chips: From(90), needs: &[], doc: "The rank of the block that an address of shared memory belongs to.", family: "memory", supported: false },
 ];
 static GRIDDEPCONTROL: [Row; 1] = [
-    Row { opcode: Opcode::Griddepcontrol, slots: S305, operands: &[], ptx: (7, 8), chips: From(90), needs: &[], doc: "Lets dependent grids start, or waits for the grids before.", family: "special", supported: false },
+    Row { opcode: Opcode::Griddepcontrol, slots: S311, operands: &[], ptx: (7, 8), chips: From(90), needs: &[], doc: "Lets dependent grids start, or waits for the grids before.", family: "special", supported: false },
 ];
 static ISSPACEP: [Row; 1] = [
-    Row { opcode: Opcode::Isspacep, slots: S306, operands: R307, ptx: (2, 0), chips: From(20), needs: N262, doc: "Tests whether a generic address lies in a state space.", family: "memory", supported: true },
+    Row { opcode: Opcode::Isspacep, slots: S312, operands: R313, ptx: (2, 0), chips: From(20), needs: N268, doc: "Tests whether a generic address lies in a state space.", family: "memory", supported: true },
 ];
 static ISTYPEP: [Row; 1] = [
-    Row { opcode: Opcode::Istypep, slots: S308, operands: R309, ptx: (4, 0), chips: From(30), needs: &[], doc: "Tests what kind of opaque variable a handle names.", family: "texture", supported: false },
+    Row { opcode: Opcode::Istypep, slots: S314, operands: R315, ptx: (4, 0), chips: From(30), needs: &[], doc: "Tests what kind of opaque variable a handle names.", family: "texture", supported: false },
 ];
 static LD: [Row; 16] = [
-    Row { opcode: Opcode::Ld, slots: S310, operands: R311, ptx: (1, 0), chips: From(10), needs: N312, doc: "Loads from memory.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S313, operands: R314, ptx: (1, 0), chips: From(10), needs: N315, doc: "Loads from memory, with a cache policy.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S316, operands: R314, ptx: (1, 0), chips: From(10), needs: N317, doc: "Loads from memory, with eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S318, operands: R314, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory, with eviction priorities.", family: "memory", supported: false },
-    Row { opcode: Opcode::Ld, slots: S319, operands: R314, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory, with eviction priorities.", family: "memory", supported: false },
-    Row { opcode: Opcode::Ld, slots: S320, operands: R314, ptx: (3, 1), chips: From(32), needs: N321, doc: "Loads from memory that nobody writes while the kernel runs.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S322, operands: R314, ptx: (3, 1), chips: From(32), needs: N323, doc: "Loads from memory that nobody writes, with eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S324, operands: R314, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory that nobody writes, with eviction priorities.", family: "memory", supported: false },
-    Row { opcode: Opcode::Ld, slots: S325, operands: R314, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory that nobody writes, with eviction priorities.", family: "memory", supported: false },
-    Row { opcode: Opcode::Ld, slots: S326, operands: R311, ptx: (1, 1), chips: From(10), needs: N327, doc: "Loads; the access is neither removed nor merged.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S328, operands: R311, ptx: (7, 4), chips: From(75), needs: N329, doc: "Loads; the access is neither removed nor merged.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S330, operands: R311, ptx: (6, 0), chips: From(70), needs: N331, doc: "Loads with a memory order and a scope.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S332, operands: R314, ptx: (6, 0), chips: From(70), needs: N333, doc: "Loads with a memory order, a scope and eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S334, operands: R314, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads with a memory order, a scope and eviction priorities.", family: "memory", supported: false },
-    Row { opcode: Opcode::Ld, slots: S335, operands: R314, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads with a memory order, a scope and eviction priorities.", family: "memory", supported: false },
-    Row { opcode: Opcode::Ld, slots: S336, operands: R311, ptx: (8, 2), chips: From(70), needs: N337, doc: "Loads from a device.", family: "memory", supported: false },
+    Row { opcode: Opcode::Ld, slots: S316, operands: R317, ptx: (1, 0), chips: From(10), needs: N318, doc: "Loads from memory.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S319, operands: R320, ptx: (1, 0), chips: From(10), needs: N321, doc: "Loads from memory, with a cache policy.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S322, operands: R320, ptx: (1, 0), chips: From(10), needs: N323, doc: "Loads from memory, with eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S324, operands: R320, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory, with eviction priorities.", family: "memory", supported: false },
+    Row { opcode: Opcode::Ld, slots: S325, operands: R320, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory, with eviction priorities.", family: "memory", supported: false },
+    Row { opcode: Opcode::Ld, slots: S326, operands: R320, ptx: (3, 1), chips: From(32), needs: N327, doc: "Loads from memory that nobody writes while the kernel runs.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S328, operands: R320, ptx: (3, 1), chips: From(32), needs: N329, doc: "Loads from memory that nobody writes, with eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S330, operands: R320, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory that nobody writes, with eviction priorities.", family: "memory", supported: false },
+    Row { opcode: Opcode::Ld, slots: S331, operands: R320, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory that nobody writes, with eviction priorities.", family: "memory", supported: false },
+    Row { opcode: Opcode::Ld, slots: S332, operands: R317, ptx: (1, 1), chips: From(10), needs: N333, doc: "Loads; the access is neither removed nor merged.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S334, operands: R317, ptx: (7, 4), chips: From(75), needs: N335, doc: "Loads; the access is neither removed nor merged.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S336, operands: R317, ptx: (6, 0), chips: From(70), needs: N337, doc: "Loads with a memory order and a scope.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S338, operands: R320, ptx: (6, 0), chips: From(70), needs: N339, doc: "Loads with a memory order, a scope and eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S340, operands: R320, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads with a memory order, a scope and eviction priorities.", family: "memory", supported: false },
+    Row { opcode: Opcode::Ld, slots: S341, operands: R320, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads with a memory order, a scope and eviction priorities.", family: "memory", supported: false },
+    Row { opcode: Opcode::Ld, slots: S342, operands: R317, ptx: (8, 2), chips: From(70), needs: N343, doc: "Loads from a device.", family: "memory", supported: false },
 ];
 static LDMATRIX: [Row; 4] = [
-    Row { opcode: Opcode::Ldmatrix, slots: S338, operands: R340, ptx: (6, 5), chips: From(75), needs: &[], doc: "Loads small matrices from shared memory across the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Ldmatrix, slots: S341, operands: R343, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Loads small matrices from shared memory across the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Ldmatrix, slots: S344, operands: R340, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Loads small matrices of narrow numbers and spreads them to bytes.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Ldmatrix, slots: S345, operands: R343, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Loads small matrices of narrow numbers and spreads them to bytes.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Ldmatrix, slots: S344, operands: R346, ptx: (6, 5), chips: From(75), needs: N347, doc: "Loads small matrices from shared memory across the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Ldmatrix, slots: S348, operands: R350, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Loads small matrices from shared memory across the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Ldmatrix, slots: S351, operands: R346, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Loads small matrices of narrow numbers and spreads them to bytes.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Ldmatrix, slots: S352, operands: R350, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Loads small matrices of narrow numbers and spreads them to bytes.", family: "matrix", supported: false },
 ];
 static LDU: [Row; 1] = [
-    Row { opcode: Opcode::Ldu, slots: S346, operands: R311, ptx: (2, 0), chips: From(20), needs: N347, doc: "Loads from an address that is the same in the whole warp.", family: "memory", supported: false },
+    Row { opcode: Opcode::Ldu, slots: S353, operands: R317, ptx: (2, 0), chips: From(20), needs: N354, doc: "Loads from an address that is the same in the whole warp.", family: "memory", supported: false },
 ];
 static LG2: [Row; 1] = [
-    Row { opcode: Opcode::Lg2, slots: S113, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the logarithm to base two.", family: "float", supported: true },
+    Row { opcode: Opcode::Lg2, slots: S114, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the logarithm to base two.", family: "float", supported: true },
 ];
 static LOP3: [Row; 2] = [
-    Row { opcode: Opcode::Lop3, slots: S7, operands: R348, ptx: (4, 3), chips: From(50), needs: &[], doc: "Any bitwise function of three operands.", family: "logic", supported: true },
-    Row { opcode: Opcode::Lop3, slots: S349, operands: R350, ptx: (8, 2), chips: From(70), needs: &[], doc: "Any bitwise function of three operands, and a predicate that says whether it is nonzero.", family: "logic", supported: true },
+    Row { opcode: Opcode::Lop3, slots: S7, operands: R355, ptx: (4, 3), chips: From(50), needs: &[], doc: "Any bitwise function of three operands.", family: "logic", supported: true },
+    Row { opcode: Opcode::Lop3, slots: S356, operands: R357, ptx: (8, 2), chips: From(70), needs: &[], doc: "Any bitwise function of three operands, and a predicate that says whether it is nonzero.", family: "logic", supported: true },
 ];
 static MAD: [Row; 6] = [
-    Row { opcode: Opcode::Mad, slots: S290, operands: R291, ptx: (1, 0), chips: From(20), needs: N351, doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Mad, slots: S268, operands: R291, ptx: (1, 0), chips: From(10), needs: N13, doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Mad, slots: S352, operands: R291, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high half of the product, plus a third value.", family: "integer", supported: true },
-    Row { opcode: Opcode::Mad, slots: S353, operands: R291, ptx: (1, 0), chips: From(10), needs: &[], doc: "High half of the product plus a third value, clamped.", family: "integer", supported: true },
-    Row { opcode: Opcode::Mad, slots: S354, operands: R291, ptx: (3, 0), chips: From(20), needs: N23, doc: "Half of the product plus a third value; writes the carry.", family: "integer", supported: true },
-    Row { opcode: Opcode::Mad, slots: S355, operands: R356, ptx: (1, 0), chips: From(10), needs: &[], doc: "The whole product plus a value of twice the width.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mad, slots: S296, operands: R297, ptx: (1, 0), chips: From(20), needs: N358, doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Mad, slots: S274, operands: R297, ptx: (1, 0), chips: From(10), needs: N13, doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Mad, slots: S359, operands: R297, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high half of the product, plus a third value.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mad, slots: S360, operands: R297, ptx: (1, 0), chips: From(10), needs: &[], doc: "High half of the product plus a third value, clamped.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mad, slots: S361, operands: R297, ptx: (3, 0), chips: From(20), needs: N23, doc: "Half of the product plus a third value; writes the carry.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mad, slots: S362, operands: R363, ptx: (1, 0), chips: From(10), needs: &[], doc: "The whole product plus a value of twice the width.", family: "integer", supported: true },
 ];
 static MAD24: [Row; 2] = [
-    Row { opcode: Opcode::Mad24, slots: S357, operands: R291, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high 32 bits of a product of 24-bit values, plus a third value.", family: "integer", supported: true },
-    Row { opcode: Opcode::Mad24, slots: S353, operands: R291, ptx: (1, 0), chips: From(10), needs: &[], doc: "High 32 bits of a product of 24-bit values plus a third value, clamped.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mad24, slots: S364, operands: R297, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high 32 bits of a product of 24-bit values, plus a third value.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mad24, slots: S360, operands: R297, ptx: (1, 0), chips: From(10), needs: &[], doc: "High 32 bits of a product of 24-bit values plus a third value, clamped.", family: "integer", supported: true },
 ];
 static MADC: [Row; 3] = [
-    Row { opcode: Opcode::Madc, slots: S358, operands: R291, ptx: (3, 0), chips: From(20), needs: &[], doc: "Half of the product plus a third value plus the carry.", family: "integer", supported: true },
-    Row { opcode: Opcode::Madc, slots: S359, operands: R291, ptx: (3, 0), chips: From(20), needs: &[], doc: "Half of the product plus a third value plus the carry.", family: "integer", supported: false },
-    Row { opcode: Opcode::Madc, slots: S353, operands: R291, ptx: (3, 0), chips: From(20), needs: &[], doc: "High half of the product plus a third value plus the carry, clamped.", family: "integer", supported: false },
+    Row { opcode: Opcode::Madc, slots: S365, operands: R297, ptx: (3, 0), chips: From(20), needs: &[], doc: "Half of the product plus a third value plus the carry.", family: "integer", supported: true },
+    Row { opcode: Opcode::Madc, slots: S366, operands: R297, ptx: (3, 0), chips: From(20), needs: &[], doc: "Half of the product plus a third value plus the carry.", family: "integer", supported: false },
+    Row { opcode: Opcode::Madc, slots: S360, operands: R297, ptx: (3, 0), chips: From(20), needs: &[], doc: "High half of the product plus a third value plus the carry, clamped.", family: "integer", supported: false },
 ];
 static MAPA: [Row; 1] = [
-    Row { opcode: Opcode::Mapa, slots: S303, operands: R360, ptx: (7, 8), chips: From(90), needs: &[], doc: "The address of a shared variable in another block of the cluster.", family: "memory", supported: false },
+    Row { opcode: Opcode::Mapa, slots: S309, operands: R367, ptx: (7, 8), chips: From(90), needs: &[], doc: "The address of a shared variable in another block of the cluster.", family: "memory", supported: false },
 ];
 static MATCH: [Row; 2] = [
-    Row { opcode: Opcode::Match, slots: S361, operands: R362, ptx: (6, 0), chips: From(70), needs: &[], doc: "The lanes that hold the same value as this one.", family: "warp", supported: true },
-    Row { opcode: Opcode::Match, slots: S363, operands: R364, ptx: (6, 0), chips: From(70), needs: &[], doc: "All lanes if all hold the same value, else zero.", family: "warp", supported: true },
+    Row { opcode: Opcode::Match, slots: S368, operands: R369, ptx: (6, 0), chips: From(70), needs: &[], doc: "The lanes that hold the same value as this one.", family: "warp", supported: true },
+    Row { opcode: Opcode::Match, slots: S370, operands: R371, ptx: (6, 0), chips: From(70), needs: &[], doc: "All lanes if all hold the same value, else zero.", family: "warp", supported: true },
 ];
 static MAX: [Row; 8] = [
-    Row { opcode: Opcode::Max, slots: S365, operands: R10, ptx: (1, 0), chips: From(10), needs: N366, doc: "The larger value.", family: "float", supported: true },
+    Row { opcode: Opcode::Max, slots: S372, operands: R10, ptx: (1, 0), chips: From(10), needs: N373, doc: "The larger value.", family: "float", supported: true },
     Row { opcode: Opcode::Max, slots: S3, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "The larger value.", family: "float", supported: true },
-    Row { opcode: Opcode::Max, slots: S367, operands: R291, ptx: (8, 8), chips: From(100), needs: &[], doc: "The largest of three values.", family: "float", supported: false },
-    Row { opcode: Opcode::Max, slots: S368, operands: R10, ptx: (7, 0), chips: From(80), needs: N369, doc: "The larger value.", family: "half", supported: true },
-    Row { opcode: Opcode::Max, slots: S370, operands: R10, ptx: (7, 0), chips: From(80), needs: N369, doc: "The larger value.", family: "half", supported: true },
+    Row { opcode: Opcode::Max, slots: S374, operands: R297, ptx: (8, 8), chips: From(100), needs: &[], doc: "The largest of three values.", family: "float", supported: false },
+    Row { opcode: Opcode::Max, slots: S375, operands: R10, ptx: (7, 0), chips: From(80), needs: N376, doc: "The larger value.", family: "half", supported: true },
+    Row { opcode: Opcode::Max, slots: S377, operands: R10, ptx: (7, 0), chips: From(80), needs: N376, doc: "The larger value.", family: "half", supported: true },
     Row { opcode: Opcode::Max, slots: S19, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "The larger value.", family: "integer", supported: true },
     Row { opcode: Opcode::Max, slots: S21, operands: R10, ptx: (8, 0), chips: From(90), needs: &[], doc: "The larger value of each packed half.", family: "integer", supported: true },
-    Row { opcode: Opcode::Max, slots: S371, operands: R10, ptx: (8, 0), chips: From(90), needs: &[], doc: "The larger value, or zero where that is negative.", family: "integer", supported: true },
+    Row { opcode: Opcode::Max, slots: S378, operands: R10, ptx: (8, 0), chips: From(90), needs: &[], doc: "The larger value, or zero where that is negative.", family: "integer", supported: true },
 ];
 static MBARRIER: [Row; 23] = [
-    Row { opcode: Opcode::Mbarrier, slots: S372, operands: R373, ptx: (7, 0), chips: From(80), needs: &[], doc: "Makes a barrier object.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S374, operands: R375, ptx: (7, 0), chips: From(80), needs: &[], doc: "Ends a barrier object.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S376, operands: R377, ptx: (8, 0), chips: From(90), needs: &[], doc: "Changes the count of outstanding bytes.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S378, operands: R377, ptx: (8, 0), chips: From(90), needs: &[], doc: "Changes the count of outstanding bytes.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S379, operands: R380, ptx: (7, 0), chips: From(80), needs: N381, doc: "Signals a barrier object.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S382, operands: R380, ptx: (8, 0), chips: From(80), needs: N383, doc: "Signals a barrier object.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S384, operands: R385, ptx: (8, 0), chips: From(90), needs: N386, doc: "Signals a barrier object of another block.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S387, operands: R385, ptx: (8, 0), chips: From(90), needs: N386, doc: "Signals a barrier object of another block.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S388, operands: R389, ptx: (8, 0), chips: From(90), needs: &[], doc: "Signals a barrier object and adds bytes to wait for.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S390, operands: R389, ptx: (8, 0), chips: From(90), needs: N391, doc: "Signals a barrier object and adds bytes to wait for.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S392, operands: R393, ptx: (8, 0), chips: From(90), needs: &[], doc: "Signals a barrier object of another block and adds bytes to wait for.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S394, operands: R393, ptx: (8, 0), chips: From(90), needs: N391, doc: "Signals a barrier object of another block and adds bytes to wait for.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S395, operands: R396, ptx: (7, 0), chips: From(80), needs: &[], doc: "Signals a barrier object without completing its phase.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S397, operands: R396, ptx: (8, 0), chips: From(80), needs: &[], doc: "Signals a barrier object without completing its phase.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S398, operands: R399, ptx: (7, 0), chips: From(80), needs: &[], doc: "Tests whether a phase of a barrier object is complete.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S400, operands: R399, ptx: (8, 0), chips: From(80), needs: N401, doc: "Tests whether a phase of a barrier object is complete.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S402, operands: R403, ptx: (7, 1), chips: From(80), needs: &[], doc: "Tests whether the phase of a parity is complete.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S404, operands: R403, ptx: (8, 0), chips: From(80), needs: N401, doc: "Tests whether the phase of a parity is complete.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S405, operands: R406, ptx: (7, 8), chips: From(90), needs: &[], doc: "Waits a while for a phase of a barrier object.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S407, operands: R406, ptx: (8, 0), chips: From(90), needs: N391, doc: "Waits a while for a phase of a barrier object.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S408, operands: R409, ptx: (7, 8), chips: From(90), needs: &[], doc: "Waits a while for the phase of a parity.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S410, operands: R409, ptx: (8, 0), chips: From(90), needs: N391, doc: "Waits a while for the phase of a parity.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S411, operands: R412, ptx: (7, 0), chips: From(80), needs: &[], doc: "The count of outstanding arrivals.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S379, operands: R380, ptx: (7, 0), chips: From(80), needs: N126, doc: "Makes a barrier object.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S381, operands: R382, ptx: (7, 0), chips: From(80), needs: N126, doc: "Ends a barrier object.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S383, operands: R384, ptx: (8, 0), chips: From(90), needs: &[], doc: "Changes the count of outstanding bytes.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S385, operands: R384, ptx: (8, 0), chips: From(90), needs: &[], doc: "Changes the count of outstanding bytes.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S386, operands: R387, ptx: (7, 0), chips: From(80), needs: N388, doc: "Signals a barrier object.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S389, operands: R387, ptx: (8, 0), chips: From(80), needs: N390, doc: "Signals a barrier object.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S391, operands: R392, ptx: (8, 0), chips: From(90), needs: N393, doc: "Signals a barrier object of another block.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S394, operands: R392, ptx: (8, 0), chips: From(90), needs: N393, doc: "Signals a barrier object of another block.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S395, operands: R396, ptx: (8, 0), chips: From(90), needs: &[], doc: "Signals a barrier object and adds bytes to wait for.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S397, operands: R396, ptx: (8, 0), chips: From(90), needs: N398, doc: "Signals a barrier object and adds bytes to wait for.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S399, operands: R400, ptx: (8, 0), chips: From(90), needs: &[], doc: "Signals a barrier object of another block and adds bytes to wait for.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S401, operands: R400, ptx: (8, 0), chips: From(90), needs: N398, doc: "Signals a barrier object of another block and adds bytes to wait for.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S402, operands: R403, ptx: (7, 0), chips: From(80), needs: N126, doc: "Signals a barrier object without completing its phase.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S404, operands: R403, ptx: (8, 0), chips: From(80), needs: &[], doc: "Signals a barrier object without completing its phase.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S405, operands: R406, ptx: (7, 0), chips: From(80), needs: N126, doc: "Tests whether a phase of a barrier object is complete.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S407, operands: R406, ptx: (8, 0), chips: From(80), needs: N408, doc: "Tests whether a phase of a barrier object is complete.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S409, operands: R410, ptx: (7, 1), chips: From(80), needs: N126, doc: "Tests whether the phase of a parity is complete.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S411, operands: R410, ptx: (8, 0), chips: From(80), needs: N408, doc: "Tests whether the phase of a parity is complete.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S412, operands: R413, ptx: (7, 8), chips: From(90), needs: &[], doc: "Waits a while for a phase of a barrier object.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S414, operands: R413, ptx: (8, 0), chips: From(90), needs: N398, doc: "Waits a while for a phase of a barrier object.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S415, operands: R416, ptx: (7, 8), chips: From(90), needs: &[], doc: "Waits a while for the phase of a parity.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S417, operands: R416, ptx: (8, 0), chips: From(90), needs: N398, doc: "Waits a while for the phase of a parity.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S418, operands: R419, ptx: (7, 0), chips: From(80), needs: &[], doc: "The count of outstanding arrivals.", family: "barrier", supported: false },
 ];
 static MEMBAR: [Row; 2] = [
-    Row { opcode: Opcode::Membar, slots: S413, operands: &[], ptx: (1, 4), chips: From(10), needs: N414, doc: "Orders memory accesses.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Membar, slots: S415, operands: &[], ptx: (7, 5), chips: From(60), needs: &[], doc: "Orders accesses through two kinds of address.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Membar, slots: S420, operands: &[], ptx: (1, 4), chips: From(10), needs: N421, doc: "Orders memory accesses.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Membar, slots: S422, operands: &[], ptx: (7, 5), chips: From(60), needs: &[], doc: "Orders accesses through two kinds of address.", family: "barrier", supported: false },
 ];
 static MIN: [Row; 8] = [
-    Row { opcode: Opcode::Min, slots: S365, operands: R10, ptx: (1, 0), chips: From(10), needs: N366, doc: "The smaller value.", family: "float", supported: true },
+    Row { opcode: Opcode::Min, slots: S372, operands: R10, ptx: (1, 0), chips: From(10), needs: N373, doc: "The smaller value.", family: "float", supported: true },
     Row { opcode: Opcode::Min, slots: S3, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "The smaller value.", family: "float", supported: true },
-    Row { opcode: Opcode::Min, slots: S367, operands: R291, ptx: (8, 8), chips: From(100), needs: &[], doc: "The smallest of three values.", family: "float", supported: false },
-    Row { opcode: Opcode::Min, slots: S368, operands: R10, ptx: (7, 0), chips: From(80), needs: N369, doc: "The smaller value.", family: "half", supported: true },
-    Row { opcode: Opcode::Min, slots: S370, operands: R10, ptx: (7, 0), chips: From(80), needs: N369, doc: "The smaller value.", family: "half", supported: true },
+    Row { opcode: Opcode::Min, slots: S374, operands: R297, ptx: (8, 8), chips: From(100), needs: &[], doc: "The smallest of three values.", family: "float", supported: false },
+    Row { opcode: Opcode::Min, slots: S375, operands: R10, ptx: (7, 0), chips: From(80), needs: N376, doc: "The smaller value.", family: "half", supported: true },
+    Row { opcode: Opcode::Min, slots: S377, operands: R10, ptx: (7, 0), chips: From(80), needs: N376, doc: "The smaller value.", family: "half", supported: true },
     Row { opcode: Opcode::Min, slots: S19, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "The smaller value.", family: "integer", supported: true },
     Row { opcode: Opcode::Min, slots: S21, operands: R10, ptx: (8, 0), chips: From(90), needs: &[], doc: "The smaller value of each packed half.", family: "integer", supported: true },
-    Row { opcode: Opcode::Min, slots: S371, operands: R10, ptx: (8, 0), chips: From(90), needs: &[], doc: "The smaller value, or zero where that is negative.", family: "integer", supported: true },
+    Row { opcode: Opcode::Min, slots: S378, operands: R10, ptx: (8, 0), chips: From(90), needs: &[], doc: "The smaller value, or zero where that is negative.", family: "integer", supported: true },
 ];
 static MMA: [Row; 70] = [
-    Row { opcode: Opcode::Mma, slots: S416, operands: R417, ptx: (6, 4), chips: From(70), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S418, operands: R419, ptx: (6, 4), chips: From(70), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S420, operands: R421, ptx: (6, 4), chips: From(70), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S422, operands: R423, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S424, operands: R425, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S426, operands: R427, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S428, operands: R429, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S430, operands: R431, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S432, operands: R433, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S434, operands: R435, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S436, operands: R437, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S438, operands: R439, ptx: (8, 4), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S440, operands: R441, ptx: (8, 7), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S442, operands: R443, ptx: (8, 7), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S444, operands: R445, ptx: (8, 7), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S446, operands: R439, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: N447, doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S448, operands: R441, ptx: (8, 7), chips: Family(&[100, 110, 120]), needs: N447, doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S449, operands: R450, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S451, operands: R452, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S453, operands: R454, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S455, operands: R456, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S457, operands: R458, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S459, operands: R460, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S461, operands: R462, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S463, operands: R458, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S464, operands: R460, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S465, operands: R462, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S466, operands: R467, ptx: (7, 0), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S468, operands: R467, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S469, operands: R460, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S470, operands: R460, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S471, operands: R462, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S472, operands: R462, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S473, operands: R474, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S475, operands: R474, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S476, operands: R474, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S477, operands: R474, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S478, operands: R479, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S480, operands: R479, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S481, operands: R482, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S483, operands: R482, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S484, operands: R485, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S486, operands: R485, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S487, operands: R488, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S489, operands: R488, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S490, operands: R491, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S492, operands: R491, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S493, operands: R494, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S495, operands: R494, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S496, operands: R485, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S497, operands: R485, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S498, operands: R494, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S499, operands: R494, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S500, operands: R501, ptx: (8, 4), chips: From(89), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S502, operands: R501, ptx: (8, 5), chips: From(89), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S503, operands: R504, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S505, operands: R506, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S507, operands: R506, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S508, operands: R509, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S510, operands: R509, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S511, operands: R506, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S512, operands: R506, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S513, operands: R509, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S514, operands: R509, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S515, operands: R501, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: N447, doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S516, operands: R504, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S517, operands: R518, ptx: (8, 7), chips: Accelerated(&[120, 121]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S519, operands: R518, ptx: (8, 7), chips: Accelerated(&[120, 121]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S520, operands: R518, ptx: (8, 7), chips: Accelerated(&[120, 121]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S521, operands: R518, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S423, operands: R424, ptx: (6, 4), chips: From(70), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S425, operands: R426, ptx: (6, 4), chips: From(70), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S427, operands: R428, ptx: (6, 4), chips: From(70), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S429, operands: R430, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S431, operands: R432, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S433, operands: R434, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S435, operands: R436, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S437, operands: R438, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S439, operands: R440, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S441, operands: R442, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S443, operands: R444, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S445, operands: R446, ptx: (8, 4), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S447, operands: R448, ptx: (8, 7), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S449, operands: R450, ptx: (8, 7), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S451, operands: R452, ptx: (8, 7), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S453, operands: R446, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: N454, doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S455, operands: R448, ptx: (8, 7), chips: Family(&[100, 110, 120]), needs: N454, doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S456, operands: R457, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S458, operands: R459, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S460, operands: R461, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S462, operands: R463, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S464, operands: R465, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S466, operands: R467, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S468, operands: R469, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S470, operands: R465, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S471, operands: R467, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S472, operands: R469, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S473, operands: R474, ptx: (7, 0), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S475, operands: R474, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S476, operands: R467, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S477, operands: R467, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S478, operands: R469, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S479, operands: R469, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S480, operands: R481, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S482, operands: R481, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S483, operands: R481, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S484, operands: R481, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S485, operands: R486, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S487, operands: R486, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S488, operands: R489, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S490, operands: R489, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S491, operands: R492, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S493, operands: R492, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S494, operands: R495, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S496, operands: R495, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S497, operands: R498, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S499, operands: R498, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S500, operands: R501, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S502, operands: R501, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S503, operands: R492, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S504, operands: R492, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S505, operands: R501, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S506, operands: R501, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S507, operands: R508, ptx: (8, 4), chips: From(89), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S509, operands: R508, ptx: (8, 5), chips: From(89), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S510, operands: R511, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S512, operands: R513, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S514, operands: R513, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S515, operands: R516, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S517, operands: R516, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S518, operands: R513, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S519, operands: R513, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S520, operands: R516, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S521, operands: R516, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S522, operands: R508, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: N454, doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S523, operands: R511, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S524, operands: R525, ptx: (8, 7), chips: Accelerated(&[120, 121]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S526, operands: R525, ptx: (8, 7), chips: Accelerated(&[120, 121]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S527, operands: R525, ptx: (8, 7), chips: Accelerated(&[120, 121]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Mma, slots: S528, operands: R525, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: false },
 ];
 static MOV: [Row; 2] = [
-    Row { opcode: Opcode::Mov, slots: S522, operands: R523, ptx: (1, 0), chips: From(10), needs: N347, doc: "Copies, packs, unpacks, or takes an address.", family: "memory", supported: true },
-    Row { opcode: Opcode::Mov, slots: S524, operands: R525, ptx: (1, 0), chips: From(10), needs: &[], doc: "Copies a vector element by element.", family: "memory", supported: false },
+    Row { opcode: Opcode::Mov, slots: S529, operands: R530, ptx: (1, 0), chips: From(10), needs: N354, doc: "Copies, packs, unpacks, or takes an address.", family: "memory", supported: true },
+    Row { opcode: Opcode::Mov, slots: S531, operands: R532, ptx: (1, 0), chips: From(10), needs: &[], doc: "Copies a vector element by element.", family: "memory", supported: false },
 ];
 static MOVMATRIX: [Row; 1] = [
-    Row { opcode: Opcode::Movmatrix, slots: S526, operands: R527, ptx: (7, 8), chips: From(75), needs: &[], doc: "Transposes a small matrix held by the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Movmatrix, slots: S533, operands: R534, ptx: (7, 8), chips: From(75), needs: &[], doc: "Transposes a small matrix held by the warp.", family: "matrix", supported: false },
 ];
 static MUL: [Row; 7] = [
     Row { opcode: Opcode::Mul, slots: S9, operands: R10, ptx: (1, 0), chips: From(10), needs: N11, doc: "Multiplies.", family: "float", supported: true },
@@ -1746,74 +1760,74 @@ static MUL: [Row; 7] = [
     Row { opcode: Opcode::Mul, slots: S14, operands: R10, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies two pairs.", family: "float", supported: false },
     Row { opcode: Opcode::Mul, slots: S17, operands: R10, ptx: (4, 2), chips: From(53), needs: &[], doc: "Multiplies.", family: "half", supported: true },
     Row { opcode: Opcode::Mul, slots: S18, operands: R10, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies.", family: "half", supported: true },
-    Row { opcode: Opcode::Mul, slots: S352, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high half of the product.", family: "integer", supported: true },
-    Row { opcode: Opcode::Mul, slots: S355, operands: R528, ptx: (1, 0), chips: From(10), needs: &[], doc: "The whole product, twice as wide as the factors.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mul, slots: S359, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high half of the product.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mul, slots: S362, operands: R535, ptx: (1, 0), chips: From(10), needs: &[], doc: "The whole product, twice as wide as the factors.", family: "integer", supported: true },
 ];
 static MUL24: [Row; 1] = [
-    Row { opcode: Opcode::Mul24, slots: S357, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high 32 bits of a product of 24-bit values.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mul24, slots: S364, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high 32 bits of a product of 24-bit values.", family: "integer", supported: true },
 ];
 static MULTIMEM: [Row; 58] = [
-    Row { opcode: Opcode::Multimem, slots: S529, operands: R530, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S531, operands: R530, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S532, operands: R530, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S533, operands: R530, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S534, operands: R535, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
     Row { opcode: Opcode::Multimem, slots: S536, operands: R537, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S538, operands: R535, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S539, operands: R537, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S540, operands: R535, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S541, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S542, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S543, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S544, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S545, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S546, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S547, operands: R530, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S548, operands: R530, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S549, operands: R530, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S550, operands: R530, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S551, operands: R535, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S552, operands: R537, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S553, operands: R535, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S554, operands: R537, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S555, operands: R535, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S556, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S557, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S558, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S559, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S560, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S561, operands: R537, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S562, operands: R563, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S564, operands: R565, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S566, operands: R567, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S568, operands: R565, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S569, operands: R567, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S570, operands: R567, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S571, operands: R567, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S572, operands: R563, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S573, operands: R565, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S574, operands: R567, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S575, operands: R565, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S576, operands: R567, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S577, operands: R567, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S578, operands: R567, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S579, operands: R563, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S580, operands: R563, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S581, operands: R563, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S582, operands: R563, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S583, operands: R565, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S584, operands: R567, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S585, operands: R565, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S586, operands: R563, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S587, operands: R563, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S588, operands: R563, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S589, operands: R563, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S590, operands: R565, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S591, operands: R567, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S592, operands: R565, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S538, operands: R537, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S539, operands: R537, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S540, operands: R537, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S541, operands: R542, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S543, operands: R544, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S545, operands: R542, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S546, operands: R544, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S547, operands: R542, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S548, operands: R544, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S549, operands: R544, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S550, operands: R544, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S551, operands: R544, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S552, operands: R544, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S553, operands: R544, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S554, operands: R537, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S555, operands: R537, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S556, operands: R537, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S557, operands: R537, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S558, operands: R542, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S559, operands: R544, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S560, operands: R542, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S561, operands: R544, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S562, operands: R542, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S563, operands: R544, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S564, operands: R544, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S565, operands: R544, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S566, operands: R544, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S567, operands: R544, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S568, operands: R544, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S569, operands: R570, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S571, operands: R572, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S573, operands: R574, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S575, operands: R572, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S576, operands: R574, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S577, operands: R574, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S578, operands: R574, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S579, operands: R570, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S580, operands: R572, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S581, operands: R574, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S582, operands: R572, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S583, operands: R574, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S584, operands: R574, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S585, operands: R574, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S586, operands: R570, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S587, operands: R570, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S588, operands: R570, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S589, operands: R570, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S590, operands: R572, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S591, operands: R574, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S592, operands: R572, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S593, operands: R570, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S594, operands: R570, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S595, operands: R570, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S596, operands: R570, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S597, operands: R572, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S598, operands: R574, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S599, operands: R572, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: false },
 ];
 static NANOSLEEP: [Row; 1] = [
-    Row { opcode: Opcode::Nanosleep, slots: S593, operands: R594, ptx: (6, 2), chips: From(70), needs: &[], doc: "Sleeps for about so many nanoseconds.", family: "control", supported: true },
+    Row { opcode: Opcode::Nanosleep, slots: S600, operands: R601, ptx: (6, 2), chips: From(70), needs: &[], doc: "Sleeps for about so many nanoseconds.", family: "control", supported: true },
 ];
 static NEG: [Row; 5] = [
     Row { opcode: Opcode::Neg, slots: S0, operands: R1, ptx: (1, 0), chips: From(10), needs: N2, doc: "Changes the sign.", family: "float", supported: true },
@@ -1829,177 +1843,177 @@ static OR: [Row; 1] = [
     Row { opcode: Opcode::Or, slots: S30, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Bitwise or.", family: "logic", supported: true },
 ];
 static PMEVENT: [Row; 2] = [
-    Row { opcode: Opcode::Pmevent, slots: &[], operands: R595, ptx: (1, 4), chips: From(10), needs: &[], doc: "Triggers a performance monitor event.", family: "control", supported: false },
-    Row { opcode: Opcode::Pmevent, slots: S596, operands: R597, ptx: (3, 0), chips: From(20), needs: &[], doc: "Triggers several performance monitor events.", family: "control", supported: false },
+    Row { opcode: Opcode::Pmevent, slots: &[], operands: R602, ptx: (1, 4), chips: From(10), needs: &[], doc: "Triggers a performance monitor event.", family: "control", supported: false },
+    Row { opcode: Opcode::Pmevent, slots: S603, operands: R604, ptx: (3, 0), chips: From(20), needs: &[], doc: "Triggers several performance monitor events.", family: "control", supported: false },
 ];
 static POPC: [Row; 1] = [
-    Row { opcode: Opcode::Popc, slots: S91, operands: R94, ptx: (2, 0), chips: From(20), needs: &[], doc: "Number of bits set.", family: "integer", supported: true },
+    Row { opcode: Opcode::Popc, slots: S92, operands: R95, ptx: (2, 0), chips: From(20), needs: &[], doc: "Number of bits set.", family: "integer", supported: true },
 ];
 static PREFETCH: [Row; 3] = [
-    Row { opcode: Opcode::Prefetch, slots: S598, operands: R375, ptx: (2, 0), chips: From(20), needs: &[], doc: "Brings a line into a cache.", family: "memory", supported: true },
-    Row { opcode: Opcode::Prefetch, slots: S599, operands: R375, ptx: (7, 4), chips: From(80), needs: &[], doc: "Brings a line into the second cache with a priority.", family: "memory", supported: false },
-    Row { opcode: Opcode::Prefetch, slots: S600, operands: R375, ptx: (8, 0), chips: From(90), needs: &[], doc: "Brings a tensor map into its cache.", family: "memory", supported: false },
+    Row { opcode: Opcode::Prefetch, slots: S605, operands: R382, ptx: (2, 0), chips: From(20), needs: &[], doc: "Brings a line into a cache.", family: "memory", supported: true },
+    Row { opcode: Opcode::Prefetch, slots: S606, operands: R382, ptx: (7, 4), chips: From(80), needs: &[], doc: "Brings a line into the second cache with a priority.", family: "memory", supported: false },
+    Row { opcode: Opcode::Prefetch, slots: S607, operands: R382, ptx: (8, 0), chips: From(90), needs: &[], doc: "Brings a tensor map into its cache.", family: "memory", supported: false },
 ];
 static PREFETCHU: [Row; 1] = [
-    Row { opcode: Opcode::Prefetchu, slots: S601, operands: R375, ptx: (2, 0), chips: From(20), needs: &[], doc: "Brings a line into the uniform cache.", family: "memory", supported: false },
+    Row { opcode: Opcode::Prefetchu, slots: S608, operands: R382, ptx: (2, 0), chips: From(20), needs: &[], doc: "Brings a line into the uniform cache.", family: "memory", supported: false },
 ];
 static PRMT: [Row; 1] = [
-    Row { opcode: Opcode::Prmt, slots: S602, operands: R603, ptx: (2, 0), chips: From(20), needs: &[], doc: "Picks four bytes out of two registers.", family: "logic", supported: true },
+    Row { opcode: Opcode::Prmt, slots: S609, operands: R610, ptx: (2, 0), chips: From(20), needs: &[], doc: "Picks four bytes out of two registers.", family: "logic", supported: true },
 ];
 static RCP: [Row; 4] = [
-    Row { opcode: Opcode::Rcp, slots: S113, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the reciprocal.", family: "float", supported: true },
-    Row { opcode: Opcode::Rcp, slots: S267, operands: R1, ptx: (1, 4), chips: From(20), needs: &[], doc: "Reciprocal with correct rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Rcp, slots: S604, operands: R1, ptx: (1, 4), chips: From(10), needs: N605, doc: "Reciprocal with correct rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Rcp, slots: S606, operands: R1, ptx: (2, 1), chips: From(20), needs: &[], doc: "Approximates the upper half of the reciprocal.", family: "float", supported: true },
+    Row { opcode: Opcode::Rcp, slots: S114, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the reciprocal.", family: "float", supported: true },
+    Row { opcode: Opcode::Rcp, slots: S273, operands: R1, ptx: (1, 4), chips: From(20), needs: &[], doc: "Reciprocal with correct rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Rcp, slots: S611, operands: R1, ptx: (1, 4), chips: From(10), needs: N612, doc: "Reciprocal with correct rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Rcp, slots: S613, operands: R1, ptx: (2, 1), chips: From(20), needs: &[], doc: "Approximates the upper half of the reciprocal.", family: "float", supported: true },
 ];
 static RED: [Row; 18] = [
-    Row { opcode: Opcode::Red, slots: S607, operands: R563, ptx: (1, 2), chips: From(11), needs: N608, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S609, operands: R610, ptx: (7, 4), chips: From(80), needs: N38, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S611, operands: R563, ptx: (1, 2), chips: From(11), needs: N612, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S613, operands: R610, ptx: (7, 4), chips: From(80), needs: N38, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S614, operands: R563, ptx: (1, 2), chips: From(11), needs: N615, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S616, operands: R610, ptx: (7, 4), chips: From(80), needs: N38, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S617, operands: R563, ptx: (1, 2), chips: From(11), needs: N618, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S619, operands: R610, ptx: (7, 4), chips: From(80), needs: N38, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S620, operands: R563, ptx: (6, 2), chips: From(60), needs: N621, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S622, operands: R610, ptx: (7, 4), chips: From(80), needs: N61, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S623, operands: R624, ptx: (8, 1), chips: From(90), needs: &[], doc: "Adds to each element of a vector in memory.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S625, operands: R626, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Red, slots: S627, operands: R624, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Red, slots: S628, operands: R629, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Red, slots: S630, operands: R629, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Red, slots: S631, operands: R629, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Red, slots: S632, operands: R629, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Red, slots: S633, operands: R563, ptx: (8, 7), chips: From(100), needs: &[], doc: "Changes global memory while the program goes on.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Red, slots: S614, operands: R570, ptx: (1, 2), chips: From(11), needs: N615, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S616, operands: R617, ptx: (7, 4), chips: From(80), needs: N38, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S618, operands: R570, ptx: (1, 2), chips: From(11), needs: N619, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S620, operands: R617, ptx: (7, 4), chips: From(80), needs: N38, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S621, operands: R570, ptx: (1, 2), chips: From(11), needs: N622, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S623, operands: R617, ptx: (7, 4), chips: From(80), needs: N38, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S624, operands: R570, ptx: (1, 2), chips: From(11), needs: N625, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S626, operands: R617, ptx: (7, 4), chips: From(80), needs: N38, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S627, operands: R570, ptx: (6, 2), chips: From(60), needs: N628, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S629, operands: R617, ptx: (7, 4), chips: From(80), needs: N62, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S630, operands: R631, ptx: (8, 1), chips: From(90), needs: &[], doc: "Adds to each element of a vector in memory.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S632, operands: R633, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Red, slots: S634, operands: R631, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Red, slots: S635, operands: R636, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Red, slots: S637, operands: R636, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Red, slots: S638, operands: R636, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Red, slots: S639, operands: R636, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Red, slots: S640, operands: R570, ptx: (8, 7), chips: From(100), needs: &[], doc: "Changes global memory while the program goes on.", family: "atomics", supported: false },
 ];
 static REDUX: [Row; 3] = [
-    Row { opcode: Opcode::Redux, slots: S634, operands: R635, ptx: (7, 0), chips: From(80), needs: &[], doc: "Reduces a value over the lanes.", family: "warp", supported: true },
-    Row { opcode: Opcode::Redux, slots: S636, operands: R635, ptx: (7, 0), chips: From(80), needs: &[], doc: "Reduces a value over the lanes.", family: "warp", supported: true },
-    Row { opcode: Opcode::Redux, slots: S637, operands: R638, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Reduces a floating-point value over the lanes.", family: "warp", supported: false },
+    Row { opcode: Opcode::Redux, slots: S641, operands: R642, ptx: (7, 0), chips: From(80), needs: &[], doc: "Reduces a value over the lanes.", family: "warp", supported: true },
+    Row { opcode: Opcode::Redux, slots: S643, operands: R642, ptx: (7, 0), chips: From(80), needs: &[], doc: "Reduces a value over the lanes.", family: "warp", supported: true },
+    Row { opcode: Opcode::Redux, slots: S644, operands: R645, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Reduces a floating-point value over the lanes.", family: "warp", supported: false },
 ];
 static REM: [Row; 1] = [
     Row { opcode: Opcode::Rem, slots: S19, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Remainder of the division.", family: "integer", supported: true },
 ];
 static RET: [Row; 1] = [
-    Row { opcode: Opcode::Ret, slots: S97, operands: &[], ptx: (1, 0), chips: From(10), needs: &[], doc: "Returns to the caller; ends the thread of a kernel.", family: "control", supported: true },
+    Row { opcode: Opcode::Ret, slots: S98, operands: &[], ptx: (1, 0), chips: From(10), needs: &[], doc: "Returns to the caller; ends the thread of a kernel.", family: "control", supported: true },
 ];
 static RSQRT: [Row; 2] = [
-    Row { opcode: Opcode::Rsqrt, slots: S113, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the reciprocal square root.", family: "float", supported: true },
-    Row { opcode: Opcode::Rsqrt, slots: S639, operands: R1, ptx: (1, 4), chips: From(10), needs: N640, doc: "Approximates the reciprocal square root.", family: "float", supported: true },
+    Row { opcode: Opcode::Rsqrt, slots: S114, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the reciprocal square root.", family: "float", supported: true },
+    Row { opcode: Opcode::Rsqrt, slots: S646, operands: R1, ptx: (1, 4), chips: From(10), needs: N647, doc: "Approximates the reciprocal square root.", family: "float", supported: true },
 ];
 static SAD: [Row; 1] = [
-    Row { opcode: Opcode::Sad, slots: S19, operands: R291, ptx: (1, 0), chips: From(10), needs: &[], doc: "Absolute difference of `a` and `b`, plus `c`.", family: "integer", supported: true },
+    Row { opcode: Opcode::Sad, slots: S19, operands: R297, ptx: (1, 0), chips: From(10), needs: &[], doc: "Absolute difference of `a` and `b`, plus `c`.", family: "integer", supported: true },
 ];
 static SELP: [Row; 1] = [
-    Row { opcode: Opcode::Selp, slots: S641, operands: R642, ptx: (1, 0), chips: From(10), needs: &[], doc: "Selects `a` where the predicate holds, else `b`.", family: "compare", supported: true },
+    Row { opcode: Opcode::Selp, slots: S648, operands: R649, ptx: (1, 0), chips: From(10), needs: &[], doc: "Selects `a` where the predicate holds, else `b`.", family: "compare", supported: true },
 ];
 static SET: [Row; 32] = [
-    Row { opcode: Opcode::Set, slots: S643, operands: R245, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S644, operands: R245, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S645, operands: R245, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S646, operands: R245, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S647, operands: R245, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S648, operands: R245, ptx: (4, 2), chips: From(53), needs: N649, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S650, operands: R245, ptx: (4, 2), chips: From(53), needs: N649, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S651, operands: R245, ptx: (4, 2), chips: From(53), needs: N649, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S652, operands: R245, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S653, operands: R245, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S654, operands: R245, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S655, operands: R245, ptx: (4, 2), chips: From(53), needs: N656, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S657, operands: R245, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S658, operands: R245, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S659, operands: R245, ptx: (4, 2), chips: From(53), needs: N660, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S661, operands: R245, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S662, operands: R663, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S664, operands: R663, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S665, operands: R663, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S666, operands: R663, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S667, operands: R663, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S668, operands: R663, ptx: (4, 2), chips: From(53), needs: N649, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S669, operands: R663, ptx: (4, 2), chips: From(53), needs: N649, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S670, operands: R663, ptx: (4, 2), chips: From(53), needs: N649, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S671, operands: R663, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S672, operands: R663, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S673, operands: R663, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S674, operands: R663, ptx: (4, 2), chips: From(53), needs: N675, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S676, operands: R663, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S677, operands: R663, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S678, operands: R663, ptx: (4, 2), chips: From(53), needs: N679, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S680, operands: R663, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S650, operands: R251, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S651, operands: R251, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S652, operands: R251, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S653, operands: R251, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S654, operands: R251, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S655, operands: R251, ptx: (4, 2), chips: From(53), needs: N656, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S657, operands: R251, ptx: (4, 2), chips: From(53), needs: N656, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S658, operands: R251, ptx: (4, 2), chips: From(53), needs: N656, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S659, operands: R251, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S660, operands: R251, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S661, operands: R251, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S662, operands: R251, ptx: (4, 2), chips: From(53), needs: N663, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S664, operands: R251, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S665, operands: R251, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S666, operands: R251, ptx: (4, 2), chips: From(53), needs: N667, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S668, operands: R251, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S669, operands: R670, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S671, operands: R670, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S672, operands: R670, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S673, operands: R670, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S674, operands: R670, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S675, operands: R670, ptx: (4, 2), chips: From(53), needs: N656, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S676, operands: R670, ptx: (4, 2), chips: From(53), needs: N656, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S677, operands: R670, ptx: (4, 2), chips: From(53), needs: N656, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S678, operands: R670, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S679, operands: R670, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S680, operands: R670, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S681, operands: R670, ptx: (4, 2), chips: From(53), needs: N682, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S683, operands: R670, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S684, operands: R670, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S685, operands: R670, ptx: (4, 2), chips: From(53), needs: N686, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S687, operands: R670, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
 ];
 static SETMAXNREG: [Row; 1] = [
-    Row { opcode: Opcode::Setmaxnreg, slots: S681, operands: R682, ptx: (8, 0), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: &[], doc: "Changes how many registers each warp of a group has.", family: "special", supported: false },
+    Row { opcode: Opcode::Setmaxnreg, slots: S688, operands: R689, ptx: (8, 0), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: &[], doc: "Changes how many registers each warp of a group has.", family: "special", supported: false },
 ];
 static SETP: [Row; 18] = [
-    Row { opcode: Opcode::Setp, slots: S683, operands: R684, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S685, operands: R684, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S686, operands: R684, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S687, operands: R684, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S688, operands: R684, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S689, operands: R690, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S691, operands: R684, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S692, operands: R690, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S693, operands: R684, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S694, operands: R695, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S696, operands: R695, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S697, operands: R695, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S698, operands: R695, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S699, operands: R695, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S700, operands: R701, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S702, operands: R695, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S703, operands: R701, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S704, operands: R695, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S690, operands: R691, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S692, operands: R691, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S693, operands: R691, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S694, operands: R691, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S695, operands: R691, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S696, operands: R697, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S698, operands: R691, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S699, operands: R697, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S700, operands: R691, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S701, operands: R702, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S703, operands: R702, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S704, operands: R702, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S705, operands: R702, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S706, operands: R702, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S707, operands: R708, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S709, operands: R702, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S710, operands: R708, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S711, operands: R702, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
 ];
 static SHF: [Row; 1] = [
-    Row { opcode: Opcode::Shf, slots: S705, operands: R603, ptx: (3, 1), chips: From(32), needs: &[], doc: "Shifts the 64-bit value of two registers and keeps one half.", family: "logic", supported: true },
+    Row { opcode: Opcode::Shf, slots: S712, operands: R610, ptx: (3, 1), chips: From(32), needs: &[], doc: "Shifts the 64-bit value of two registers and keeps one half.", family: "logic", supported: true },
 ];
 static SHFL: [Row; 2] = [
-    Row { opcode: Opcode::Shfl, slots: S706, operands: R707, ptx: (6, 0), chips: From(30), needs: &[], doc: "Reads a register of another lane.", family: "warp", supported: true },
-    Row { opcode: Opcode::Shfl, slots: S708, operands: R709, ptx: (3, 0), chips: Before(70), needs: N710, doc: "Reads a register of another lane, without naming the lanes.", family: "warp", supported: false },
+    Row { opcode: Opcode::Shfl, slots: S713, operands: R714, ptx: (6, 0), chips: From(30), needs: &[], doc: "Reads a register of another lane.", family: "warp", supported: true },
+    Row { opcode: Opcode::Shfl, slots: S715, operands: R716, ptx: (3, 0), chips: Before(70), needs: N717, doc: "Reads a register of another lane, without naming the lanes.", family: "warp", supported: false },
 ];
 static SHL: [Row; 1] = [
-    Row { opcode: Opcode::Shl, slots: S111, operands: R711, ptx: (1, 0), chips: From(10), needs: &[], doc: "Shifts left; large amounts give zero.", family: "logic", supported: true },
+    Row { opcode: Opcode::Shl, slots: S112, operands: R718, ptx: (1, 0), chips: From(10), needs: &[], doc: "Shifts left; large amounts give zero.", family: "logic", supported: true },
 ];
 static SHR: [Row; 1] = [
-    Row { opcode: Opcode::Shr, slots: S712, operands: R711, ptx: (1, 0), chips: From(10), needs: &[], doc: "Shifts right, with the sign for signed types.", family: "logic", supported: true },
+    Row { opcode: Opcode::Shr, slots: S719, operands: R718, ptx: (1, 0), chips: From(10), needs: &[], doc: "Shifts right, with the sign for signed types.", family: "logic", supported: true },
 ];
 static SIN: [Row; 1] = [
-    Row { opcode: Opcode::Sin, slots: S113, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the sine.", family: "float", supported: true },
+    Row { opcode: Opcode::Sin, slots: S114, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the sine.", family: "float", supported: true },
 ];
 static SLCT: [Row; 2] = [
-    Row { opcode: Opcode::Slct, slots: S713, operands: R714, ptx: (1, 0), chips: From(10), needs: &[], doc: "Selects `a` where `c` is not negative, else `b`.", family: "compare", supported: true },
-    Row { opcode: Opcode::Slct, slots: S715, operands: R714, ptx: (1, 0), chips: From(10), needs: N2, doc: "Selects `a` where `c` is not negative, else `b`.", family: "compare", supported: true },
+    Row { opcode: Opcode::Slct, slots: S720, operands: R721, ptx: (1, 0), chips: From(10), needs: &[], doc: "Selects `a` where `c` is not negative, else `b`.", family: "compare", supported: true },
+    Row { opcode: Opcode::Slct, slots: S722, operands: R721, ptx: (1, 0), chips: From(10), needs: N2, doc: "Selects `a` where `c` is not negative, else `b`.", family: "compare", supported: true },
 ];
 static SQRT: [Row; 3] = [
-    Row { opcode: Opcode::Sqrt, slots: S113, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the square root.", family: "float", supported: true },
-    Row { opcode: Opcode::Sqrt, slots: S267, operands: R1, ptx: (1, 4), chips: From(20), needs: &[], doc: "Square root with correct rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Sqrt, slots: S268, operands: R1, ptx: (1, 0), chips: From(10), needs: N269, doc: "Square root with correct rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Sqrt, slots: S114, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the square root.", family: "float", supported: true },
+    Row { opcode: Opcode::Sqrt, slots: S273, operands: R1, ptx: (1, 4), chips: From(20), needs: &[], doc: "Square root with correct rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Sqrt, slots: S274, operands: R1, ptx: (1, 0), chips: From(10), needs: N275, doc: "Square root with correct rounding.", family: "float", supported: true },
 ];
 static ST: [Row; 14] = [
-    Row { opcode: Opcode::St, slots: S716, operands: R717, ptx: (1, 0), chips: From(10), needs: N718, doc: "Stores to memory.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S719, operands: R720, ptx: (1, 0), chips: From(10), needs: N721, doc: "Stores to memory, with a cache policy.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S722, operands: R720, ptx: (1, 0), chips: From(10), needs: N723, doc: "Stores to memory, with eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S724, operands: R720, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores to memory, with eviction priorities.", family: "memory", supported: false },
-    Row { opcode: Opcode::St, slots: S725, operands: R720, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores to memory, with eviction priorities.", family: "memory", supported: false },
-    Row { opcode: Opcode::St, slots: S326, operands: R717, ptx: (1, 1), chips: From(10), needs: N327, doc: "Stores; the access is neither removed nor merged.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S726, operands: R717, ptx: (6, 0), chips: From(70), needs: N331, doc: "Stores with a memory order and a scope.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S727, operands: R720, ptx: (6, 0), chips: From(70), needs: N728, doc: "Stores with a memory order, a scope and eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S729, operands: R720, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores with a memory order, a scope and eviction priorities.", family: "memory", supported: false },
-    Row { opcode: Opcode::St, slots: S730, operands: R720, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores with a memory order, a scope and eviction priorities.", family: "memory", supported: false },
-    Row { opcode: Opcode::St, slots: S336, operands: R717, ptx: (8, 2), chips: From(70), needs: N337, doc: "Stores to a device.", family: "memory", supported: false },
-    Row { opcode: Opcode::St, slots: S731, operands: R732, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the shared memory of another block and signals a barrier object.", family: "memory", supported: false },
-    Row { opcode: Opcode::St, slots: S733, operands: R734, ptx: (8, 7), chips: From(100), needs: &[], doc: "Stores to global memory while the program goes on.", family: "memory", supported: false },
-    Row { opcode: Opcode::St, slots: S735, operands: R736, ptx: (8, 6), chips: From(100), needs: N129, doc: "Fills a region of shared memory with zeros.", family: "memory", supported: false },
+    Row { opcode: Opcode::St, slots: S723, operands: R724, ptx: (1, 0), chips: From(10), needs: N725, doc: "Stores to memory.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S726, operands: R727, ptx: (1, 0), chips: From(10), needs: N728, doc: "Stores to memory, with a cache policy.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S729, operands: R727, ptx: (1, 0), chips: From(10), needs: N730, doc: "Stores to memory, with eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S731, operands: R727, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores to memory, with eviction priorities.", family: "memory", supported: false },
+    Row { opcode: Opcode::St, slots: S732, operands: R727, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores to memory, with eviction priorities.", family: "memory", supported: false },
+    Row { opcode: Opcode::St, slots: S332, operands: R724, ptx: (1, 1), chips: From(10), needs: N333, doc: "Stores; the access is neither removed nor merged.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S733, operands: R724, ptx: (6, 0), chips: From(70), needs: N337, doc: "Stores with a memory order and a scope.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S734, operands: R727, ptx: (6, 0), chips: From(70), needs: N735, doc: "Stores with a memory order, a scope and eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S736, operands: R727, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores with a memory order, a scope and eviction priorities.", family: "memory", supported: false },
+    Row { opcode: Opcode::St, slots: S737, operands: R727, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores with a memory order, a scope and eviction priorities.", family: "memory", supported: false },
+    Row { opcode: Opcode::St, slots: S342, operands: R724, ptx: (8, 2), chips: From(70), needs: N343, doc: "Stores to a device.", family: "memory", supported: false },
+    Row { opcode: Opcode::St, slots: S738, operands: R739, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the shared memory of another block and signals a barrier object.", family: "memory", supported: false },
+    Row { opcode: Opcode::St, slots: S740, operands: R741, ptx: (8, 7), chips: From(100), needs: &[], doc: "Stores to global memory while the program goes on.", family: "memory", supported: false },
+    Row { opcode: Opcode::St, slots: S742, operands: R743, ptx: (8, 6), chips: From(100), needs: N131, doc: "Fills a region of shared memory with zeros.", family: "memory", supported: false },
 ];
 static STACKRESTORE: [Row; 1] = [
-    Row { opcode: Opcode::Stackrestore, slots: S28, operands: R737, ptx: (7, 3), chips: From(53), needs: &[], doc: "Sets the stack pointer.", family: "memory", supported: false },
+    Row { opcode: Opcode::Stackrestore, slots: S28, operands: R744, ptx: (7, 3), chips: From(52), needs: &[], doc: "Sets the stack pointer.", family: "memory", supported: false },
 ];
 static STACKSAVE: [Row; 1] = [
-    Row { opcode: Opcode::Stacksave, slots: S28, operands: R8, ptx: (7, 3), chips: From(53), needs: &[], doc: "Reads the stack pointer.", family: "memory", supported: false },
+    Row { opcode: Opcode::Stacksave, slots: S28, operands: R8, ptx: (7, 3), chips: From(52), needs: &[], doc: "Reads the stack pointer.", family: "memory", supported: false },
 ];
 static STMATRIX: [Row; 2] = [
-    Row { opcode: Opcode::Stmatrix, slots: S338, operands: R738, ptx: (7, 8), chips: From(90), needs: &[], doc: "Stores small matrices to shared memory across the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Stmatrix, slots: S739, operands: R738, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Stores small matrices of bytes to shared memory across the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Stmatrix, slots: S344, operands: R745, ptx: (7, 8), chips: From(90), needs: &[], doc: "Stores small matrices to shared memory across the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Stmatrix, slots: S746, operands: R745, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Stores small matrices of bytes to shared memory across the warp.", family: "matrix", supported: false },
 ];
 static SUB: [Row; 9] = [
     Row { opcode: Opcode::Sub, slots: S9, operands: R10, ptx: (1, 0), chips: From(10), needs: N11, doc: "Subtracts.", family: "float", supported: true },
@@ -2018,563 +2032,564 @@ static SUBC: [Row; 3] = [
     Row { opcode: Opcode::Subc, slots: S27, operands: R10, ptx: (1, 3), chips: From(10), needs: &[], doc: "Subtracts with the borrow of the last `.cc`.", family: "integer", supported: false },
 ];
 static SULD: [Row; 1] = [
-    Row { opcode: Opcode::Suld, slots: S740, operands: R743, ptx: (1, 5), chips: From(10), needs: N744, doc: "Loads from a surface, byte for byte.", family: "texture", supported: false },
+    Row { opcode: Opcode::Suld, slots: S747, operands: R750, ptx: (1, 5), chips: From(10), needs: N751, doc: "Loads from a surface, byte for byte.", family: "texture", supported: false },
 ];
 static SUQ: [Row; 1] = [
-    Row { opcode: Opcode::Suq, slots: S745, operands: R747, ptx: (1, 5), chips: From(10), needs: N748, doc: "Asks for a property of a surface.", family: "texture", supported: false },
+    Row { opcode: Opcode::Suq, slots: S752, operands: R754, ptx: (1, 5), chips: From(10), needs: N755, doc: "Asks for a property of a surface.", family: "texture", supported: false },
 ];
 static SURED: [Row; 5] = [
-    Row { opcode: Opcode::Sured, slots: S749, operands: R750, ptx: (2, 0), chips: From(20), needs: N751, doc: "Changes an element of a surface in one step.", family: "texture", supported: false },
-    Row { opcode: Opcode::Sured, slots: S752, operands: R750, ptx: (2, 0), chips: From(20), needs: N753, doc: "Changes an element of a surface in one step.", family: "texture", supported: false },
-    Row { opcode: Opcode::Sured, slots: S754, operands: R750, ptx: (2, 0), chips: From(20), needs: N751, doc: "Changes an element of a surface in one step.", family: "texture", supported: false },
-    Row { opcode: Opcode::Sured, slots: S755, operands: R750, ptx: (2, 0), chips: From(20), needs: N751, doc: "Changes an element of a surface in the format of its elements.", family: "texture", supported: false },
-    Row { opcode: Opcode::Sured, slots: S756, operands: R750, ptx: (8, 1), chips: From(50), needs: &[], doc: "Changes an element of a surface in the format of its elements.", family: "texture", supported: false },
+    Row { opcode: Opcode::Sured, slots: S756, operands: R757, ptx: (2, 0), chips: From(20), needs: N758, doc: "Changes an element of a surface in one step.", family: "texture", supported: false },
+    Row { opcode: Opcode::Sured, slots: S759, operands: R757, ptx: (2, 0), chips: From(20), needs: N760, doc: "Changes an element of a surface in one step.", family: "texture", supported: false },
+    Row { opcode: Opcode::Sured, slots: S761, operands: R757, ptx: (2, 0), chips: From(20), needs: N758, doc: "Changes an element of a surface in one step.", family: "texture", supported: false },
+    Row { opcode: Opcode::Sured, slots: S762, operands: R757, ptx: (2, 0), chips: From(20), needs: N758, doc: "Changes an element of a surface in the format of its elements.", family: "texture", supported: false },
+    Row { opcode: Opcode::Sured, slots: S763, operands: R757, ptx: (8, 1), chips: From(50), needs: &[], doc: "Changes an element of a surface in the format of its elements.", family: "texture", supported: false },
 ];
 static SUST: [Row; 2] = [
-    Row { opcode: Opcode::Sust, slots: S757, operands: R758, ptx: (1, 5), chips: From(10), needs: N759, doc: "Stores to a surface, byte for byte.", family: "texture", supported: false },
-    Row { opcode: Opcode::Sust, slots: S760, operands: R758, ptx: (2, 0), chips: From(20), needs: N761, doc: "Stores to a surface in the format of its elements.", family: "texture", supported: false },
+    Row { opcode: Opcode::Sust, slots: S764, operands: R765, ptx: (1, 5), chips: From(10), needs: N766, doc: "Stores to a surface, byte for byte.", family: "texture", supported: false },
+    Row { opcode: Opcode::Sust, slots: S767, operands: R765, ptx: (2, 0), chips: From(20), needs: N768, doc: "Stores to a surface in the format of its elements.", family: "texture", supported: false },
 ];
 static SZEXT: [Row; 1] = [
-    Row { opcode: Opcode::Szext, slots: S762, operands: R711, ptx: (7, 6), chips: From(70), needs: &[], doc: "Extends the low `b` bits with zeros or the sign.", family: "integer", supported: true },
+    Row { opcode: Opcode::Szext, slots: S769, operands: R718, ptx: (7, 6), chips: From(70), needs: &[], doc: "Extends the low `b` bits with zeros or the sign.", family: "integer", supported: true },
 ];
 static TANH: [Row; 3] = [
-    Row { opcode: Opcode::Tanh, slots: S763, operands: R1, ptx: (7, 0), chips: From(75), needs: &[], doc: "Approximates the hyperbolic tangent.", family: "float", supported: true },
-    Row { opcode: Opcode::Tanh, slots: S275, operands: R1, ptx: (7, 0), chips: From(75), needs: &[], doc: "Approximates the hyperbolic tangent.", family: "half", supported: true },
-    Row { opcode: Opcode::Tanh, slots: S764, operands: R1, ptx: (7, 8), chips: From(90), needs: &[], doc: "Approximates the hyperbolic tangent.", family: "half", supported: true },
+    Row { opcode: Opcode::Tanh, slots: S770, operands: R1, ptx: (7, 0), chips: From(75), needs: &[], doc: "Approximates the hyperbolic tangent.", family: "float", supported: true },
+    Row { opcode: Opcode::Tanh, slots: S281, operands: R1, ptx: (7, 0), chips: From(75), needs: &[], doc: "Approximates the hyperbolic tangent.", family: "half", supported: true },
+    Row { opcode: Opcode::Tanh, slots: S771, operands: R1, ptx: (7, 8), chips: From(90), needs: &[], doc: "Approximates the hyperbolic tangent.", family: "half", supported: true },
 ];
 static TCGEN05: [Row; 94] = [
-    Row { opcode: Opcode::Tcgen05, slots: S765, operands: R766, ptx: (8, 6), chips: Family(&[100, 110]), needs: N129, doc: "Takes columns of tensor memory and writes their address to shared memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S767, operands: R768, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Gives columns of tensor memory back.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S769, operands: &[], ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Says that the block takes no more tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S770, operands: R771, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Signals a barrier object when the operations before it are done.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S772, operands: R773, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Signals barrier objects of several blocks when the operations before it are done.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S774, operands: R775, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies from shared to tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S776, operands: R775, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies narrow numbers from shared to tensor memory and spreads them to bytes.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S777, operands: R775, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies from shared to tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S778, operands: R775, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies narrow numbers from shared to tensor memory and spreads them to bytes.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S779, operands: R775, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies from shared to tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S780, operands: R775, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies narrow numbers from shared to tensor memory and spreads them to bytes.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S781, operands: R782, ptx: (8, 6), chips: Accelerated(&[100, 103, 110]), needs: &[], doc: "Moves the rows of tensor memory down by one.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S783, operands: &[], ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Orders operations on tensor memory around a synchronization of threads.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S784, operands: &[], ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Waits for loads or stores of tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S785, operands: R787, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads from tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S788, operands: R790, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads from tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S791, operands: R793, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads from tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S794, operands: R795, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads two halves from tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S796, operands: R797, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores to tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S798, operands: R799, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores to tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S800, operands: R801, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores to tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S802, operands: R803, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores two halves to tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S804, operands: R805, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S806, operands: R807, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S804, operands: R808, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S806, operands: R809, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S810, operands: R805, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S810, operands: R808, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S811, operands: R805, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S812, operands: R807, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S811, operands: R813, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S812, operands: R814, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S815, operands: R805, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S815, operands: R813, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S816, operands: R817, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S818, operands: R817, ptx: (8, 6), chips: Family(&[100, 110]), needs: N819, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S820, operands: R817, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S821, operands: R817, ptx: (8, 6), chips: Family(&[100, 110]), needs: N822, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S823, operands: R817, ptx: (8, 7), chips: Family(&[100, 110]), needs: N824, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S825, operands: R826, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S827, operands: R828, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S825, operands: R829, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S827, operands: R830, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S831, operands: R826, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S831, operands: R829, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S832, operands: R826, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S833, operands: R828, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S832, operands: R834, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S833, operands: R835, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S836, operands: R826, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S836, operands: R834, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S816, operands: R837, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S818, operands: R837, ptx: (8, 6), chips: Family(&[100, 110]), needs: N819, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S820, operands: R837, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S821, operands: R837, ptx: (8, 6), chips: Family(&[100, 110]), needs: N822, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S823, operands: R837, ptx: (8, 7), chips: Family(&[100, 110]), needs: N824, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S838, operands: R839, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S840, operands: R841, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S838, operands: R842, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S840, operands: R843, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S844, operands: R839, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S844, operands: R842, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S845, operands: R839, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S846, operands: R841, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S845, operands: R847, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S846, operands: R848, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S849, operands: R839, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S849, operands: R847, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S850, operands: R851, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S852, operands: R851, ptx: (8, 6), chips: Family(&[100, 110]), needs: N819, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S853, operands: R851, ptx: (8, 8), chips: Accelerated(&[100, 103, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S854, operands: R851, ptx: (8, 6), chips: Accelerated(&[100, 103, 110]), needs: N855, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S856, operands: R851, ptx: (8, 7), chips: Accelerated(&[100, 103, 110]), needs: N857, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S858, operands: R859, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S860, operands: R861, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S858, operands: R862, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S860, operands: R863, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S864, operands: R859, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S864, operands: R862, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S865, operands: R859, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S866, operands: R861, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S865, operands: R867, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S866, operands: R868, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S869, operands: R859, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S869, operands: R867, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S850, operands: R870, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S852, operands: R870, ptx: (8, 6), chips: Family(&[100, 110]), needs: N819, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S853, operands: R870, ptx: (8, 8), chips: Accelerated(&[100, 103, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S854, operands: R870, ptx: (8, 6), chips: Accelerated(&[100, 103, 110]), needs: N855, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S856, operands: R870, ptx: (8, 7), chips: Accelerated(&[100, 103, 110]), needs: N857, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S871, operands: R872, ptx: (8, 6), chips: Family(&[100, 110]), needs: N873, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S871, operands: R874, ptx: (8, 6), chips: Family(&[100, 110]), needs: N873, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S875, operands: R876, ptx: (8, 6), chips: Family(&[100, 110]), needs: N873, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S875, operands: R877, ptx: (8, 6), chips: Family(&[100, 110]), needs: N873, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S772, operands: R773, ptx: (8, 6), chips: Family(&[100, 110]), needs: N131, doc: "Takes columns of tensor memory and writes their address to shared memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S774, operands: R775, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Gives columns of tensor memory back.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S776, operands: &[], ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Says that the block takes no more tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S777, operands: R778, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Signals a barrier object when the operations before it are done.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S779, operands: R780, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Signals barrier objects of several blocks when the operations before it are done.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S781, operands: R782, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies from shared to tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S783, operands: R782, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies narrow numbers from shared to tensor memory and spreads them to bytes.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S784, operands: R782, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies from shared to tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S785, operands: R782, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies narrow numbers from shared to tensor memory and spreads them to bytes.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S786, operands: R782, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies from shared to tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S787, operands: R782, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies narrow numbers from shared to tensor memory and spreads them to bytes.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S788, operands: R789, ptx: (8, 6), chips: Accelerated(&[100, 103, 110]), needs: &[], doc: "Moves the rows of tensor memory down by one.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S790, operands: &[], ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Orders operations on tensor memory around a synchronization of threads.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S791, operands: &[], ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Waits for loads or stores of tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S792, operands: R794, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads from tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S795, operands: R797, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads from tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S798, operands: R800, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads from tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S801, operands: R802, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads two halves from tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S803, operands: R804, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores to tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S805, operands: R806, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores to tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S807, operands: R808, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores to tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S809, operands: R810, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores two halves to tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S811, operands: R812, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S813, operands: R814, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S811, operands: R815, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S813, operands: R816, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S817, operands: R812, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S817, operands: R815, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S818, operands: R812, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S819, operands: R814, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S818, operands: R820, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S819, operands: R821, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S822, operands: R812, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S822, operands: R820, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S823, operands: R824, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S825, operands: R824, ptx: (8, 6), chips: Family(&[100, 110]), needs: N826, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S827, operands: R824, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S828, operands: R824, ptx: (8, 6), chips: Family(&[100, 110]), needs: N829, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S830, operands: R824, ptx: (8, 7), chips: Family(&[100, 110]), needs: N831, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S832, operands: R833, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S834, operands: R835, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S832, operands: R836, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S834, operands: R837, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S838, operands: R833, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S838, operands: R836, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S839, operands: R833, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S840, operands: R835, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S839, operands: R841, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S840, operands: R842, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S843, operands: R833, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S843, operands: R841, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S823, operands: R844, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S825, operands: R844, ptx: (8, 6), chips: Family(&[100, 110]), needs: N826, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S827, operands: R844, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S828, operands: R844, ptx: (8, 6), chips: Family(&[100, 110]), needs: N829, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S830, operands: R844, ptx: (8, 7), chips: Family(&[100, 110]), needs: N831, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S845, operands: R846, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S847, operands: R848, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S845, operands: R849, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S847, operands: R850, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S851, operands: R846, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S851, operands: R849, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S852, operands: R846, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S853, operands: R848, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S852, operands: R854, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S853, operands: R855, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S856, operands: R846, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S856, operands: R854, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S857, operands: R858, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S859, operands: R858, ptx: (8, 6), chips: Family(&[100, 110]), needs: N826, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S860, operands: R858, ptx: (8, 8), chips: Accelerated(&[100, 103, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S861, operands: R858, ptx: (8, 6), chips: Accelerated(&[100, 103, 110]), needs: N862, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S863, operands: R858, ptx: (8, 7), chips: Accelerated(&[100, 103, 110]), needs: N864, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S865, operands: R866, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S867, operands: R868, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S865, operands: R869, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S867, operands: R870, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S871, operands: R866, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S871, operands: R869, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S872, operands: R866, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S873, operands: R868, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S872, operands: R874, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S873, operands: R875, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S876, operands: R866, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S876, operands: R874, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S857, operands: R877, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S859, operands: R877, ptx: (8, 6), chips: Family(&[100, 110]), needs: N826, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S860, operands: R877, ptx: (8, 8), chips: Accelerated(&[100, 103, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S861, operands: R877, ptx: (8, 6), chips: Accelerated(&[100, 103, 110]), needs: N862, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S863, operands: R877, ptx: (8, 7), chips: Accelerated(&[100, 103, 110]), needs: N864, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S878, operands: R879, ptx: (8, 6), chips: Family(&[100, 110]), needs: N880, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S878, operands: R881, ptx: (8, 6), chips: Family(&[100, 110]), needs: N880, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S882, operands: R883, ptx: (8, 6), chips: Family(&[100, 110]), needs: N880, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S882, operands: R884, ptx: (8, 6), chips: Family(&[100, 110]), needs: N880, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: false },
 ];
-static TENSORMAP: [Row; 10] = [
-    Row { opcode: Opcode::Tensormap, slots: S878, operands: R879, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Tensormap, slots: S880, operands: R881, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Tensormap, slots: S882, operands: R883, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Tensormap, slots: S884, operands: R885, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Tensormap, slots: S886, operands: R887, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Tensormap, slots: S888, operands: R889, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Tensormap, slots: S890, operands: R891, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Tensormap, slots: S892, operands: R891, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Tensormap, slots: S893, operands: R894, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N129, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Tensormap, slots: S895, operands: R896, ptx: (8, 3), chips: From(90), needs: N129, doc: "Copies a tensor map to global memory and orders later accesses through the other proxy.", family: "transfer", supported: false },
+static TENSORMAP: [Row; 11] = [
+    Row { opcode: Opcode::Tensormap, slots: S885, operands: R886, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N131, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Tensormap, slots: S887, operands: R888, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N131, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Tensormap, slots: S889, operands: R890, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N131, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Tensormap, slots: S891, operands: R892, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N131, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Tensormap, slots: S893, operands: R894, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N131, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Tensormap, slots: S895, operands: R896, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N131, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Tensormap, slots: S897, operands: R898, ptx: (8, 8), chips: Accelerated(&[103]), needs: N131, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Tensormap, slots: S897, operands: R899, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N131, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Tensormap, slots: S900, operands: R899, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: N131, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Tensormap, slots: S901, operands: R902, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N131, doc: "Changes a field of a tensor map.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Tensormap, slots: S903, operands: R904, ptx: (8, 3), chips: From(90), needs: N131, doc: "Copies a tensor map to global memory and orders later accesses through the other proxy.", family: "transfer", supported: false },
 ];
 static TESTP: [Row; 1] = [
-    Row { opcode: Opcode::Testp, slots: S897, operands: R898, ptx: (2, 0), chips: From(20), needs: &[], doc: "Tests which kind of floating-point value it is.", family: "float", supported: true },
+    Row { opcode: Opcode::Testp, slots: S905, operands: R906, ptx: (2, 0), chips: From(20), needs: &[], doc: "Tests which kind of floating-point value it is.", family: "float", supported: true },
 ];
 static TEX: [Row; 168] = [
-    Row { opcode: Opcode::Tex, slots: S899, operands: R902, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S899, operands: R905, ptx: (1, 2), chips: From(10), needs: N906, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S907, operands: R909, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S907, operands: R910, ptx: (2, 3), chips: From(10), needs: N906, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S911, operands: R912, ptx: (1, 0), chips: From(10), needs: N913, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S914, operands: R912, ptx: (1, 2), chips: From(10), needs: N913, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S915, operands: R916, ptx: (2, 3), chips: From(10), needs: N913, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S917, operands: R912, ptx: (1, 0), chips: From(10), needs: N913, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S918, operands: R919, ptx: (3, 0), chips: From(10), needs: N920, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S921, operands: R922, ptx: (3, 0), chips: From(20), needs: N920, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S923, operands: R912, ptx: (3, 2), chips: From(30), needs: N913, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S924, operands: R902, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S924, operands: R905, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S925, operands: R909, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S925, operands: R910, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S926, operands: R912, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S927, operands: R912, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S928, operands: R916, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S929, operands: R912, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S930, operands: R919, ptx: (3, 1), chips: From(20), needs: N920, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S931, operands: R922, ptx: (3, 1), chips: From(20), needs: N920, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S932, operands: R912, ptx: (3, 2), chips: From(30), needs: N913, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S933, operands: R934, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S933, operands: R935, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S936, operands: R937, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S936, operands: R938, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S939, operands: R940, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S941, operands: R940, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S942, operands: R943, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S944, operands: R940, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S945, operands: R946, ptx: (3, 1), chips: From(20), needs: N920, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S947, operands: R948, ptx: (3, 1), chips: From(20), needs: N920, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S949, operands: R951, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S949, operands: R952, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S953, operands: R954, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S953, operands: R955, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S956, operands: R957, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S958, operands: R957, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S959, operands: R960, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S961, operands: R957, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S962, operands: R963, ptx: (4, 3), chips: From(20), needs: N964, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S965, operands: R966, ptx: (4, 3), chips: From(20), needs: N964, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S967, operands: R902, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S967, operands: R905, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S969, operands: R909, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S969, operands: R910, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S970, operands: R912, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S972, operands: R912, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S973, operands: R916, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S974, operands: R912, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S975, operands: R919, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S977, operands: R922, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S978, operands: R912, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S979, operands: R902, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S979, operands: R905, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S980, operands: R909, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S980, operands: R910, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S981, operands: R912, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S982, operands: R912, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S983, operands: R916, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S984, operands: R912, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S985, operands: R919, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S986, operands: R922, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S987, operands: R912, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S988, operands: R934, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S988, operands: R935, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S989, operands: R937, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S989, operands: R938, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S990, operands: R940, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S991, operands: R940, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S992, operands: R943, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S993, operands: R940, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S994, operands: R946, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S995, operands: R948, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S996, operands: R951, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S996, operands: R952, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S997, operands: R954, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S997, operands: R955, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S998, operands: R957, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S999, operands: R957, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S1000, operands: R960, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S1001, operands: R957, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S1002, operands: R963, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S1003, operands: R966, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S899, operands: R1005, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S899, operands: R1006, ptx: (1, 0), chips: From(10), needs: N906, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S907, operands: R1008, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S907, operands: R1009, ptx: (2, 3), chips: From(10), needs: N906, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S911, operands: R1010, ptx: (1, 0), chips: From(10), needs: N913, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S914, operands: R1010, ptx: (1, 0), chips: From(10), needs: N913, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S915, operands: R1011, ptx: (2, 3), chips: From(10), needs: N913, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S917, operands: R1010, ptx: (1, 0), chips: From(10), needs: N913, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S918, operands: R1012, ptx: (3, 0), chips: From(10), needs: N920, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S921, operands: R1013, ptx: (3, 0), chips: From(20), needs: N920, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S923, operands: R1010, ptx: (3, 2), chips: From(30), needs: N913, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S924, operands: R1005, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S924, operands: R1006, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S925, operands: R1008, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S925, operands: R1009, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S926, operands: R1010, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S927, operands: R1010, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S928, operands: R1011, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S929, operands: R1010, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S930, operands: R1012, ptx: (3, 1), chips: From(20), needs: N920, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S931, operands: R1013, ptx: (3, 1), chips: From(20), needs: N920, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S932, operands: R1010, ptx: (3, 2), chips: From(30), needs: N913, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S933, operands: R1014, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S933, operands: R1015, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S936, operands: R1016, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S936, operands: R1017, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S939, operands: R1018, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S941, operands: R1018, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S942, operands: R1019, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S944, operands: R1018, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S945, operands: R1020, ptx: (3, 1), chips: From(20), needs: N920, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S947, operands: R1021, ptx: (3, 1), chips: From(20), needs: N920, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S949, operands: R1022, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S949, operands: R1023, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S953, operands: R1024, ptx: (4, 3), chips: From(30), needs: N903, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S953, operands: R1025, ptx: (3, 1), chips: From(20), needs: N906, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S956, operands: R1026, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S958, operands: R1026, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S959, operands: R1027, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S961, operands: R1026, ptx: (3, 1), chips: From(20), needs: N913, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S962, operands: R1028, ptx: (4, 3), chips: From(20), needs: N964, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S965, operands: R1029, ptx: (4, 3), chips: From(20), needs: N964, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S967, operands: R1005, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S967, operands: R1006, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S969, operands: R1008, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S969, operands: R1009, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S970, operands: R1010, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S972, operands: R1010, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S973, operands: R1011, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S974, operands: R1010, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S975, operands: R1012, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S977, operands: R1013, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S978, operands: R1010, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S979, operands: R1005, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S979, operands: R1006, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S980, operands: R1008, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S980, operands: R1009, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S981, operands: R1010, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S982, operands: R1010, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S983, operands: R1011, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S984, operands: R1010, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S985, operands: R1012, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S986, operands: R1013, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S987, operands: R1010, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S988, operands: R1014, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S988, operands: R1015, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S989, operands: R1016, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S989, operands: R1017, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S990, operands: R1018, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S991, operands: R1018, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S992, operands: R1019, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S993, operands: R1018, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S994, operands: R1020, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S995, operands: R1021, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at a given level.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S996, operands: R1022, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S996, operands: R1023, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S997, operands: R1024, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S997, operands: R1025, ptx: (4, 2), chips: From(53), needs: N968, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S998, operands: R1026, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S999, operands: R1026, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S1000, operands: R1027, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S1001, operands: R1026, ptx: (4, 2), chips: From(53), needs: N971, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S1002, operands: R1028, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tex, slots: S1003, operands: R1029, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S907, operands: R910, ptx: (4, 3), chips: From(30), needs: N911, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S907, operands: R913, ptx: (1, 2), chips: From(10), needs: N914, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S915, operands: R917, ptx: (4, 3), chips: From(30), needs: N911, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S915, operands: R918, ptx: (2, 3), chips: From(10), needs: N914, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S919, operands: R920, ptx: (1, 0), chips: From(10), needs: N921, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S922, operands: R920, ptx: (1, 2), chips: From(10), needs: N921, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S923, operands: R924, ptx: (2, 3), chips: From(10), needs: N921, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S925, operands: R920, ptx: (1, 0), chips: From(10), needs: N921, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S926, operands: R927, ptx: (3, 0), chips: From(10), needs: N928, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S929, operands: R930, ptx: (3, 0), chips: From(20), needs: N928, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S931, operands: R920, ptx: (3, 2), chips: From(30), needs: N921, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S932, operands: R910, ptx: (4, 3), chips: From(30), needs: N911, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S932, operands: R913, ptx: (3, 1), chips: From(20), needs: N914, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S933, operands: R917, ptx: (4, 3), chips: From(30), needs: N911, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S933, operands: R918, ptx: (3, 1), chips: From(20), needs: N914, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S934, operands: R920, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S935, operands: R920, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S936, operands: R924, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S937, operands: R920, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S938, operands: R927, ptx: (3, 1), chips: From(20), needs: N928, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S939, operands: R930, ptx: (3, 1), chips: From(20), needs: N928, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S940, operands: R920, ptx: (3, 2), chips: From(30), needs: N921, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S941, operands: R942, ptx: (4, 3), chips: From(30), needs: N911, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S941, operands: R943, ptx: (3, 1), chips: From(20), needs: N914, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S944, operands: R945, ptx: (4, 3), chips: From(30), needs: N911, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S944, operands: R946, ptx: (3, 1), chips: From(20), needs: N914, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S947, operands: R948, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S949, operands: R948, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S950, operands: R951, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S952, operands: R948, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S953, operands: R954, ptx: (3, 1), chips: From(20), needs: N928, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S955, operands: R956, ptx: (3, 1), chips: From(20), needs: N928, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S957, operands: R959, ptx: (4, 3), chips: From(30), needs: N911, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S957, operands: R960, ptx: (3, 1), chips: From(20), needs: N914, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S961, operands: R962, ptx: (4, 3), chips: From(30), needs: N911, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S961, operands: R963, ptx: (3, 1), chips: From(20), needs: N914, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S964, operands: R965, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S966, operands: R965, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S967, operands: R968, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S969, operands: R965, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S970, operands: R971, ptx: (4, 3), chips: From(20), needs: N972, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S973, operands: R974, ptx: (4, 3), chips: From(20), needs: N972, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S975, operands: R910, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S975, operands: R913, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S977, operands: R917, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S977, operands: R918, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S978, operands: R920, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S980, operands: R920, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S981, operands: R924, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S982, operands: R920, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S983, operands: R927, ptx: (4, 2), chips: From(53), needs: N984, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S985, operands: R930, ptx: (4, 2), chips: From(53), needs: N984, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S986, operands: R920, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S987, operands: R910, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S987, operands: R913, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S988, operands: R917, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S988, operands: R918, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S989, operands: R920, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S990, operands: R920, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S991, operands: R924, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S992, operands: R920, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S993, operands: R927, ptx: (4, 2), chips: From(53), needs: N984, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S994, operands: R930, ptx: (4, 2), chips: From(53), needs: N984, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S995, operands: R920, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S996, operands: R942, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S996, operands: R943, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S997, operands: R945, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S997, operands: R946, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S998, operands: R948, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S999, operands: R948, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1000, operands: R951, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1001, operands: R948, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1002, operands: R954, ptx: (4, 2), chips: From(53), needs: N984, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1003, operands: R956, ptx: (4, 2), chips: From(53), needs: N984, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1004, operands: R959, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1004, operands: R960, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1005, operands: R962, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1005, operands: R963, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1006, operands: R965, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1007, operands: R965, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1008, operands: R968, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1009, operands: R965, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1010, operands: R971, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1011, operands: R974, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S907, operands: R1013, ptx: (4, 3), chips: From(30), needs: N911, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S907, operands: R1014, ptx: (1, 0), chips: From(10), needs: N914, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S915, operands: R1016, ptx: (4, 3), chips: From(30), needs: N911, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S915, operands: R1017, ptx: (2, 3), chips: From(10), needs: N914, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S919, operands: R1018, ptx: (1, 0), chips: From(10), needs: N921, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S922, operands: R1018, ptx: (1, 0), chips: From(10), needs: N921, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S923, operands: R1019, ptx: (2, 3), chips: From(10), needs: N921, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S925, operands: R1018, ptx: (1, 0), chips: From(10), needs: N921, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S926, operands: R1020, ptx: (3, 0), chips: From(10), needs: N928, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S929, operands: R1021, ptx: (3, 0), chips: From(20), needs: N928, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S931, operands: R1018, ptx: (3, 2), chips: From(30), needs: N921, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S932, operands: R1013, ptx: (4, 3), chips: From(30), needs: N911, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S932, operands: R1014, ptx: (3, 1), chips: From(20), needs: N914, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S933, operands: R1016, ptx: (4, 3), chips: From(30), needs: N911, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S933, operands: R1017, ptx: (3, 1), chips: From(20), needs: N914, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S934, operands: R1018, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S935, operands: R1018, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S936, operands: R1019, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S937, operands: R1018, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S938, operands: R1020, ptx: (3, 1), chips: From(20), needs: N928, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S939, operands: R1021, ptx: (3, 1), chips: From(20), needs: N928, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S940, operands: R1018, ptx: (3, 2), chips: From(30), needs: N921, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S941, operands: R1022, ptx: (4, 3), chips: From(30), needs: N911, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S941, operands: R1023, ptx: (3, 1), chips: From(20), needs: N914, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S944, operands: R1024, ptx: (4, 3), chips: From(30), needs: N911, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S944, operands: R1025, ptx: (3, 1), chips: From(20), needs: N914, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S947, operands: R1026, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S949, operands: R1026, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S950, operands: R1027, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S952, operands: R1026, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S953, operands: R1028, ptx: (3, 1), chips: From(20), needs: N928, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S955, operands: R1029, ptx: (3, 1), chips: From(20), needs: N928, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S957, operands: R1030, ptx: (4, 3), chips: From(30), needs: N911, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S957, operands: R1031, ptx: (3, 1), chips: From(20), needs: N914, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S961, operands: R1032, ptx: (4, 3), chips: From(30), needs: N911, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S961, operands: R1033, ptx: (3, 1), chips: From(20), needs: N914, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S964, operands: R1034, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S966, operands: R1034, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S967, operands: R1035, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S969, operands: R1034, ptx: (3, 1), chips: From(20), needs: N921, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S970, operands: R1036, ptx: (4, 3), chips: From(20), needs: N972, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S973, operands: R1037, ptx: (4, 3), chips: From(20), needs: N972, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S975, operands: R1013, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S975, operands: R1014, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S977, operands: R1016, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S977, operands: R1017, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S978, operands: R1018, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S980, operands: R1018, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S981, operands: R1019, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S982, operands: R1018, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S983, operands: R1020, ptx: (4, 2), chips: From(53), needs: N984, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S985, operands: R1021, ptx: (4, 2), chips: From(53), needs: N984, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S986, operands: R1018, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S987, operands: R1013, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S987, operands: R1014, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S988, operands: R1016, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S988, operands: R1017, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S989, operands: R1018, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S990, operands: R1018, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S991, operands: R1019, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S992, operands: R1018, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S993, operands: R1020, ptx: (4, 2), chips: From(53), needs: N984, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S994, operands: R1021, ptx: (4, 2), chips: From(53), needs: N984, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S995, operands: R1018, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at its finest level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S996, operands: R1022, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S996, operands: R1023, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S997, operands: R1024, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S997, operands: R1025, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S998, operands: R1026, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S999, operands: R1026, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1000, operands: R1027, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1001, operands: R1026, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1002, operands: R1028, ptx: (4, 2), chips: From(53), needs: N984, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1003, operands: R1029, ptx: (4, 2), chips: From(53), needs: N984, doc: "Reads a texture at a given level.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1004, operands: R1030, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1004, operands: R1031, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1005, operands: R1032, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1005, operands: R1033, ptx: (4, 2), chips: From(53), needs: N976, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1006, operands: R1034, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1007, operands: R1034, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1008, operands: R1035, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1009, operands: R1034, ptx: (4, 2), chips: From(53), needs: N979, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1010, operands: R1036, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tex, slots: S1011, operands: R1037, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: false },
 ];
 static TLD4: [Row; 12] = [
-    Row { opcode: Opcode::Tld4, slots: S1030, operands: R902, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1030, operands: R905, ptx: (2, 2), chips: From(20), needs: N1031, doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1032, operands: R909, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1032, operands: R910, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1033, operands: R919, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1034, operands: R922, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1030, operands: R1005, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1030, operands: R1006, ptx: (2, 2), chips: From(20), needs: N1031, doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1032, operands: R1008, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1032, operands: R1009, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1033, operands: R1012, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
-    Row { opcode: Opcode::Tld4, slots: S1034, operands: R1013, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1038, operands: R910, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1038, operands: R913, ptx: (2, 2), chips: From(20), needs: N1039, doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1040, operands: R917, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1040, operands: R918, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1041, operands: R927, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1042, operands: R930, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1038, operands: R1013, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1038, operands: R1014, ptx: (2, 2), chips: From(20), needs: N1039, doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1040, operands: R1016, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1040, operands: R1017, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1041, operands: R1020, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
+    Row { opcode: Opcode::Tld4, slots: S1042, operands: R1021, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: false },
 ];
 static TRAP: [Row; 1] = [
     Row { opcode: Opcode::Trap, slots: &[], operands: &[], ptx: (1, 0), chips: From(10), needs: &[], doc: "Stops the grid with an error.", family: "control", supported: true },
 ];
 static TXQ: [Row; 3] = [
-    Row { opcode: Opcode::Txq, slots: S1035, operands: R1037, ptx: (1, 5), chips: From(10), needs: N1038, doc: "Asks for a property of a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Txq, slots: S1039, operands: R1040, ptx: (4, 3), chips: From(30), needs: &[], doc: "Asks for the size of a level of a texture.", family: "texture", supported: false },
-    Row { opcode: Opcode::Txq, slots: S1041, operands: R1043, ptx: (1, 5), chips: From(10), needs: N1044, doc: "Asks for a property of a sampler.", family: "texture", supported: false },
+    Row { opcode: Opcode::Txq, slots: S1043, operands: R1045, ptx: (1, 5), chips: From(10), needs: N1046, doc: "Asks for a property of a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Txq, slots: S1047, operands: R1048, ptx: (4, 3), chips: From(30), needs: &[], doc: "Asks for the size of a level of a texture.", family: "texture", supported: false },
+    Row { opcode: Opcode::Txq, slots: S1049, operands: R1051, ptx: (1, 5), chips: From(10), needs: N1052, doc: "Asks for a property of a sampler.", family: "texture", supported: false },
 ];
 static VABSDIFF: [Row; 3] = [
-    Row { opcode: Opcode::Vabsdiff, slots: S1045, operands: R1046, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vabsdiff, slots: S1045, operands: R1047, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
-    Row { opcode: Opcode::Vabsdiff, slots: S1048, operands: R1049, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vabsdiff, slots: S1053, operands: R1054, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vabsdiff, slots: S1053, operands: R1055, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vabsdiff, slots: S1056, operands: R1057, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: false },
 ];
 static VABSDIFF2: [Row; 2] = [
-    Row { opcode: Opcode::Vabsdiff2, slots: S1045, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vabsdiff2, slots: S1051, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vabsdiff2, slots: S1053, operands: R1058, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vabsdiff2, slots: S1059, operands: R1058, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VABSDIFF4: [Row; 2] = [
-    Row { opcode: Opcode::Vabsdiff4, slots: S1045, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vabsdiff4, slots: S1051, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vabsdiff4, slots: S1053, operands: R1060, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vabsdiff4, slots: S1059, operands: R1060, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VADD: [Row; 3] = [
-    Row { opcode: Opcode::Vadd, slots: S1045, operands: R1046, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vadd, slots: S1045, operands: R1047, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
-    Row { opcode: Opcode::Vadd, slots: S1048, operands: R1049, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vadd, slots: S1053, operands: R1054, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vadd, slots: S1053, operands: R1055, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vadd, slots: S1056, operands: R1057, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: false },
 ];
 static VADD2: [Row; 2] = [
-    Row { opcode: Opcode::Vadd2, slots: S1045, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vadd2, slots: S1051, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vadd2, slots: S1053, operands: R1058, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vadd2, slots: S1059, operands: R1058, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VADD4: [Row; 2] = [
-    Row { opcode: Opcode::Vadd4, slots: S1045, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vadd4, slots: S1051, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vadd4, slots: S1053, operands: R1060, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vadd4, slots: S1059, operands: R1060, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VAVRG2: [Row; 2] = [
-    Row { opcode: Opcode::Vavrg2, slots: S1045, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
-    Row { opcode: Opcode::Vavrg2, slots: S1051, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vavrg2, slots: S1053, operands: R1058, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vavrg2, slots: S1059, operands: R1058, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
 ];
 static VAVRG4: [Row; 2] = [
-    Row { opcode: Opcode::Vavrg4, slots: S1045, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vavrg4, slots: S1051, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vavrg4, slots: S1053, operands: R1060, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vavrg4, slots: S1059, operands: R1060, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
 ];
 static VMAD: [Row; 1] = [
-    Row { opcode: Opcode::Vmad, slots: S1053, operands: R1054, ptx: (2, 0), chips: From(20), needs: &[], doc: "Multiplies and adds with an optional shift and clamp.", family: "video", supported: false },
+    Row { opcode: Opcode::Vmad, slots: S1061, operands: R1062, ptx: (2, 0), chips: From(20), needs: &[], doc: "Multiplies and adds with an optional shift and clamp.", family: "video", supported: false },
 ];
 static VMAX: [Row; 3] = [
-    Row { opcode: Opcode::Vmax, slots: S1045, operands: R1046, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vmax, slots: S1045, operands: R1047, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
-    Row { opcode: Opcode::Vmax, slots: S1048, operands: R1049, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vmax, slots: S1053, operands: R1054, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmax, slots: S1053, operands: R1055, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vmax, slots: S1056, operands: R1057, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: false },
 ];
 static VMAX2: [Row; 2] = [
-    Row { opcode: Opcode::Vmax2, slots: S1045, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vmax2, slots: S1051, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmax2, slots: S1053, operands: R1058, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmax2, slots: S1059, operands: R1058, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VMAX4: [Row; 2] = [
-    Row { opcode: Opcode::Vmax4, slots: S1045, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vmax4, slots: S1051, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmax4, slots: S1053, operands: R1060, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmax4, slots: S1059, operands: R1060, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VMIN: [Row; 3] = [
-    Row { opcode: Opcode::Vmin, slots: S1045, operands: R1046, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vmin, slots: S1045, operands: R1047, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
-    Row { opcode: Opcode::Vmin, slots: S1048, operands: R1049, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vmin, slots: S1053, operands: R1054, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmin, slots: S1053, operands: R1055, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vmin, slots: S1056, operands: R1057, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: false },
 ];
 static VMIN2: [Row; 2] = [
-    Row { opcode: Opcode::Vmin2, slots: S1045, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vmin2, slots: S1051, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmin2, slots: S1053, operands: R1058, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmin2, slots: S1059, operands: R1058, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VMIN4: [Row; 2] = [
-    Row { opcode: Opcode::Vmin4, slots: S1045, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vmin4, slots: S1051, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmin4, slots: S1053, operands: R1060, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmin4, slots: S1059, operands: R1060, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VOTE: [Row; 4] = [
-    Row { opcode: Opcode::Vote, slots: S1055, operands: R1056, ptx: (6, 0), chips: From(30), needs: &[], doc: "Whether a predicate holds in all, in any, or alike in all lanes.", family: "warp", supported: true },
-    Row { opcode: Opcode::Vote, slots: S1057, operands: R1058, ptx: (6, 0), chips: From(30), needs: &[], doc: "The lanes in which a predicate holds.", family: "warp", supported: true },
-    Row { opcode: Opcode::Vote, slots: S1059, operands: R1060, ptx: (1, 2), chips: Before(70), needs: N1061, doc: "Whether a predicate holds, without naming the lanes.", family: "warp", supported: false },
-    Row { opcode: Opcode::Vote, slots: S1062, operands: R1063, ptx: (2, 0), chips: Before(70), needs: N1064, doc: "The lanes in which a predicate holds, without naming the lanes.", family: "warp", supported: false },
+    Row { opcode: Opcode::Vote, slots: S1063, operands: R1064, ptx: (6, 0), chips: From(30), needs: &[], doc: "Whether a predicate holds in all, in any, or alike in all lanes.", family: "warp", supported: true },
+    Row { opcode: Opcode::Vote, slots: S1065, operands: R1066, ptx: (6, 0), chips: From(30), needs: &[], doc: "The lanes in which a predicate holds.", family: "warp", supported: true },
+    Row { opcode: Opcode::Vote, slots: S1067, operands: R1068, ptx: (1, 2), chips: Before(70), needs: N1069, doc: "Whether a predicate holds, without naming the lanes.", family: "warp", supported: false },
+    Row { opcode: Opcode::Vote, slots: S1070, operands: R1071, ptx: (2, 0), chips: Before(70), needs: N1072, doc: "The lanes in which a predicate holds, without naming the lanes.", family: "warp", supported: false },
 ];
 static VSET: [Row; 3] = [
-    Row { opcode: Opcode::Vset, slots: S1065, operands: R1066, ptx: (2, 0), chips: From(20), needs: &[], doc: "Compares two words and gives one or zero.", family: "video", supported: false },
-    Row { opcode: Opcode::Vset, slots: S1065, operands: R1067, ptx: (2, 0), chips: From(20), needs: &[], doc: "Compares two words and puts the result into a part of `c`.", family: "video", supported: false },
-    Row { opcode: Opcode::Vset, slots: S1068, operands: R1069, ptx: (2, 0), chips: From(20), needs: &[], doc: "Compares two words, followed by a second operation with `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vset, slots: S1073, operands: R1074, ptx: (2, 0), chips: From(20), needs: &[], doc: "Compares two words and gives one or zero.", family: "video", supported: false },
+    Row { opcode: Opcode::Vset, slots: S1073, operands: R1075, ptx: (2, 0), chips: From(20), needs: &[], doc: "Compares two words and puts the result into a part of `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vset, slots: S1076, operands: R1077, ptx: (2, 0), chips: From(20), needs: &[], doc: "Compares two words, followed by a second operation with `c`.", family: "video", supported: false },
 ];
 static VSET2: [Row; 1] = [
-    Row { opcode: Opcode::Vset2, slots: S1070, operands: R1071, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vset2, slots: S1078, operands: R1079, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
 ];
 static VSET4: [Row; 1] = [
-    Row { opcode: Opcode::Vset4, slots: S1070, operands: R1072, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vset4, slots: S1078, operands: R1080, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: false },
 ];
 static VSHL: [Row; 3] = [
-    Row { opcode: Opcode::Vshl, slots: S1073, operands: R1046, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift with an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vshl, slots: S1073, operands: R1047, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
-    Row { opcode: Opcode::Vshl, slots: S1074, operands: R1049, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift followed by a second operation with `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vshl, slots: S1081, operands: R1054, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift with an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vshl, slots: S1081, operands: R1055, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vshl, slots: S1082, operands: R1057, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift followed by a second operation with `c`.", family: "video", supported: true },
 ];
 static VSHR: [Row; 3] = [
-    Row { opcode: Opcode::Vshr, slots: S1073, operands: R1046, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift with an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vshr, slots: S1073, operands: R1047, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
-    Row { opcode: Opcode::Vshr, slots: S1074, operands: R1049, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift followed by a second operation with `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vshr, slots: S1081, operands: R1054, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift with an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vshr, slots: S1081, operands: R1055, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vshr, slots: S1082, operands: R1057, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift followed by a second operation with `c`.", family: "video", supported: true },
 ];
 static VSUB: [Row; 3] = [
-    Row { opcode: Opcode::Vsub, slots: S1045, operands: R1046, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vsub, slots: S1045, operands: R1047, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
-    Row { opcode: Opcode::Vsub, slots: S1048, operands: R1049, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vsub, slots: S1053, operands: R1054, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vsub, slots: S1053, operands: R1055, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: false },
+    Row { opcode: Opcode::Vsub, slots: S1056, operands: R1057, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: false },
 ];
 static VSUB2: [Row; 2] = [
-    Row { opcode: Opcode::Vsub2, slots: S1045, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vsub2, slots: S1051, operands: R1050, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vsub2, slots: S1053, operands: R1058, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vsub2, slots: S1059, operands: R1058, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VSUB4: [Row; 2] = [
-    Row { opcode: Opcode::Vsub4, slots: S1045, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vsub4, slots: S1051, operands: R1052, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vsub4, slots: S1053, operands: R1060, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vsub4, slots: S1059, operands: R1060, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static WGMMA: [Row; 45] = [
-    Row { opcode: Opcode::Wgmma, slots: S1075, operands: &[], ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Orders register accesses before the matrix operations that follow.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1076, operands: &[], ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Closes a group of matrix operations.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1077, operands: R122, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Waits for all but the last groups of matrix operations.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1078, operands: R1080, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1078, operands: R1081, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1082, operands: R1084, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1082, operands: R1085, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1086, operands: R1084, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1086, operands: R1085, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1083, operands: &[], ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Orders register accesses before the matrix operations that follow.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1084, operands: &[], ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Closes a group of matrix operations.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1085, operands: R1086, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Waits for all but the last groups of matrix operations.", family: "wgmma", supported: false },
     Row { opcode: Opcode::Wgmma, slots: S1087, operands: R1089, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
     Row { opcode: Opcode::Wgmma, slots: S1087, operands: R1090, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
     Row { opcode: Opcode::Wgmma, slots: S1091, operands: R1093, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
     Row { opcode: Opcode::Wgmma, slots: S1091, operands: R1094, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1095, operands: R1097, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1095, operands: R1098, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1099, operands: R1100, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1099, operands: R1101, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1102, operands: R1100, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1102, operands: R1101, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1103, operands: R1100, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1103, operands: R1101, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1104, operands: R1100, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1104, operands: R1101, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1105, operands: R1106, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1105, operands: R1107, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1108, operands: R1109, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1108, operands: R1110, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1111, operands: R1109, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1111, operands: R1110, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1112, operands: R1113, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1112, operands: R1114, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1115, operands: R1117, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1115, operands: R1118, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1119, operands: R1121, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1119, operands: R1122, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1123, operands: R1124, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1123, operands: R1125, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1126, operands: R1124, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1126, operands: R1125, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1127, operands: R1124, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1127, operands: R1125, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1128, operands: R1124, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1128, operands: R1125, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1129, operands: R1131, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
-    Row { opcode: Opcode::Wgmma, slots: S1129, operands: R1132, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1095, operands: R1093, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1095, operands: R1094, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1096, operands: R1098, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1096, operands: R1099, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1100, operands: R1102, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1100, operands: R1103, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1104, operands: R1106, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1104, operands: R1107, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1108, operands: R1109, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1108, operands: R1110, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1111, operands: R1109, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1111, operands: R1110, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1112, operands: R1109, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1112, operands: R1110, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1113, operands: R1109, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1113, operands: R1110, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1114, operands: R1115, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1114, operands: R1116, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1117, operands: R1118, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1117, operands: R1119, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1120, operands: R1118, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1120, operands: R1119, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1121, operands: R1122, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1121, operands: R1123, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1124, operands: R1126, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1124, operands: R1127, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1128, operands: R1130, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1128, operands: R1131, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1132, operands: R1133, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1132, operands: R1134, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1135, operands: R1133, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1135, operands: R1134, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1136, operands: R1133, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1136, operands: R1134, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1137, operands: R1133, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1137, operands: R1134, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1138, operands: R1140, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
+    Row { opcode: Opcode::Wgmma, slots: S1138, operands: R1141, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: false },
 ];
 static WMMA: [Row; 79] = [
-    Row { opcode: Opcode::Wmma, slots: S1133, operands: R1134, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1135, operands: R1134, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1136, operands: R1137, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1138, operands: R1139, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1140, operands: R1141, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1142, operands: R1141, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1143, operands: R1144, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1145, operands: R1146, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1147, operands: R1146, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1148, operands: R1134, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1149, operands: R1134, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1150, operands: R1137, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1151, operands: R1139, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1152, operands: R1153, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1154, operands: R1137, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1155, operands: R1144, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1156, operands: R1157, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1158, operands: R1159, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1160, operands: R1134, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1161, operands: R1134, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1162, operands: R1137, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1163, operands: R1139, ptx: (6, 3), chips: From(70), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1164, operands: R1137, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1165, operands: R1153, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1166, operands: R1144, ptx: (6, 3), chips: From(72), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1167, operands: R1159, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1168, operands: R1157, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1169, operands: R1137, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1170, operands: R1137, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1171, operands: R1139, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1172, operands: R1173, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1174, operands: R1173, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1175, operands: R1176, ptx: (7, 0), chips: From(80), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1177, operands: R1153, ptx: (6, 3), chips: From(75), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1178, operands: R1153, ptx: (6, 3), chips: From(75), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1179, operands: R1180, ptx: (6, 3), chips: From(75), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1181, operands: R1153, ptx: (6, 3), chips: From(75), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1182, operands: R1153, ptx: (6, 3), chips: From(75), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1183, operands: R1180, ptx: (6, 3), chips: From(75), needs: &[], doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1184, operands: R1185, ptx: (6, 3), chips: From(70), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1186, operands: R1187, ptx: (6, 3), chips: From(70), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1188, operands: R1189, ptx: (6, 3), chips: From(72), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1190, operands: R1185, ptx: (6, 3), chips: From(70), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1191, operands: R1187, ptx: (6, 3), chips: From(70), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1192, operands: R1189, ptx: (6, 3), chips: From(72), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1193, operands: R1185, ptx: (6, 3), chips: From(70), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1194, operands: R1187, ptx: (6, 3), chips: From(70), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1195, operands: R1189, ptx: (6, 3), chips: From(72), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1196, operands: R1187, ptx: (7, 0), chips: From(80), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1197, operands: R1198, ptx: (7, 0), chips: From(80), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1199, operands: R1200, ptx: (6, 3), chips: From(75), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1201, operands: R1200, ptx: (6, 3), chips: From(75), needs: &[], doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1202, operands: R1203, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1205, operands: R1206, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1207, operands: R1208, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1209, operands: R1210, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1211, operands: R1212, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1213, operands: R1212, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1214, operands: R1215, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1216, operands: R1203, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1217, operands: R1206, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1218, operands: R1208, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1219, operands: R1210, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1220, operands: R1221, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1222, operands: R1221, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1223, operands: R1224, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1225, operands: R1203, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1226, operands: R1206, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1227, operands: R1208, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1228, operands: R1210, ptx: (6, 3), chips: From(70), needs: N1204, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1229, operands: R1230, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1231, operands: R1230, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1232, operands: R1233, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1142, operands: R1143, ptx: (6, 0), chips: From(70), needs: N1144, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1145, operands: R1143, ptx: (6, 0), chips: From(70), needs: N1144, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1146, operands: R1147, ptx: (6, 0), chips: From(70), needs: N1144, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1148, operands: R1149, ptx: (6, 0), chips: From(70), needs: N1144, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1150, operands: R1151, ptx: (6, 3), chips: From(72), needs: N1152, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1153, operands: R1151, ptx: (6, 3), chips: From(72), needs: N1152, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1154, operands: R1155, ptx: (6, 3), chips: From(72), needs: N1152, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1156, operands: R1157, ptx: (7, 0), chips: From(80), needs: N126, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1158, operands: R1157, ptx: (7, 0), chips: From(80), needs: N126, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1159, operands: R1143, ptx: (6, 1), chips: From(70), needs: N1144, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1160, operands: R1143, ptx: (6, 1), chips: From(70), needs: N1144, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1161, operands: R1147, ptx: (6, 1), chips: From(70), needs: N1144, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1162, operands: R1149, ptx: (6, 1), chips: From(70), needs: N1144, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1163, operands: R1164, ptx: (6, 3), chips: From(72), needs: N1152, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1165, operands: R1147, ptx: (6, 3), chips: From(72), needs: N1152, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1166, operands: R1155, ptx: (6, 3), chips: From(72), needs: N1152, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1167, operands: R1168, ptx: (7, 0), chips: From(80), needs: N126, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1169, operands: R1170, ptx: (7, 0), chips: From(80), needs: N126, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1171, operands: R1143, ptx: (6, 1), chips: From(70), needs: N1144, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1172, operands: R1143, ptx: (6, 1), chips: From(70), needs: N1144, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1173, operands: R1147, ptx: (6, 1), chips: From(70), needs: N1144, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1174, operands: R1149, ptx: (6, 1), chips: From(70), needs: N1144, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1175, operands: R1147, ptx: (6, 3), chips: From(72), needs: N1152, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1176, operands: R1164, ptx: (6, 3), chips: From(72), needs: N1152, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1177, operands: R1155, ptx: (6, 3), chips: From(72), needs: N1152, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1178, operands: R1170, ptx: (7, 0), chips: From(80), needs: N126, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1179, operands: R1168, ptx: (7, 0), chips: From(80), needs: N126, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1180, operands: R1147, ptx: (7, 0), chips: From(80), needs: N126, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1181, operands: R1147, ptx: (7, 0), chips: From(80), needs: N126, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1182, operands: R1149, ptx: (7, 0), chips: From(80), needs: N126, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1183, operands: R1184, ptx: (7, 0), chips: From(80), needs: N126, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1185, operands: R1184, ptx: (7, 0), chips: From(80), needs: N126, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1186, operands: R1187, ptx: (7, 0), chips: From(80), needs: N126, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1188, operands: R1164, ptx: (6, 3), chips: From(75), needs: N347, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1189, operands: R1164, ptx: (6, 3), chips: From(75), needs: N347, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1190, operands: R1191, ptx: (6, 3), chips: From(75), needs: N347, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1192, operands: R1164, ptx: (6, 3), chips: From(75), needs: N347, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1193, operands: R1164, ptx: (6, 3), chips: From(75), needs: N347, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1194, operands: R1191, ptx: (6, 3), chips: From(75), needs: N347, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1195, operands: R1196, ptx: (6, 0), chips: From(70), needs: N1144, doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1197, operands: R1198, ptx: (6, 0), chips: From(70), needs: N1144, doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1199, operands: R1200, ptx: (6, 3), chips: From(72), needs: N1152, doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1201, operands: R1196, ptx: (6, 1), chips: From(70), needs: N1144, doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1202, operands: R1198, ptx: (6, 1), chips: From(70), needs: N1144, doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1203, operands: R1200, ptx: (6, 3), chips: From(72), needs: N1152, doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1204, operands: R1196, ptx: (6, 1), chips: From(70), needs: N1144, doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1205, operands: R1198, ptx: (6, 1), chips: From(70), needs: N1144, doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1206, operands: R1200, ptx: (6, 3), chips: From(72), needs: N1152, doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1207, operands: R1198, ptx: (7, 0), chips: From(80), needs: N126, doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1208, operands: R1209, ptx: (7, 0), chips: From(80), needs: N126, doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1210, operands: R1211, ptx: (6, 3), chips: From(75), needs: N347, doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1212, operands: R1211, ptx: (6, 3), chips: From(75), needs: N347, doc: "Stores a fragment of a matrix.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1213, operands: R1214, ptx: (6, 0), chips: From(70), needs: N1215, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1216, operands: R1217, ptx: (6, 0), chips: From(70), needs: N1215, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1218, operands: R1219, ptx: (6, 0), chips: From(70), needs: N1215, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1220, operands: R1221, ptx: (6, 0), chips: From(70), needs: N1215, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1222, operands: R1223, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1224, operands: R1223, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1225, operands: R1226, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1227, operands: R1214, ptx: (6, 1), chips: From(70), needs: N1215, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1228, operands: R1217, ptx: (6, 1), chips: From(70), needs: N1215, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1229, operands: R1219, ptx: (6, 1), chips: From(70), needs: N1215, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1230, operands: R1221, ptx: (6, 1), chips: From(70), needs: N1215, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1231, operands: R1232, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1233, operands: R1232, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
     Row { opcode: Opcode::Wmma, slots: S1234, operands: R1235, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1236, operands: R450, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1237, operands: R458, ptx: (6, 3), chips: From(75), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1238, operands: R458, ptx: (6, 3), chips: From(75), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1239, operands: R458, ptx: (6, 3), chips: From(75), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Wmma, slots: S1240, operands: R458, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1236, operands: R1214, ptx: (6, 1), chips: From(70), needs: N1215, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1237, operands: R1217, ptx: (6, 1), chips: From(70), needs: N1215, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1238, operands: R1219, ptx: (6, 1), chips: From(70), needs: N1215, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1239, operands: R1221, ptx: (6, 1), chips: From(70), needs: N1215, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1240, operands: R1241, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1242, operands: R1241, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1243, operands: R1244, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1245, operands: R1246, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1247, operands: R457, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1248, operands: R465, ptx: (6, 3), chips: From(75), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1249, operands: R465, ptx: (6, 3), chips: From(75), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1250, operands: R465, ptx: (6, 3), chips: From(75), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Wmma, slots: S1251, operands: R465, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: false },
 ];
 static XOR: [Row; 1] = [
     Row { opcode: Opcode::Xor, slots: S30, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Bitwise exclusive or.", family: "logic", supported: true },

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::SyntaxKind::*;
-use crate::{NumberValue, parse_number};
+use crate::{NodeOrToken, NumberValue, parse_number};
 
 /// Whether a dotted word names a state space in a declaration.
 pub fn is_state_space(word: &str) -> bool {
@@ -42,6 +42,39 @@ pub trait DeclarationHead<'t>: AstNode<'t> {
         words.pop();
         words.extend(dotted(self.syntax()).filter(|token| is_state_space(token.text())).skip(1));
         words
+    }
+
+    /// The first word that stands behind one which it must precede: state space and alignment come first, then the
+    /// vector width, then the type. Behind the type of a kernel's parameter comes `.ptr`, or an alignment.
+    fn misplaced_word(self, kernel_parameter: bool) -> Option<TokenRef<'t>> {
+        const SPACE: u8 = 0;
+        const VECTOR: u8 = 1;
+        const TYPE: u8 = 2;
+        const BEHIND_TYPE: u8 = 3;
+        let mut last = SPACE;
+        for part in self.syntax().children_with_tokens() {
+            let (word, rank) = match part {
+                NodeOrToken::Node(node) => {
+                    let rank = match node.kind() {
+                        ALIGN_CLAUSE if kernel_parameter && last == TYPE => BEHIND_TYPE,
+                        ALIGN_CLAUSE => SPACE,
+                        PTR_CLAUSE if kernel_parameter => BEHIND_TYPE,
+                        DECLARATOR => break,
+                        _ => continue,
+                    };
+                    (node.first_solid_token()?, rank)
+                }
+                NodeOrToken::Token(token) if token.kind() != DOTTED || is_linkage(token.text()) => continue,
+                NodeOrToken::Token(token) if is_state_space(token.text()) => (token, SPACE),
+                NodeOrToken::Token(token) if is_vector(token.text()) => (token, VECTOR),
+                NodeOrToken::Token(token) => (token, TYPE),
+            };
+            if rank < last || (rank == BEHIND_TYPE && last != TYPE) {
+                return Some(word);
+            }
+            last = rank;
+        }
+        None
     }
 
     /// `.align n`

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::SyntaxKind::*;
+use crate::{NumberValue, parse_number};
 
 node!(
     /// The root of a unit.
@@ -129,6 +130,16 @@ node!(
 );
 
 impl<'t> LocDirective<'t> {
+    /// The first number that is too large for a file, line or column.
+    pub fn too_large(self) -> Option<TokenRef<'t>> {
+        let inlined = self.inlined_at().map(|inlined| inlined.0);
+        let places = inlined
+            .into_iter()
+            .flat_map(|node| tokens(node).skip_while(|token| token.text() != "inlined_at"));
+        let mut numbers = tokens(self.0).chain(places).filter(|token| token.kind() == INT_NUMBER);
+        numbers.find(|token| location_number(token.text()).is_none())
+    }
+
     /// File number, line and column, if all three are there and fit.
     pub fn position(self) -> Option<(u32, u32, u32)> {
         position(tokens(self.0))
@@ -142,8 +153,20 @@ impl<'t> LocDirective<'t> {
 
 fn position<'t>(tokens: impl Iterator<Item = TokenRef<'t>>) -> Option<(u32, u32, u32)> {
     let mut numbers =
-        tokens.filter(|token| token.kind() == INT_NUMBER).map(|token| token.text().parse().ok());
+        tokens.filter(|token| token.kind() == INT_NUMBER).map(|token| location_number(token.text()));
     Some((numbers.next()??, numbers.next()??, numbers.next()??))
+}
+
+/// A number of a location: 32 bits, or the same with its sign extended to 64, as other PTX compilers have it.
+fn location_number(text: &str) -> Option<u32> {
+    match parse_number(text).ok()? {
+        NumberValue::Integer { overflow: true, .. } => Some(u32::MAX),
+        NumberValue::Integer { bits, .. } => {
+            let extended = i64::from(bits as i32) == bits as i64;
+            (extended || bits <= u64::from(u32::MAX)).then_some(bits as u32)
+        }
+        _ => None,
+    }
 }
 
 node!(

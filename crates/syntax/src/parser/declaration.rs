@@ -65,7 +65,18 @@ impl Parser<'_> {
         self.start(PTR_CLAUSE);
         self.bump();
         if self.is(DOTTED)
-            && matches!(self.word(), ".global" | ".const" | ".shared" | ".local" | ".param" | ".generic")
+            && matches!(
+                self.word(),
+                ".global"
+                    | ".const"
+                    | ".shared"
+                    | ".local"
+                    | ".param"
+                    | ".generic"
+                    | ".texref"
+                    | ".samplerref"
+                    | ".surfref"
+            )
         {
             self.bump();
         }
@@ -157,6 +168,9 @@ impl Parser<'_> {
             }
             if !self.eat(COMMA) {
                 break;
+            }
+            if self.is(R_BRACE) {
+                self.expected("a value");
             }
         }
         self.expect(R_BRACE, "`,` or `}`");

@@ -12,6 +12,7 @@ mod again;
 mod declaration;
 mod expression;
 mod module;
+mod section;
 mod statement;
 
 pub(crate) use declaration::is_space;

@@ -1,4 +1,4 @@
-//! Module-level grammar: header lines, functions, sections, debug lines.
+//! Module-level grammar: header lines, functions, debug lines.
 //!
 //! A unit normally holds one item, but any sequence is parsed, so that a whole
 //! file can be parsed as one unit where a test or a tool wants that.
@@ -127,18 +127,22 @@ impl Parser<'_> {
             self.bump();
             self.start(INLINED_AT);
             if self.contextual("function_name") {
-                self.expect(IDENT, "the label of a function's name");
+                if !self.eat(DOTTED) {
+                    self.expect(IDENT, "the label of a function's name");
+                }
                 if self.eat(PLUS) {
                     self.expect(INT_NUMBER, "an offset");
                 }
                 self.expect(COMMA, "`,`");
-            }
-            if self.contextual("inlined_at") {
-                for what in ["a file number", "a line number", "a column number"] {
-                    self.expect(INT_NUMBER, what);
+                if self.contextual("inlined_at") {
+                    for what in ["a file number", "a line number", "a column number"] {
+                        self.expect(INT_NUMBER, what);
+                    }
+                } else {
+                    self.expected("`inlined_at`");
                 }
             } else {
-                self.expected("`function_name` or `inlined_at`");
+                self.expected("`function_name`");
             }
             self.finish();
         }
@@ -152,64 +156,6 @@ impl Parser<'_> {
             self.bump();
         }
         found
-    }
-
-    fn section(&mut self) {
-        self.start(SECTION);
-        self.bump();
-        if !matches!(self.kind(), DOTTED | IDENT) {
-            self.expected("a section name");
-        }
-        while matches!(self.kind(), DOTTED | IDENT) {
-            self.bump();
-        }
-        if self.expect(L_BRACE, "`{`") {
-            while !matches!(self.kind(), END | R_BRACE) {
-                self.section_data();
-            }
-            self.expect_close("section");
-        }
-        self.finish();
-    }
-
-    /// `.b8 1, 2` / `.b64 label+4` / `label:`, kept flat: debug sections are long,
-    /// and their values are few and simple.
-    fn section_data(&mut self) {
-        self.start(SECTION_DATA);
-        match self.kind() {
-            IDENT if self.kind_after(1) == COLON => {
-                self.bump();
-                self.bump();
-            }
-            DOTTED => {
-                self.bump();
-                loop {
-                    match self.kind() {
-                        INT_NUMBER | IDENT | DOTTED | STRING | FLOAT_NUMBER => self.bump(),
-                        MINUS => {
-                            self.bump();
-                            continue;
-                        }
-                        _ => {
-                            self.expected("a value");
-                            if !matches!(self.kind(), END | R_BRACE) {
-                                self.bump_error();
-                            }
-                        }
-                    }
-                    if matches!(self.kind(), COMMA | PLUS | MINUS) {
-                        self.bump();
-                    } else {
-                        break;
-                    }
-                }
-            }
-            _ => {
-                self.expected("section data");
-                self.bump_error();
-            }
-        }
-        self.finish();
     }
 
     /// The closing brace of a body or section.

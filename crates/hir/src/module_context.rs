@@ -53,7 +53,7 @@ impl std::fmt::Display for HeaderQuestion {
 }
 
 /// Facts of the module, asked one at a time.
-pub trait Surroundings {
+pub trait ModuleContext {
     /// The module's header, for what a message says of it.
     fn header(&self) -> Header;
     /// A question about the header.
@@ -99,7 +99,7 @@ pub struct SignatureInfo {
 }
 
 /// A header alone, where nothing else is asked for.
-impl Surroundings for Header {
+impl ModuleContext for Header {
     fn header(&self) -> Header {
         self.clone()
     }
@@ -115,20 +115,20 @@ impl Surroundings for Header {
 
 /// The header as one function sees it: each question is asked once.
 pub(crate) struct HeaderView<'a> {
-    surroundings: &'a dyn Surroundings,
+    context: &'a dyn ModuleContext,
     known: RefCell<FxHashMap<HeaderQuestion, bool>>,
     bits: OnceCell<u8>,
 }
 
 impl<'a> HeaderView<'a> {
-    pub fn new(surroundings: &'a dyn Surroundings) -> HeaderView<'a> {
-        HeaderView { surroundings, known: RefCell::default(), bits: OnceCell::new() }
+    pub fn new(context: &'a dyn ModuleContext) -> HeaderView<'a> {
+        HeaderView { context, known: RefCell::default(), bits: OnceCell::new() }
     }
 
     fn answer(&self, question: HeaderQuestion) -> bool {
         let known = self.known.borrow().get(&question).copied();
         known.unwrap_or_else(|| {
-            let answer = self.surroundings.answer(question);
+            let answer = self.context.answer(question);
             self.known.borrow_mut().insert(question, answer);
             answer
         })
@@ -156,11 +156,11 @@ impl<'a> HeaderView<'a> {
 
     /// Bits of an address.
     pub fn address_bits(&self) -> u8 {
-        *self.bits.get_or_init(|| self.surroundings.address_bits())
+        *self.bits.get_or_init(|| self.context.address_bits())
     }
 
     /// The whole header, for messages.
     pub fn whole(&self) -> Header {
-        self.surroundings.header()
+        self.context.header()
     }
 }

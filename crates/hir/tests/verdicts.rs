@@ -1,0 +1,204 @@
+//! Verdicts on small modules that other PTX compilers accept or refuse: each case is a text, and what is to be said of it.
+//!
+//! It is here for rules that are in no manual, or not as compilers have them. Where `ORIOLE_ORACLE` names a folder with
+//! `ptxas`, the same cases are put before it, so that no verdict is ours alone.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use oriole_hir::resolve_module;
+
+/// What is around the lines of a case.
+#[derive(Clone, Copy)]
+enum Around {
+    /// A kernel with registers of many types.
+    Kernel,
+    /// A header, and nothing else.
+    Header,
+    /// Nothing but `.version` and `.target`.
+    Bare,
+}
+use Around::{Bare, Header, Kernel};
+
+/// Version, target, surroundings, lines, whether they are accepted.
+type Case = (&'static str, &'static str, Around, &'static str, bool);
+
+const ACCEPTED: bool = true;
+const REFUSED: bool = false;
+
+#[rustfmt::skip]
+const CASES: &[Case] = &[
+    // Compare-and-swap of 32 and 64 bits is older than that of 16.
+    ("2.0", "sm_20", Bare, ".entry k() { .reg .b32 r; .reg .b64 d; atom.cas.b32 r, [d], r, r; }", ACCEPTED),
+    ("1.2", "sm_12", Bare, ".entry k() { .reg .b32 r; atom.shared.cas.b32 r, [r], r, r; }", ACCEPTED),
+    ("5.0", "sm_60", Kernel, "atom.cta.cas.b64 d1, [d3], d2, d1;", ACCEPTED),
+    ("5.0", "sm_60", Kernel, "atom.gpu.shared.cas.b32 r1, [d3], r2, r1;", ACCEPTED),
+    ("5.0", "sm_35", Kernel, "atom.gpu.cas.b32 r1, [d3], r2, r1;", REFUSED),
+    ("6.0", "sm_70", Kernel, "atom.acquire.cas.b32 r1, [d3], r2, r1;", ACCEPTED),
+    ("6.0", "sm_60", Kernel, "atom.acquire.cas.b32 r1, [d3], r2, r1;", REFUSED),
+    ("6.3", "sm_70", Kernel, "atom.cas.b16 h1, [d3], h2, h1;", ACCEPTED),
+    ("6.2", "sm_70", Kernel, "atom.cas.b16 h1, [d3], h2, h1;", REFUSED),
+    ("6.3", "sm_60", Kernel, "atom.cas.b16 h1, [d3], h2, h1;", REFUSED),
+    // `.shared::cta` is another spelling of `.shared`, and younger.
+    ("6.3", "sm_70", Kernel, "atom.shared.cas.b16 h1, [d3], h2, h1;", ACCEPTED),
+    ("6.3", "sm_70", Kernel, "atom.shared::cta.cas.b16 h1, [d3], h2, h1;", REFUSED),
+    ("7.8", "sm_70", Kernel, "atom.shared::cta.cas.b16 h1, [d3], h2, h1;", ACCEPTED),
+    ("7.7", "sm_70", Kernel, "atom.shared::cta.add.u32 r1, [d3], r2;", REFUSED),
+    ("7.7", "sm_70", Kernel, "ld.shared::cta.u32 r1, [d3];", REFUSED),
+    // Up to PTX 6.2, matrix instructions of 16-bit numbers are written without `.aligned`, and with it from 6.3 on.
+    ("6.0", "sm_70", Kernel, "wmma.load.c.sync.row.m16n16k16.f32 {f0,f1,f2,f3,f4,f5,f6,f7}, [d1];", ACCEPTED),
+    ("6.0", "sm_70", Kernel, "wmma.load.c.sync.row.m8n32k16.f32 {f0,f1,f2,f3,f4,f5,f6,f7}, [d1];", REFUSED),
+    ("6.1", "sm_70", Kernel, "wmma.load.c.sync.row.m8n32k16.f32 {f0,f1,f2,f3,f4,f5,f6,f7}, [d1];", ACCEPTED),
+    ("6.2", "sm_70", Kernel, "wmma.load.c.sync.aligned.row.m16n16k16.f32 {f0,f1,f2,f3,f4,f5,f6,f7}, [d1];", REFUSED),
+    ("6.3", "sm_70", Kernel, "wmma.load.c.sync.aligned.row.m16n16k16.f32 {f0,f1,f2,f3,f4,f5,f6,f7}, [d1];", ACCEPTED),
+    ("6.3", "sm_70", Kernel, "wmma.load.c.sync.row.m16n16k16.f32 {f0,f1,f2,f3,f4,f5,f6,f7}, [d1];", REFUSED),
+    // The stack.
+    ("7.3", "sm_52", Kernel, "alloca.u64 d1, d2;", ACCEPTED),
+    ("7.3", "sm_52", Kernel, "stacksave.u64 d1;", ACCEPTED),
+    ("7.3", "sm_52", Kernel, "stackrestore.u64 d1;", ACCEPTED),
+    ("7.3", "sm_50", Kernel, "alloca.u64 d1, d2;", REFUSED),
+    // Four values at a time, rounded at random.
+    ("8.7", "sm_100a", Kernel, "cvt.rs.satfinite.e4m3x4.f32 r1, {f1, f2, f3, f4}, r9;", ACCEPTED),
+    ("8.7", "sm_100a", Kernel, "cvt.rs.relu.satfinite.e2m1x4.f32 h1, {f1, f2, f3, f4}, r9;", ACCEPTED),
+    ("8.7", "sm_100a", Kernel, "cvt.rs.satfinite.e2m1x4.f32 r1, {f1, f2, f3, f4}, r9;", REFUSED),
+    ("8.7", "sm_100a", Kernel, "cvt.rs.satfinite.e4m3x4.f32 r1, {f1, f2}, r9;", REFUSED),
+    ("8.7", "sm_100a", Kernel, "cvt.rs.satfinite.e4m3x4.f32 f1, {f1, f2, f3, f4}, r9;", REFUSED),
+    ("8.8", "sm_100f", Kernel, "cvt.rs.satfinite.e4m3x4.f32 r1, {f1, f2, f3, f4}, r9;", REFUSED),
+    // A store of 256 bits may leave elements out.
+    ("9.0", "sm_100", Kernel, "st.global.v8.b32 [d1], {_, r1, r2, r3, r4, r5, r6, _};", ACCEPTED),
+    ("9.0", "sm_100", Kernel, "st.relaxed.gpu.v4.f64 [d1], {_, e1, e2, e3};", ACCEPTED),
+    ("9.0", "sm_100", Kernel, "st.global.v8.b32 [d1], {_, _, _, _, _, _, _, _};", REFUSED),
+    ("9.0", "sm_100", Kernel, "st.global.v4.b32 [d1], {_, r1, r2, r3};", REFUSED),
+    // Blocks of scales come with the collector on a whole family.
+    ("8.8", "sm_100f", Kernel, "tcgen05.mma.cta_group::1.kind::mxf4.block_scale.block32.collector::a::use [r1], d1, d2, r3, [r5], [r6], p1;", ACCEPTED),
+    ("9.0", "sm_110f", Kernel, "tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.block16.collector::a::fill [r1], [r2], d2, r3, [r5], [r6], p1;", ACCEPTED),
+    ("8.8", "sm_100f", Kernel, "tcgen05.mma.cta_group::1.kind::mxf4.block_scale.scale_vec::2X.collector::a::use [r1], d1, d2, r3, [r5], [r6], p1;", REFUSED),
+    ("9.0", "sm_103a", Kernel, "tensormap.replace.tile.swizzle_mode.global.b1024.b32 [d1], 4;", ACCEPTED),
+    ("9.0", "sm_100a", Kernel, "tensormap.replace.tile.swizzle_mode.global.b1024.b32 [d1], 4;", REFUSED),
+    ("9.0", "sm_103a", Kernel, "tensormap.replace.tile.swizzle_mode.global.b1024.b32 [d1], 5;", REFUSED),
+    // Words said twice, numbers that are not looked at.
+    ("8.0", "sm_90", Kernel, "bra.uni .uni END;", ACCEPTED),
+    ("8.0", "sm_90", Kernel, "cp.async.wait_group -1;", ACCEPTED),
+    ("8.0", "sm_90", Kernel, "cp.async.bulk.wait_group.read 2147483648;", ACCEPTED),
+    // Pointers to opaque types, and the order of a declaration's words.
+    ("8.0", "sm_90", Header, ".entry k(.param .u64 .ptr .texref p) { ret; }", ACCEPTED),
+    ("8.0", "sm_90", Header, ".entry k(.param .u64 .ptr .samplerref .align 8 p) { ret; }", ACCEPTED),
+    ("4.2", "sm_50", Header, ".entry k(.param .u64 .ptr .surfref p) { ret; }", REFUSED),
+    ("2.1", "sm_20", Bare, ".entry k(.param .u32 .ptr .global p) { ret; }", REFUSED),
+    ("2.2", "sm_20", Bare, ".address_size 32\n.entry k() { ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".entry k(.u64 .param p) { ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".entry k(.align 8 .param .u64 p) { ret; }", ACCEPTED),
+    ("8.0", "sm_90", Header, ".entry k(.param .u64 .align 8 p) { ret; }", ACCEPTED),
+    ("8.0", "sm_90", Header, ".entry k(.param .ptr .u64 p) { ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".func f(.param .u64 .align 8 p) { ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".func f(.u64 p) { ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".global .u32 .v2 p;", REFUSED),
+    ("8.0", "sm_90", Header, ".global .v2 .align 8 .u32 p;", REFUSED),
+    // The last parameter of a function may be an array without a size; anything may be passed for it, or nothing.
+    ("8.0", "sm_90", Header, ".func f(.param .b32 y, .param .b8 x[]) { ret; }", ACCEPTED),
+    ("8.0", "sm_90", Header, ".func f(.param .b8 x[0]) { ret; }", ACCEPTED),
+    ("8.0", "sm_90", Header, ".func f(.param .b8 x[], .param .b32 y) { ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".func (.param .b8 x[]) f() { ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".func f(.reg .b32 x[]) { ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".entry k(.param .b8 x[]) { ret; }", REFUSED),
+    ("5.0", "sm_50", Header, ".func f(.param .b8 x[]) { ret; }", REFUSED),
+    ("6.0", "sm_20", Header, ".func f(.param .b8 x[]) { ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".func f(.param .b8 x[]) { ret; }\n.func g() { .param .b8 z[8]; call f, (z); ret; }", ACCEPTED),
+    ("8.0", "sm_90", Header, ".func f(.param .b32 x[]) { ret; }\n.func g() { .param .b8 z[8]; call f, (z); ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".func g() { p: .callprototype _ (.param .b8 x[]); .reg .b64 r; call r, (), p; ret; }", ACCEPTED),
+    ("8.0", "sm_90", Header, ".func f(.param .v4 .f32 x) { ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".func f(.reg .b32 x[4]) { ret; }", REFUSED),
+    // Fields of textures, samplers and surfaces.
+    ("8.0", "sm_90, texmode_independent", Header, ".global .samplerref a = { addr_mode_0 = clamp_to_border, filter_mode = nearest };", ACCEPTED),
+    ("8.0", "sm_90, texmode_independent", Header, ".global .samplerref a = { force_unnormalized_coords = 1 };", ACCEPTED),
+    ("8.0", "sm_90", Header, ".global .texref a[2] = { { width = 4, height = 2 }, { normalized_coords = 1 } };", ACCEPTED),
+    ("8.0", "sm_90", Header, ".global .surfref a = { memory_layout = 1 };", ACCEPTED),
+    ("8.0", "sm_90", Header, ".global .surfref a = { filter_mode = nearest };", REFUSED),
+    ("8.0", "sm_90", Header, ".global .texref a = { width = a };", REFUSED),
+    ("8.0", "sm_90", Header, ".global .texref a = { 1 };", REFUSED),
+    ("8.0", "sm_90", Header, ".global .texref a = 1;", REFUSED),
+    ("8.0", "sm_90", Header, ".global .texref a = { width = 1, };", REFUSED),
+    // Numbers of directives.
+    ("8.0", "sm_90", Header, ".entry k() .maxnreg 18446744073709551615 { ret; }", ACCEPTED),
+    ("8.0", "sm_90", Header, ".entry k() .maxnreg 4294967296 { ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".entry k() .maxntid (1) { ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".entry k() .maxntid 1+1 { ret; }", REFUSED),
+    // Lines of the source.
+    ("8.0", "sm_90", Header, ".file 1 \"a\"\n.entry k() {\n.loc 1 4294967295 1\nret; }", ACCEPTED),
+    ("8.0", "sm_90", Header, ".file 1 \"a\"\n.entry k() {\n.loc 1 4294967296 1\nret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".file 1 \"a\"\n.entry k() {\n.loc 1 5 1\n.loc 1 6 1, function_name n, inlined_at 1 5 1\nret; }\n.section .debug_str { n: .b8 1 }", ACCEPTED),
+    ("8.0", "sm_90", Header, ".file 1 \"a\"\n.entry k() {\n.loc 1 5 1\n.loc 1 6 1, function_name n, inlined_at 1 5 2\nret; }\n.section .debug_str { n: .b8 1 }", REFUSED),
+    ("8.0", "sm_90", Header, ".file 1 \"a\"\n.entry k() {\n.loc 1 6 1, function_name n, inlined_at 1 6 1\nret; }\n.section .debug_str { n: .b8 1 }", REFUSED),
+    ("8.0", "sm_90", Header, ".file 1 \"a\"\n.entry a() {\n.loc 1 5 1\nret; }\n.entry k() {\n.loc 1 6 1, function_name n, inlined_at 1 5 1\nret; }\n.section .debug_str { n: .b8 1 }", ACCEPTED),
+    ("8.0", "sm_90", Header, ".file 1 \"a\"\n.entry k() {\n.loc 1 6 1, function_name n, inlined_at 1 5 1\nret; }\n.entry a() {\n.loc 1 5 1\nret; }\n.section .debug_str { n: .b8 1 }", REFUSED),
+    ("8.0", "sm_90", Header, ".file 1 \"a\"\n.entry k() {\n.loc 1 5 1\n.loc 1 6 1, inlined_at 1 5 1\nret; }", REFUSED),
+    // Debug sections.
+    ("8.0", "sm_90", Header, ".section .debug_info { a: .b8 255, -128\n.b32 a .b32 a+4 .b32 a-a .b64 .debug_str .b64 .debug_str+4 .b64 b }", ACCEPTED),
+    ("8.0", "sm_90", Header, ".section .debug_info { a: .b32 1, a }", REFUSED),
+    ("8.0", "sm_90", Header, ".section .debug_info { a: .b32 a, 1 }", REFUSED),
+    ("8.0", "sm_90", Header, ".section .debug_info { .b8 256 }", REFUSED),
+    ("8.0", "sm_90", Header, ".section .debug_info { .b16 -32769 }", REFUSED),
+    ("8.0", "sm_90", Header, ".section .debug_info { .b8 bra }", REFUSED),
+    ("8.0", "sm_90", Header, ".section .debug_info { .b64 1.5 }", REFUSED),
+    ("8.0", "sm_90", Header, ".section .debug_info { .x 3 }", REFUSED),
+    ("8.0", "sm_90", Header, ".section .debug_info { .u8 3 }", REFUSED),
+    ("8.0", "sm_90", Header, ".section .debug_info { .b64 4+4 }", REFUSED),
+    ("8.0", "sm_90", Header, ".section .debug_info { .b64 .debug_str-4 }", REFUSED),
+    ("8.0", "sm_90", Header, ".section .debug_info { a: .b64 a+a }", REFUSED),
+    ("8.0", "sm_90", Header, ".section debug_info { .b8 1 }", REFUSED),
+    ("8.0", "sm_90", Header, ".section .debug_info .x { .b8 1 }", REFUSED),
+];
+
+fn text(case: &Case) -> String {
+    let (version, target, around, lines, _) = case;
+    let head = format!(".version {version}\n.target {target}\n");
+    match around {
+        Bare => format!("{head}{lines}\n"),
+        Header => format!("{head}.address_size 64\n{lines}\n"),
+        Kernel => format!(
+            "{head}.address_size 64\n.entry k() {{\n.reg .b16 h<9>; .reg .b32 r<10>; .reg .b64 d<9>; .reg .pred p<9>;\n\
+             .reg .f32 f<9>; .reg .f64 e<9>;\n{lines}\nEND: ret; }}\n"
+        ),
+    }
+}
+
+fn name(case: &Case) -> String {
+    format!("{} {} {:?}", case.0, case.1, case.3)
+}
+
+#[test]
+fn modules_that_others_accept_or_refuse() {
+    let mut wrong = Vec::new();
+    for case in CASES {
+        let module = resolve_module(&text(case));
+        if module.has_errors() == case.4 {
+            let messages: Vec<_> = module.diagnostics.iter().map(|found| found.message.to_string()).collect();
+            wrong.push(format!("{}: {messages:?}", name(case)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas"]
+fn ptxas_has_the_same_verdicts() {
+    let folder = std::env::var_os("ORIOLE_ORACLE").map(PathBuf::from).expect("ORIOLE_ORACLE names a folder");
+    let here = std::env::temp_dir().join(format!("oriole-verdicts-{}", std::process::id()));
+    std::fs::create_dir_all(&here).unwrap();
+    let input = here.join("in.ptx");
+    let mut wrong = Vec::new();
+    for case in CASES {
+        std::fs::write(&input, text(case)).unwrap();
+        let target = case.1.split(',').next().unwrap();
+        let number: u32 = target.trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap();
+        let chip = if number < 75 { "sm_75" } else { target };
+        let mut command = Command::new(folder.join("ptxas"));
+        let run = command.args(["-arch", chip, "-O0"]).arg(&input).arg("-o").arg(here.join("out"));
+        let run = run.output().expect("ptxas runs");
+        if run.status.success() != case.4 {
+            wrong.push(format!("{}: {}", name(case), String::from_utf8_lossy(&run.stderr)));
+        }
+    }
+    std::fs::remove_dir_all(&here).unwrap();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
