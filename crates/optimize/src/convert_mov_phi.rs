@@ -6,12 +6,11 @@
 //! guarded definition loses its list of old values: old and new are made one register, by a copy before it if
 //! they are not the same value yet.
 
-use crate::branch_opt;
-use oriole_ori::edges;
 use oriole_ori::{
     Cfg, Destination, FormChange, Function, Instruction, Opcode, Origin, Outcome, Pass, Pseudo, Source,
     canonical,
 };
+use oriole_ori::{branches, edges};
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -74,8 +73,8 @@ pub fn run(function: &mut Function) {
     }
     untie(function, &undefined);
     // Edges that were split for nothing are whole again.
-    branch_opt::skip_empty_blocks(function);
-    branch_opt::fold_equal_targets(function);
+    branches::skip_empty_blocks(function);
+    branches::fold_equal_targets(function);
     canonical::order_blocks(function);
 }
 

@@ -6,12 +6,11 @@
 //! [`Pseudo::Undefined`] in the entry. No edge is critical, the entry has no predecessor, and a function that is no
 //! kernel returns in one place, so that the warp comes back to its caller together.
 
-use crate::branch_opt;
-use oriole_ori::edges;
 use oriole_ori::{
     BlockId, Builder, Cfg, Destination, Dominators, FormChange, Function, Instruction, Liveness, Opcode,
     Origin, Outcome, Pass, Phi, PhiSources, Pseudo, Value, canonical,
 };
+use oriole_ori::{branches, edges};
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -28,7 +27,7 @@ pub fn run(function: &mut Function) {
         return;
     }
     unify_returns(function);
-    branch_opt::fold_equal_targets(function);
+    branches::fold_equal_targets(function);
     edges::detach_entry(function);
     canonical::order_blocks(function);
     if edges::split_critical(function) {

@@ -7,7 +7,10 @@
 //!
 //! Not taken in: convergent operations, calls, instructions that are guarded already, and blocks longer than a limit,
 //! beyond which skipping them is cheaper than issuing them. SSA in, SSA out.
+//!
+//! Blocks that follow each other in a straight line afterwards are joined: the schedulers work on one block at a time.
 
+use crate::branch_opt;
 use oriole_options::Optimization;
 use oriole_ori::{
     Block, BlockId, Cfg, Destination, File, FormChange, Function, Guard, Instruction, Opcode, Outcome, Pass,
@@ -21,8 +24,15 @@ const LIMIT: usize = 7;
 /// The pass.
 pub static PASS: Pass = Pass {
     form: FormChange::InSsa,
-    optimization: Some(Optimization::Predication),
-    ..Pass::new(|function, _| Outcome::changed_if(run(function)))
+    asks: &[Optimization::Predication, Optimization::JoinBlocks],
+    ..Pass::new(|function, context| {
+        let mut changed = context.wants(Optimization::Predication) && run(function);
+        if context.wants(Optimization::JoinBlocks) && branch_opt::join_chains(function) {
+            canonical::order_blocks(function);
+            changed = true;
+        }
+        Outcome::changed_if(changed)
+    })
 };
 
 /// Converts hammocks until none is left. True if there was one.

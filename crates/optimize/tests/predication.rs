@@ -3,7 +3,7 @@
 use crate::common::*;
 use expect_test::{Expect, expect};
 use oriole_optimize::{branch_opt, convert_mov_phi, expand_sync, generate_mov_phi, live_dead, predication};
-use oriole_ori::{Form, parse};
+use oriole_ori::{Form, Outcome, PassContext, parse};
 use oriole_sass::Op;
 
 #[test]
@@ -97,4 +97,48 @@ b2:
     let mut after = before.clone();
     predication::run(&mut after);
     assert!(after == before);
+}
+
+/// The pass joins what has become a straight line, for the schedulers see one block at a time; its switch leaves it.
+#[test]
+fn straight_lines_are_joined() {
+    let text = "
+kernel
+b0: -> b1 b2
+  r0 = S2R %(SR_TID.X) ; 0
+  p1, PT = ISETP.AND.LT r0, 0x3, PT ; 1
+  @!p1 BRA b1 ; 2
+b1: -> b2
+  r2 = IADD3 r0, 0x1, RZ ; 3
+b2: -> b3
+  r4 = phi b0: 0x7, b1: r2
+  STG.E [0x4], r4 mem(global w) ; 4
+b3:
+  STG.E [0x8], r0 mem(global w) ; 5
+  EXIT ; 6
+";
+    let run = |options: &oriole_options::Options| {
+        let mut function = parse(text).unwrap();
+        let options = &options.passes();
+        let context = PassContext { chip: oriole_chip::Chip::SM_90, form: Form::Ssa, options };
+        assert_eq!((predication::PASS.run)(&mut function, &context), Outcome::Changed);
+        assert_verified(&function, Form::Ssa, "after");
+        function
+    };
+    expect![[r#"
+        kernel params=0 barriers=0
+          value r3
+        b0:
+          r0 = S2R %(SR_TID.X) ; 0
+          p1, PT = ISETP.AND.LT r0, 0x3, PT ; 1
+          r2 = IADD3 r0, 0x1, RZ ; 3
+          r4 = SEL r2, 0x7, !p1 ; 2
+          STG.E [0x4], r4 mem(global w) ; 4
+          STG.E [0x8], r0 mem(global w) ; 5
+          EXIT ; 6
+    "#]]
+    .assert_eq(&run(&oriole_options::Options::default()).to_string());
+    let mut apart = oriole_options::Options::default();
+    apart.switch_on("no-join-blocks").unwrap();
+    assert_eq!(run(&apart).blocks.len(), 3);
 }

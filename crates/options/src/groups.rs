@@ -51,6 +51,8 @@ pub struct AllocateOptions {
     pub level: u8,
     /// As few registers as possible.
     pub minimal: bool,
+    /// Branches go past blocks that stayed empty, and fall through where they can.
+    pub thread_branches: bool,
     /// Most general registers, if limited.
     pub limit: Option<u16>,
     /// Prove the result right; builds with debug assertions always do.
@@ -101,6 +103,7 @@ impl Options {
         AllocateOptions {
             level: self.level,
             minimal: self.bool("min-regs"),
+            thread_branches: self.level > 0 && !self.bool("no-thread-branches"),
             limit: (limit > 0).then_some(limit as u16),
             check: self.bool("check-registers"),
         }

@@ -23,6 +23,8 @@ pub enum Optimization {
     Reassociation,
     /// If-conversion.
     Predication,
+    /// Joining of blocks that follow each other after if-conversion.
+    JoinBlocks,
     /// Uniform registers where a value allows it.
     UniformRegisters,
     /// Back copy propagation.
@@ -33,7 +35,7 @@ pub enum Optimization {
 
 impl Optimization {
     /// Every one.
-    pub const ALL: [Optimization; 13] = [
+    pub const ALL: [Optimization; 14] = [
         Optimization::Contraction,
         Optimization::Folding,
         Optimization::DeadCode,
@@ -44,6 +46,7 @@ impl Optimization {
         Optimization::Gvn,
         Optimization::Reassociation,
         Optimization::Predication,
+        Optimization::JoinBlocks,
         Optimization::UniformRegisters,
         Optimization::BackCopy,
         Optimization::Routines,

@@ -120,6 +120,11 @@ pub const KNOBS: &[Knob] = &[
     without("no-reassociate", Optimization::Reassociation, "Leave out reassociation."),
     without("no-predication", Optimization::Predication, "Leave out if-conversion."),
     without(
+        "no-join-blocks",
+        Optimization::JoinBlocks,
+        "Leave straight lines of blocks as they are after if-conversion.",
+    ),
+    without(
         "no-uniform",
         Optimization::UniformRegisters,
         "Keep every value out of the uniform registers unless the machine demands one.",
@@ -151,6 +156,11 @@ pub const KNOBS: &[Knob] = &[
         15,
         &[Reader::Finish],
         "Longest stall in cycles that one control word may hold.",
+    ),
+    switch(
+        "no-thread-branches",
+        &[Reader::Allocate],
+        "Keep the blocks that allocation made for moves and did not need, and branches as they are.",
     ),
     switch(
         "min-regs",

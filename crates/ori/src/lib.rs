@@ -8,6 +8,7 @@
 //! barrier. A 64-bit quantity is two values; that they must land in an aligned pair is said by the operand that
 //! lists them, not by the values.
 
+pub mod branches;
 pub mod builder;
 pub mod canonical;
 pub mod cfg;

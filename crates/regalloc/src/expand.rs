@@ -8,6 +8,7 @@ use crate::operands::local_address;
 use crate::set::RegisterSet;
 use crate::{AllocateError, Allocation, abi};
 use oriole_chip::Chip;
+use oriole_ori::branches::{fold_equal_targets, guarded_branch, skip_empty_blocks};
 use oriole_ori::effects::is_transfer;
 use oriole_ori::{
     AddressPart, Assignment, BlockId, CallShape, Clobbers, ConstBase, Destination, File, Function, Guard,
@@ -16,7 +17,11 @@ use oriole_ori::{
 use oriole_sass::{Mod, Op};
 
 /// Expands an allocation.
-pub fn expand(allocation: Allocation, chip: Chip) -> Result<(Function, Assignment), AllocateError> {
+pub fn expand(
+    allocation: Allocation,
+    chip: Chip,
+    thread_branches: bool,
+) -> Result<(Function, Assignment), AllocateError> {
     let mut expander = Expander {
         function: allocation.function,
         assignment: allocation.assignment,
@@ -24,6 +29,10 @@ pub fn expand(allocation: Allocation, chip: Chip) -> Result<(Function, Assignmen
         chip,
     };
     expander.run()?;
+    if thread_branches {
+        thread(&mut expander.function);
+    }
+    layout(&mut expander.function, thread_branches);
     Ok((expander.function, expander.assignment))
 }
 
@@ -49,7 +58,6 @@ impl Expander {
             }
             self.function.blocks[block].instructions = out;
         }
-        layout(&mut self.function);
         Ok(())
     }
 
@@ -541,12 +549,45 @@ struct Saves {
     barriers: Vec<(u8, i32)>,
 }
 
+/// Sends branches through the blocks that were made for moves between registers and stayed empty.
+fn thread(function: &mut Function) {
+    // A branch whose two targets have become one goes, which may leave another block empty; what is left of such
+    // chains after two rounds costs a jump.
+    for _ in 0..2 {
+        let skipped = skip_empty_blocks(function);
+        if !fold_equal_targets(function) || !skipped {
+            break;
+        }
+    }
+}
+
+/// Makes a branch that goes to the next block and otherwise elsewhere a branch that goes elsewhere and otherwise to the
+/// next block: the jump behind it goes.
+fn fall_through(function: &mut Function, id: BlockId, next: BlockId) {
+    let Some(index) = guarded_branch(function, id) else { return };
+    let here = function.block_mut(id);
+    let [taken, other] = here.successors[..] else { return };
+    if taken != next || other == next {
+        return;
+    }
+    here.instructions.truncate(index + 1);
+    let branch = &mut here.instructions[index];
+    if let Some(guard) = &mut branch.guard {
+        guard.negated = !guard.negated;
+    }
+    branch.sources[0].kind = SourceKind::Block(other);
+    here.successors.swap(0, 1);
+}
+
 /// Orders the blocks, drops jumps to the next block, and puts in those that are missing.
-fn layout(function: &mut Function) {
+fn layout(function: &mut Function, invert: bool) {
     oriole_ori::canonical::order_blocks(function);
     let count = function.blocks.len() as u32;
     for block in 0..count {
         let next = BlockId(block + 1);
+        if invert {
+            fall_through(function, BlockId(block), next);
+        }
         let here = &mut function.blocks[block as usize];
         let ends = here.instructions.last().is_some_and(|i| is_transfer(i) && i.guard.is_none());
         if ends {

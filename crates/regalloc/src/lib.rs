@@ -120,7 +120,7 @@ pub fn allocate(
     {
         return Err(AllocateError::Internal(problem.to_string()));
     }
-    expand::expand(allocation, chip)
+    expand::expand(allocation, chip, options.thread_branches)
 }
 
 #[cfg(test)]

@@ -335,3 +335,41 @@ b2:
         "#]],
     );
 }
+
+/// A block on an edge that needs no move goes: the latch branches to its header. A branch to the next block is turned
+/// round, so that it falls through.
+#[test]
+fn empty_edge_blocks_go() {
+    show(
+        "kernel params=8 barriers=0
+b0: -> b1
+  r0 = MOV 0x0 ; 0
+  {r4 r5} = LDC.64 c[0][0x210] ; 0
+  r1 = Copy r0 ; 0
+b1: -> b2 b3
+  r2 = IADD3 r1, 0x1, RZ ; 1
+  p3, PT = ISETP.AND.GE r2, 0x10, PT ; 2
+  @p3 BRA b2 ; 3
+b2:
+  STG.E [{r4 r5}], r2 mem(global w) ; 4
+  EXIT ; 5
+b3: -> b1
+  r1 = ParallelCopy r2 ; 2
+",
+        None,
+        expect![[r#"
+            registers=4 frame=0
+            kernel params=8 barriers=0
+            b0: -> b1
+              r0 = MOV 0x0 ; 0
+              {r2 r3} = LDC.64 c[0][0x210] ; 0
+            b1: -> b1 b2
+              r0 = IADD3 r0, 0x1, RZ ; 1
+              p320, PT = ISETP.AND.GE r0, 0x10, PT ; 2
+              @!p320 BRA b1 ; 3
+            b2:
+              STG.E [{r2 r3}], r0 mem(global w) ; 4
+              EXIT ; 5
+        "#]],
+    );
+}

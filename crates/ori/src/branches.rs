@@ -1,0 +1,90 @@
+//! Branches at the ends of blocks: what they are, branches to the next place in common, branches through empty blocks.
+//!
+//! It is here because control flow is simplified before SSA and again after allocation, in crates that do not know each
+//! other. Each rewrite works in SSA and outside of it: an edge is moved only where no phi would have to choose.
+
+use crate::{BlockId, Function, Instruction, Opcode, Source, SourceKind, edges};
+use oriole_sass::Op;
+
+fn last_is_plain_branch(function: &Function, id: BlockId) -> bool {
+    function.block(id).instructions.last().is_some_and(is_plain_branch)
+}
+
+/// An unconditional `BRA`.
+pub fn is_plain_branch(instruction: &Instruction) -> bool {
+    instruction.opcode == Opcode::Sass(Op::BRA)
+        && instruction.guard.is_none()
+        && matches!(instruction.sources.as_slice(), [Source { kind: SourceKind::Block(_), .. }])
+}
+
+/// A `BRA` with a guard and nothing else.
+fn is_guarded_branch(instruction: &Instruction) -> bool {
+    instruction.opcode == Opcode::Sass(Op::BRA)
+        && instruction.guard.is_some()
+        && matches!(instruction.sources.as_slice(), [Source { kind: SourceKind::Block(_), .. }])
+}
+
+/// Where the guarded branch of a block stands: last, or before a last plain branch.
+pub fn guarded_branch(function: &Function, id: BlockId) -> Option<usize> {
+    let instructions = &function.block(id).instructions;
+    let index = instructions.iter().position(is_guarded_branch)?;
+    let rest = &instructions[index + 1..];
+    (rest.is_empty() || (rest.len() == 1 && is_plain_branch(&rest[0]))).then_some(index)
+}
+
+/// A conditional branch whose two ways lead to one block.
+pub fn fold_equal_targets(function: &mut Function) -> bool {
+    let mut changed = false;
+    for id in function.block_ids() {
+        if let [taken, other] = function.block(id).successors[..]
+            && taken == other
+            && let Some(index) = guarded_branch(function, id)
+        {
+            let block = function.block_mut(id);
+            block.instructions.remove(index);
+            block.successors = smallvec::smallvec![other];
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// Edges into a block without code go on to where it leads. Phis at the end of such a way would have to tell the edges
+/// apart, so a block that leads to phis stays.
+pub fn skip_empty_blocks(function: &mut Function) -> bool {
+    let count = function.blocks.len();
+    let mut forward: Vec<BlockId> = function.block_ids().collect();
+    for id in function.block_ids().skip(1) {
+        let block = function.block(id);
+        let [target] = block.successors[..] else { continue };
+        let empty = block.instructions.is_empty()
+            || (block.instructions.len() == 1 && last_is_plain_branch(function, id));
+        if empty && block.phis.is_empty() && function.block(target).phis.is_empty() {
+            forward[id.0 as usize] = target;
+        }
+    }
+    let mut changed = false;
+    for id in function.block_ids() {
+        let mut successors = function.block(id).successors.clone();
+        successors.sort_unstable();
+        successors.dedup();
+        for successor in successors {
+            // A ring of empty blocks is an endless loop: the walk ends after as many steps as there are blocks.
+            let mut end = successor;
+            for _ in 0..count {
+                let next = forward[end.0 as usize];
+                if next == end {
+                    break;
+                }
+                end = next;
+            }
+            // Ways through a chain are shortened, so that the next walk along it is short.
+            forward[successor.0 as usize] = end;
+            if end != successor && forward[end.0 as usize] == end {
+                edges::redirect(function, id, successor, end);
+                changed = true;
+            }
+        }
+    }
+    changed
+}
