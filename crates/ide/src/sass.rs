@@ -1,9 +1,9 @@
 //! Machine code with its map to the text: one row a word, decoded, with control word, waits and live registers.
 
 use oriole_chip::Chip;
-use oriole_latency::{Access, Model, RegisterFile, ResultPart, Slot, Unit};
+use oriole_latency::{Model, ResultPart, Slot, Unit};
 use oriole_pipeline::facts::{FunctionFacts, Wait};
-use oriole_sass::{Instruction, Style};
+use oriole_sass::{Access, Instruction, RegisterFile, Style};
 use oriole_syntax::UnitKind;
 
 use crate::compiled::Shown;
@@ -214,7 +214,8 @@ pub(crate) fn timing(chip: Chip, instruction: &Instruction) -> String {
             (ResultPart::UniformPredicate, Slot::UniformPredicate),
         ];
         let mut written = Vec::new();
-        oriole_latency::accesses(instruction, |access| {
+        // An instruction without a form has no results to speak of.
+        let _ = oriole_sass::accesses_of(chip, instruction, |access| {
             if let Access::Write { part, .. } = access {
                 written.push(part);
             }

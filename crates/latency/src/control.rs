@@ -1,7 +1,8 @@
 //! What the control word of an opcode must and may say: scoreboards, least stalls; and estimates of how long
 //! the variable instructions take, for priorities only.
 
-use crate::{Access, Class, RegisterFile};
+use crate::Class;
+use oriole_sass::access::{Access, RegisterFile};
 use oriole_sass::info::Scoreboard;
 use oriole_sass::{Instruction, Mod, Mods, Op, OperandKind};
 
@@ -92,21 +93,35 @@ pub struct Reports {
     pub fence: bool,
 }
 
+/// What of an instruction's registers counts for its scoreboards.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Touched {
+    results: bool,
+    general: bool,
+    uniform: bool,
+}
+
+impl Touched {
+    /// Notes a register.
+    pub fn add(&mut self, access: Access) {
+        match access {
+            Access::Write { .. } => self.results = true,
+            Access::Read { file: RegisterFile::General, .. } => self.general = true,
+            Access::Read { file: RegisterFile::Uniform, .. } => self.uniform = true,
+            Access::Read { .. } => {}
+        }
+    }
+}
+
 /// What an instruction reports. An instruction without results (or with none but `RZ`) reports none, and one without
 /// register sources no reads; fences report all the same.
-pub fn reports(instruction: &Instruction) -> Reports {
+pub fn reports(instruction: &Instruction, touched: Touched) -> Reports {
     let (op, mods) = (instruction.op, &instruction.mods);
     if !is_variable(op, mods) {
         return Reports::default();
     }
     let bulk = matches!(class(op, mods), Class::Bulk | Class::Sync);
-    let (mut results, mut sources) = (false, false);
-    crate::accesses(instruction, |access| match access {
-        Access::Write { .. } => results = true,
-        Access::Read { file: RegisterFile::General, .. } => sources = true,
-        Access::Read { file: RegisterFile::Uniform, .. } => sources |= bulk,
-        Access::Read { .. } => {}
-    });
+    let (results, sources) = (touched.results, touched.general || bulk && touched.uniform);
     if is_reported_fence(op) {
         let set = |scoreboard: Scoreboard| scoreboard == Scoreboard::Fence;
         let info = op.info();

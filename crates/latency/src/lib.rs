@@ -6,7 +6,6 @@
 //!
 //! All distances are issue cycles from the issue of the first instruction to the issue of the second.
 
-mod access;
 mod control;
 mod distance;
 mod group;
@@ -14,13 +13,13 @@ mod operand_cache;
 mod resource;
 mod tables;
 
-pub use access::{Access, RegisterFile, ResultPart, Slot, accesses};
 pub use control::{
-    Reports, SCOREBOARDS, accepts_read_barrier, accepts_write_barrier, class, counted_scoreboard, estimate,
-    is_branch_like, is_variable, minimum_stall, needs_read_barrier, needs_write_barrier, reports,
+    Reports, SCOREBOARDS, Touched, accepts_read_barrier, accepts_write_barrier, class, counted_scoreboard,
+    estimate, is_branch_like, is_variable, minimum_stall, needs_read_barrier, needs_write_barrier, reports,
 };
 pub use distance::{Distance, Guess, Model, Origin};
 pub use operand_cache::{CACHE_SLOTS, Cached, banks, operand_cache};
+pub use oriole_sass::access::{ResultPart, Slot};
 pub use oriole_sass::info::{Class, Unit};
 pub use resource::{Resources, UNITS, resources};
 

@@ -7,9 +7,10 @@
 
 use crate::Allocated;
 use oriole_chip::Chip;
-use oriole_latency::{Access, Model, RegisterFile};
+use oriole_latency::Model;
 use oriole_ori::{Cfg, File, Function, Liveness, MachineFunction, Space, Value};
-use oriole_sass::Instruction;
+use oriole_sass::form::Table;
+use oriole_sass::{Access, Instruction, RegisterFile, accesses};
 use std::collections::BTreeMap;
 
 /// Trips that a loop is taken to make, for estimates of cycles.
@@ -361,6 +362,7 @@ type Writers = BTreeMap<(RegisterFile, u8), (u32, oriole_latency::ResultPart, u6
 
 fn words(chip: Chip, finished: &MachineFunction, facts: &mut FunctionFacts) {
     let model = Model::of(chip);
+    let forms = oriole_sass::form::table(chip);
     for block in &finished.blocks {
         let first = facts.words.len();
         let mut writers = Writers::new();
@@ -389,8 +391,8 @@ fn words(chip: Chip, finished: &MachineFunction, facts: &mut FunctionFacts) {
                 word.waits.push(Wait::Opcode);
             }
             facts.words.push(word);
-            if let Some(model) = model {
-                binding(model, block, first, index, issue, &writers, facts);
+            if let (Some(model), Some(forms)) = (model, forms) {
+                binding(model, forms, block, first, index, issue, &writers, facts);
             }
             let estimate = u64::from(oriole_latency::estimate(instruction.op));
             if let Some(number) = control.write_barrier {
@@ -399,11 +401,13 @@ fn words(chip: Chip, finished: &MachineFunction, facts: &mut FunctionFacts) {
             if let Some(number) = control.read_barrier {
                 setters[usize::from(number & 7)] = Some((index, false, elapsed + estimate / 4));
             }
-            oriole_latency::accesses(instruction, |access| {
-                if let Access::Write { file, register, part } = access {
-                    writers.insert((file, register), (index, part, issue));
-                }
-            });
+            if let Some(forms) = forms {
+                accesses(forms, machine.form, instruction, |access| {
+                    if let Access::Write { file, register, part } = access {
+                        writers.insert((file, register), (index, part, issue));
+                    }
+                });
+            }
             let stall = u64::from(control.stall.max(1));
             issue += stall;
             elapsed += stall;
@@ -416,6 +420,7 @@ fn words(chip: Chip, finished: &MachineFunction, facts: &mut FunctionFacts) {
 #[allow(clippy::too_many_arguments, reason = "the state of one walk, not worth a name of its own")]
 fn binding(
     model: &Model,
+    forms: &'static Table,
     block: &oriole_ori::MachineBlock,
     first: usize,
     index: u32,
@@ -423,11 +428,12 @@ fn binding(
     writers: &Writers,
     facts: &mut FunctionFacts,
 ) {
-    let at = |word: u32| &block.instructions[word as usize - first].instruction;
+    let machine = |word: u32| &block.instructions[word as usize - first];
+    let at = |word: u32| &machine(word).instruction;
     let class = |instruction: &Instruction| oriole_latency::class(instruction.op, &instruction.mods);
     let consumer = at(index);
     let mut tight: Vec<(u32, u8, RegisterFile, u8)> = Vec::new();
-    oriole_latency::accesses(consumer, |access| {
+    accesses(forms, machine(index).form, consumer, |access| {
         let Access::Read { file, register, slot } = access else { return };
         let Some(&(producer, part, since)) = writers.get(&(file, register)) else { return };
         let Some(distance) = model.raw(class(at(producer)), part, class(consumer), slot) else { return };

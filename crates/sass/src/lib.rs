@@ -4,6 +4,7 @@
 //! It is here because everything that speaks of SASS must speak of the same table. No virtual register, no
 //! pass, no latency and no file format may enter.
 
+pub mod access;
 mod choose;
 pub mod decode;
 pub mod encode;
@@ -11,23 +12,25 @@ mod float;
 pub mod form;
 pub mod info;
 pub mod instruction;
+mod legal;
 pub mod modifier;
 pub mod mods;
 pub mod op;
 pub mod parse;
 pub mod print;
-pub mod roles;
 pub mod symbol;
+mod width;
 
+pub use access::{Access, RegisterFile, ResultPart, accesses, accesses_of};
 pub use decode::{DecodeError, decode};
 pub use encode::{EncodeError, encode, encode_as, form_of};
 pub use form::FormId;
 pub use info::{Class, Effect, OpInfo, Unit};
 pub use instruction::{Control, Guard, Instruction, Operand, OperandKind};
+pub use legal::{cached_operands, legal};
 pub use modifier::Mod;
 pub use mods::Mods;
 pub use op::Op;
 pub use parse::{ParseError, parse};
 pub use print::{Style, text};
-pub use roles::{Resource, Role, RolesError, cached_operands, legal, reads, roles, roles_of, writes};
 pub use symbol::Symbol;

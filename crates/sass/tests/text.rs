@@ -2,7 +2,7 @@
 
 use oriole_chip::Chip;
 use oriole_sass::form::{NO_BIT, table};
-use oriole_sass::{Resource, Style, decode, encode, parse, reads, text, writes};
+use oriole_sass::{Access, RegisterFile, Style, accesses_of, decode, encode, parse, text};
 
 const CHIP: Chip = Chip::SM_90A;
 
@@ -329,16 +329,19 @@ fn a_number_that_no_register_has_is_no_instruction() {
 
 fn touched(line: &str) -> String {
     let instruction = parse(CHIP, line, Some(0)).unwrap_or_else(|error| panic!("{line}: {error}"));
-    let show = |resource: Resource| match resource {
-        Resource::Reg(n) => format!("R{n}"),
-        Resource::UReg(n) => format!("UR{n}"),
-        Resource::Pred(n) => format!("P{n}"),
-        Resource::UPred(n) => format!("UP{n}"),
-        Resource::Barrier(n) => format!("B{n}"),
+    let name = |file: RegisterFile, n: u8| match file {
+        RegisterFile::General => format!("R{n}"),
+        RegisterFile::Uniform => format!("UR{n}"),
+        RegisterFile::Predicate => format!("P{n}"),
+        RegisterFile::UniformPredicate => format!("UP{n}"),
+        RegisterFile::Barrier => format!("B{n}"),
     };
     let (mut read, mut written) = (Vec::new(), Vec::new());
-    reads(CHIP, &instruction, |resource| read.push(show(resource))).expect("the roles are known");
-    writes(CHIP, &instruction, |resource| written.push(show(resource))).expect("the roles are known");
+    accesses_of(CHIP, &instruction, |access| match access {
+        Access::Read { file, register, .. } => read.push(name(file, register)),
+        Access::Write { file, register, .. } => written.push(name(file, register)),
+    })
+    .expect("it has a form");
     format!("{} <- {}", written.join(" "), read.join(" "))
 }
 
@@ -378,5 +381,50 @@ fn registers_read_and_written() {
             words
         };
         assert_eq!(words(&touched(line)), words(expected), "{line}: {}", touched(line));
+    }
+}
+
+/// In which role registers are read, and what part of a result they take.
+#[test]
+fn roles_of_registers() {
+    for (line, expected) in [
+        (
+            "@!P3 IMAD.WIDE R4, R3, 0x4, R8",
+            "P3 Guard, R4 = Low, R5 = High, R3 Operand, R8 AddendLow, R9 AddendHigh",
+        ),
+        (
+            "IADD3.X R4, P0, R5, R6, RZ, P1, !PT",
+            "R4 = General, P0 = Predicate, R5 Operand, R6 Operand, P1 Predicate",
+        ),
+        (
+            "STG.E.128 desc[UR4][R2.64+0x10], R8",
+            "R2 Address, R3 Address, UR4 UniformAddress, UR5 UniformAddress, R8 Data, R9 Data, R10 Data, R11 Data",
+        ),
+        ("VOTE.ANY P0, P1", "P0 = Predicate, P1 SlowPredicate"),
+        (
+            "HMMA.1688.F32 R8, R12, R16, R20",
+            "R8 = General, R9 = General, R10 = General, R11 = General, R12 Operand, \
+          R13 Operand, R16 Operand, R20 Accumulator, R21 Accumulator, R22 Accumulator, R23 Accumulator",
+        ),
+        ("MATCH.ALL P0, R3, R2", "P0 = Predicate, R3 = General, R2 ConstantIndex"),
+        ("ULDC UR4, c[0x0][UR6+0x10]", "UR4 = Uniform, UR6 UniformIndex"),
+    ] {
+        let instruction = parse(CHIP, line, Some(0)).unwrap_or_else(|error| panic!("{line}: {error}"));
+        let letter = |file: RegisterFile| match file {
+            RegisterFile::General => "R",
+            RegisterFile::Uniform => "UR",
+            RegisterFile::Predicate => "P",
+            RegisterFile::UniformPredicate => "UP",
+            RegisterFile::Barrier => "B",
+        };
+        let mut list = Vec::new();
+        accesses_of(CHIP, &instruction, |access| {
+            list.push(match access {
+                Access::Read { file, register, slot } => format!("{}{register} {slot:?}", letter(file)),
+                Access::Write { file, register, part } => format!("{}{register} = {part:?}", letter(file)),
+            });
+        })
+        .expect("it has a form");
+        assert_eq!(list.join(", "), expected, "{line}");
     }
 }

@@ -1,8 +1,10 @@
 //! What one machine instruction means to the control words: its class, the registers it touches with their roles, and
 //! what it reports by scoreboard. Computed once per instruction.
 
-use oriole_latency::{Access, Class, RegisterFile, Reports, ResultPart, Slot, accesses, class, reports};
-use oriole_sass::{Instruction, Op};
+use oriole_latency::{Class, Reports, ResultPart, Slot, Touched, class, reports};
+use oriole_ori::MachineInstruction;
+use oriole_sass::form::Table;
+use oriole_sass::{Access, Op, RegisterFile, accesses};
 use smallvec::SmallVec;
 
 /// Registers of all tracked files in one numbering. Convergence barriers are kept in order by the machine.
@@ -35,22 +37,28 @@ pub struct Effects {
 
 impl Effects {
     /// The effects of an instruction.
-    pub fn new(instruction: &Instruction) -> Effects {
+    pub fn new(forms: &'static Table, machine: &MachineInstruction) -> Effects {
+        let instruction = &machine.instruction;
         let mut effects = Effects {
             class: class(instruction.op, &instruction.mods),
             reads: SmallVec::new(),
             writes: SmallVec::new(),
-            reports: reports(instruction),
+            reports: Reports::default(),
             drains: matches!(instruction.op, Op::CALL | Op::RET),
         };
-        accesses(instruction, |access| match access {
-            Access::Read { file, register, slot } => {
-                effects.reads.extend(number(file, register).map(|n| (n, slot)))
-            }
-            Access::Write { file, register, part } => {
-                effects.writes.extend(number(file, register).map(|n| (n, part)));
+        let mut touched = Touched::default();
+        accesses(forms, machine.form, instruction, |access| {
+            touched.add(access);
+            match access {
+                Access::Read { file, register, slot } => {
+                    effects.reads.extend(number(file, register).map(|n| (n, slot)))
+                }
+                Access::Write { file, register, part } => {
+                    effects.writes.extend(number(file, register).map(|n| (n, part)));
+                }
             }
         });
+        effects.reports = reports(instruction, touched);
         effects
     }
 

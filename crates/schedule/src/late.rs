@@ -10,6 +10,7 @@ use crate::graph::{Accesses, Edges, Graph, Kind};
 use oriole_latency::{Class, Model, ResultPart, estimate, is_variable, minimum_stall};
 use oriole_ori::effects::{is_convergent_operation, is_fixed_register};
 use oriole_ori::{BlockId, MachineBlock, MachineFunction, MachineInstruction};
+use oriole_sass::form::Table;
 use oriole_sass::{Effect, Instruction, Op, OperandKind};
 use smallvec::SmallVec;
 
@@ -17,7 +18,7 @@ use smallvec::SmallVec;
 const LATE_READ: u32 = 12;
 
 /// Orders the instructions of every block.
-pub fn order(function: &mut MachineFunction, model: &Model, blocks: &[BlockId]) {
+pub fn order(function: &mut MachineFunction, model: &Model, forms: &'static Table, blocks: &[BlockId]) {
     // Cycles until the results on their way at the end of a block arrive, by register. Blocks that come later in the
     // order, over back edges, are not known and count as nothing on its way.
     let mut left: Vec<Vec<(u16, u32)>> = vec![Vec::new(); function.blocks.len()];
@@ -32,7 +33,7 @@ pub fn order(function: &mut MachineFunction, model: &Model, blocks: &[BlockId]) 
             *known = (*known).max(cycles);
         }
         under_way.clear();
-        order_block(&mut function.blocks[at], model, &mut arrival, &mut uses);
+        order_block(&mut function.blocks[at], model, forms, &mut arrival, &mut uses);
         let late = (0u16..).zip(&arrival).filter(|&(_, &cycles)| cycles > 0);
         under_way.extend(late.map(|(r, &cycles)| (r, cycles)));
         for successor in &function.blocks[at].successors {
@@ -232,8 +233,14 @@ impl<'a> Clock<'a> {
 
 /// Puts the instructions of a block in a new order, unless the old one is as quick. `arrival` holds the cycles until
 /// the results arrive that are under way at the start, and after the call those at the end.
-fn order_block(block: &mut MachineBlock, model: &Model, arrival: &mut [u32], uses: &mut [Uses]) {
-    let effects: Vec<Effects> = block.instructions.iter().map(|m| Effects::new(&m.instruction)).collect();
+fn order_block(
+    block: &mut MachineBlock,
+    model: &Model,
+    forms: &'static Table,
+    arrival: &mut [u32],
+    uses: &mut [Uses],
+) {
+    let effects: Vec<Effects> = block.instructions.iter().map(|m| Effects::new(forms, m)).collect();
     let graph = graph(block, &effects, model, uses);
     let mut clock = Clock::new(block, &effects, &graph, arrival);
     let old: Vec<u32> = (0..effects.len() as u32).collect();

@@ -74,8 +74,9 @@ pub fn after_allocation(
 ) -> Result<(), ScheduleError> {
     let model = Model::of(chip).ok_or(ScheduleError::Chip(chip))?;
     if options.reorder {
+        let forms = oriole_sass::form::table(chip).ok_or(ScheduleError::Chip(chip))?;
         let blocks = reverse_postorder(function);
-        late::order(function, model, &blocks);
+        late::order(function, model, forms, &blocks);
     }
     Ok(())
 }
@@ -91,22 +92,23 @@ pub fn control_words(
     options: &FinishOptions,
 ) -> Result<(), ScheduleError> {
     let model = Model::of(chip).ok_or(ScheduleError::Chip(chip))?;
+    let forms = oriole_sass::form::table(chip).ok_or(ScheduleError::Chip(chip))?;
     let nop = words::Nop::new(chip).map_err(|_| ScheduleError::Chip(chip))?;
     if options.serial {
-        serial::assign(function, model, &nop);
+        serial::assign(function, model, forms, &nop);
         return Ok(());
     }
     let effects: Vec<Vec<effects::Effects>> = function
         .blocks
         .iter()
-        .map(|block| block.instructions.iter().map(|m| effects::Effects::new(&m.instruction)).collect())
+        .map(|block| block.instructions.iter().map(|m| effects::Effects::new(forms, m)).collect())
         .collect();
     let order = reverse_postorder(function);
     scoreboards::assign(function, &effects, &order);
     let cap = if options.stall_cap == 0 { words::LONGEST_STALL } else { options.stall_cap };
     stalls::assign(function, &effects, &order, model, &nop, cap);
     if options.reuse {
-        reuse::assign(function, chip);
+        reuse::assign(function, chip, forms);
     }
     Ok(())
 }

@@ -4,11 +4,10 @@
 //! The flags are set last, because they depend on the final order and on where the warp may be put aside.
 
 use oriole_chip::Chip;
-use oriole_latency::{
-    Access, CACHE_SLOTS, Cached, Class, RegisterFile, accesses, banks, class, operand_cache,
-};
+use oriole_latency::{CACHE_SLOTS, Cached, Class, banks, class, operand_cache};
 use oriole_ori::MachineFunction;
-use oriole_sass::{Op, OperandKind, cached_operands};
+use oriole_sass::form::Table;
+use oriole_sass::{Access, Op, OperandKind, RegisterFile, accesses, cached_operands};
 
 /// The last reader of a slot and bank since which nothing happened that loses its register.
 #[derive(Clone, Copy)]
@@ -23,7 +22,7 @@ struct Reader {
 type Readers = [[[Option<Reader>; 2]; CACHE_SLOTS]; 2];
 
 /// Sets the flags of all instructions; other fields are final.
-pub fn assign(function: &mut MachineFunction, chip: Chip) {
+pub fn assign(function: &mut MachineFunction, chip: Chip, forms: &'static Table) {
     for block in &mut function.blocks {
         let mut last = Readers::default();
         for index in 0..block.instructions.len() {
@@ -60,7 +59,7 @@ pub fn assign(function: &mut MachineFunction, chip: Chip) {
             }
             let mut lost = instruction.control.yields;
             lost |= class == Class::Control && !matches!(op, Op::BSSY | Op::WARPSYNC);
-            accesses(instruction, |access| {
+            accesses(forms, machine.form, instruction, |access| {
                 if let Access::Write { file: RegisterFile::General, register, .. } = access {
                     for reader in last.iter_mut().flatten().flatten() {
                         let overwritten =

@@ -1,11 +1,11 @@
 //! The serial mode: every instruction waits for everything before it. It is right by construction, so that it
 //! tells wrong code from wrong dependencies.
 
+use crate::effects::Effects;
 use crate::words::{LONGEST_STALL, Nop, accepts_wait, yields};
-use oriole_latency::{
-    Access, Model, accesses, class, counted_scoreboard, is_branch_like, is_variable, minimum_stall, reports,
-};
+use oriole_latency::{Model, counted_scoreboard, is_branch_like, is_variable, minimum_stall};
 use oriole_ori::MachineFunction;
+use oriole_sass::form::Table;
 use oriole_sass::{Control, Op};
 
 /// The scoreboard that every result sets. Number 0 stays free for counted groups.
@@ -15,22 +15,18 @@ const SOURCE: u8 = 2;
 const ALL: u8 = 1 << RESULT | 1 << SOURCE;
 
 /// Fills in all control words.
-pub fn assign(function: &mut MachineFunction, model: &Model, nop: &Nop) {
+pub fn assign(function: &mut MachineFunction, model: &Model, forms: &'static Table, nop: &Nop) {
     for block in &mut function.blocks {
         let mut out = Vec::with_capacity(block.instructions.len());
         for mut machine in std::mem::take(&mut block.instructions) {
             if !accepts_wait(&machine.instruction) {
                 out.push(nop.beside(&machine, Control { wait_mask: ALL, stall: 2, ..Control::NEUTRAL }));
             }
+            let effects = Effects::new(forms, &machine);
             let instruction = &mut machine.instruction;
             let (op, mods) = (instruction.op, &instruction.mods);
-            let class = class(op, mods);
-            let mut longest = 0;
-            accesses(instruction, |access| {
-                if let Access::Write { part, .. } = access {
-                    longest = longest.max(model.longest(class, part).unwrap_or(0));
-                }
-            });
+            let results = effects.writes.iter().filter_map(|&(_, part)| model.longest(effects.class, part));
+            let longest = results.max().unwrap_or(0);
             let stall = match op {
                 // The special long pause of an error barrier.
                 Op::ERRBAR => 0,
@@ -39,7 +35,7 @@ pub fn assign(function: &mut MachineFunction, model: &Model, nop: &Nop) {
                 _ => LONGEST_STALL,
             };
             let counted = counted_scoreboard(op);
-            let reported = reports(instruction);
+            let reported = effects.reports;
             let (write, read) = match op {
                 Op::LDGDEPBAR => (counted, None),
                 Op::UTMACMDFLUSH => (None, counted),

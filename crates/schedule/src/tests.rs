@@ -333,9 +333,10 @@ fn instruction(choice: (u8, u8, u8, u8, u8)) -> (String, Option<(bool, bool)>) {
 fn depend(a: &MachineInstruction, b: &MachineInstruction) -> bool {
     let touched = |m: &MachineInstruction| {
         let mut list = Vec::new();
-        oriole_latency::accesses(&m.instruction, |access| match access {
-            oriole_latency::Access::Read { file, register, .. } => list.push((file, register, false)),
-            oriole_latency::Access::Write { file, register, .. } => list.push((file, register, true)),
+        let forms = oriole_sass::form::table(Chip::SM_90).expect("forms of the chip");
+        oriole_sass::accesses(forms, m.form, &m.instruction, |access| match access {
+            oriole_sass::Access::Read { file, register, .. } => list.push((file, register, false)),
+            oriole_sass::Access::Write { file, register, .. } => list.push((file, register, true)),
         });
         list
     };

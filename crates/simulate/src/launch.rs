@@ -1,6 +1,6 @@
 //! What the simulator is asked and what it answers: plain data.
 
-use oriole_latency::RegisterFile;
+use oriole_sass::RegisterFile;
 
 /// A kernel launch.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -6,6 +6,7 @@
 //! latencies and the container, and nothing of the compiler that made them; no semantics may be shared with the
 //! PTX interpreter or a constant folder.
 
+mod accesses;
 mod block;
 mod constants;
 mod execute;

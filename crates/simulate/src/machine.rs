@@ -11,8 +11,8 @@ use crate::tracker::{Condition, Tracker};
 use crate::warp::{Wait, Warp};
 use oriole_cubin::Cubin;
 use oriole_cubin::read::Kernel;
-use oriole_latency::{Access, Model, RegisterFile, estimate};
-use oriole_sass::Op;
+use oriole_latency::{Model, estimate};
+use oriole_sass::{Access, Op, RegisterFile};
 use std::collections::BTreeSet;
 
 /// Lanes exclude each other if none is in both sets.

@@ -3,9 +3,9 @@
 //! overwritten in between, the reader gets the old value.
 
 use crate::program::Step;
-use oriole_latency::{Access, CACHE_SLOTS, RegisterFile, banks, is_branch_like, operand_cache};
+use oriole_latency::{CACHE_SLOTS, banks, is_branch_like, operand_cache};
 use oriole_sass::form::Form;
-use oriole_sass::{Instruction, Op, OperandKind};
+use oriole_sass::{Access, Instruction, Op, OperandKind, RegisterFile};
 
 /// A register that an instruction reads through the operand cache.
 #[derive(Clone, Copy)]

@@ -1,11 +1,12 @@
 //! The code of a kernel, decoded once: instructions with the registers they touch and their scheduling class.
 
+use crate::accesses::accesses;
 use crate::operand_cache::{Source, sources};
 use oriole_chip::Chip;
-use oriole_latency::{Access, Class, accesses, class, is_variable};
+use oriole_latency::{Class, class, is_variable};
 use oriole_sass::decode::decode_with_form;
 use oriole_sass::info::Queue;
-use oriole_sass::{Guard, Instruction, Op};
+use oriole_sass::{Access, Guard, Instruction, Op};
 
 /// Where variable-latency instructions finish in the order of issue among themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

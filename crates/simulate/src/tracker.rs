@@ -5,8 +5,8 @@
 use crate::launch::HazardKind;
 use crate::operand_cache::OperandCache;
 use crate::program::{Completion, ReadQueue, Step};
-use oriole_latency::{Access, Class, Model, RegisterFile, ResultPart, Slot, is_branch_like, minimum_stall};
-use oriole_sass::{Op, OperandKind};
+use oriole_latency::{Class, Model, ResultPart, Slot, is_branch_like, minimum_stall};
+use oriole_sass::{Access, Op, OperandKind, RegisterFile};
 
 /// Under which condition an instruction acts.
 pub(crate) trait Condition: Copy + PartialEq {

@@ -5,6 +5,7 @@
 
 mod table;
 
+use crate::access::Slot;
 use crate::{Mod, Mods, Op};
 
 /// A scheduling class. Instructions of one class share their pipe and their distances.
@@ -295,6 +296,12 @@ pub struct OpInfo {
     pub queue: Queue,
     /// The scoreboard that counts its groups.
     pub counted_scoreboard: Option<u8>,
+    /// In what role it reads a plain general register, accumulators and wide addends apart.
+    pub general_role: Slot,
+    /// In what role it reads a plain uniform register.
+    pub uniform_role: Slot,
+    /// Its predicate operands are read as late as a guard.
+    pub slow_predicates: bool,
     sources: Choice<SourceTypes>,
     commutes: Choice<u8>,
     /// The opcode that computes the same on the uniform datapath.

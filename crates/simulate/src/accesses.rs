@@ -1,104 +1,11 @@
-//! Which registers an instruction reads and writes, component by component, and in which role. Tuples are written
-//! by their lowest register; how many registers they span follows from opcode and modifiers by the rules here.
-//! Where a width is not certain the larger one is given: a register too many costs time, never correctness.
+//! The checker's own account of the registers that an instruction reads and writes, by opcode and modifiers. The form
+//! table, which the compiler asks, plays no part here: a wrong width there must not blind the one that looks for it. A
+//! test compares the two. Where a width is not certain the larger one is given.
 
-use oriole_sass::{Instruction, Mod, Mods, Op, Operand, OperandKind};
-
-/// A register file.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum RegisterFile {
-    /// `R0..R254`.
-    General,
-    /// `UR0..UR62`.
-    Uniform,
-    /// `P0..P6`.
-    Predicate,
-    /// `UP0..UP6`.
-    UniformPredicate,
-    /// `B0..B15`.
-    Barrier,
-}
-
-/// In what role an instruction reads a register; with the class it gives the distance.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Slot {
-    /// Ordinary general operand.
-    Operand,
-    /// Low half of the 64-bit addend of `IMAD.WIDE`.
-    AddendLow,
-    /// High half of it.
-    AddendHigh,
-    /// Accumulator of a matrix multiply.
-    Accumulator,
-    /// Memory address.
-    Address,
-    /// Data of a memory operation.
-    Data,
-    /// Index into a constant bank.
-    ConstantIndex,
-    /// Predicate operand.
-    Predicate,
-    /// Predicate operand of an instruction that reads it as late as a guard.
-    SlowPredicate,
-    /// Guard predicate.
-    Guard,
-    /// Uniform operand.
-    Uniform,
-    /// Uniform part of an address, or a descriptor.
-    UniformAddress,
-    /// Matrix descriptor `gdesc[UR]`.
-    MatrixDescriptor,
-    /// Uniform index or handle of a constant bank.
-    UniformIndex,
-    /// Uniform predicate operand.
-    UniformPredicate,
-    /// Uniform guard.
-    UniformGuard,
-    /// Convergence barrier.
-    Barrier,
-}
-
-/// What part of its result an instruction writes to a register.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum ResultPart {
-    /// A general register.
-    General,
-    /// The low half of a wide product.
-    Low,
-    /// The high half of a wide product.
-    High,
-    /// A predicate.
-    Predicate,
-    /// A uniform register.
-    Uniform,
-    /// A uniform predicate.
-    UniformPredicate,
-    /// A convergence barrier.
-    Barrier,
-}
-
-/// One register touched by an instruction.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Access {
-    /// It is read.
-    Read {
-        /// File.
-        file: RegisterFile,
-        /// Number in the file.
-        register: u8,
-        /// Role.
-        slot: Slot,
-    },
-    /// It is written (under a guard: perhaps).
-    Write {
-        /// File.
-        file: RegisterFile,
-        /// Number in the file.
-        register: u8,
-        /// Part of the result.
-        part: ResultPart,
-    },
-}
+use oriole_sass::access::Slot;
+use oriole_sass::{
+    Access, Instruction, Mod, Mods, Op, Operand, OperandKind, RegisterFile, access::ResultPart,
+};
 
 /// How the destinations stand at the head of the operand list: predicates, then registers, then predicates again.
 struct Head {
@@ -141,6 +48,25 @@ fn data_width(mods: &Mods) -> u8 {
     } else {
         1
     }
+}
+
+/// Registers behind the addresses of the bulk and tensor copy engines, `None` for other opcodes.
+fn bulk_width(op: Op, mods: &Mods, index: usize) -> Option<u8> {
+    let coordinates = || {
+        let shapes = [Mod::_1D, Mod::_2D, Mod::_3D, Mod::_4D, Mod::_5D];
+        shapes.iter().position(|&shape| mods.has(shape)).map_or(5, |at| at as u8 + 1)
+    };
+    Some(match (op, index) {
+        // Global and shared addresses, with the barrier behind the shared one.
+        (Op::UBLKCP | Op::UBLKPF | Op::UBLKRED, _) => 2,
+        // The address of a tensor map.
+        (Op::UTMACCTL, _) | (Op::UTMALDG | Op::UTMASTG | Op::UTMAREDG | Op::UTMAPF, 1) => 2,
+        // Shared address, barrier, coordinates.
+        (Op::UTMALDG, _) => 2 + coordinates(),
+        (Op::UTMASTG | Op::UTMAREDG, _) => 1 + coordinates(),
+        (Op::UTMAPF, _) => coordinates(),
+        _ => return None,
+    })
 }
 
 /// Registers of a warp-group accumulator: the instruction's shape is `64 x N x K`.
@@ -203,6 +129,7 @@ fn result_width(op: Op, mods: &Mods) -> u8 {
             (_, true) => 2,
             _ => 1,
         },
+        SYNCS if mods.has(Mod::TRANS64) => 2,
         LD | LDG | LDGMC | LDL | LDS | LDC | ULDC | ATOM | ATOMG | ATOMS | SUATOM | SYNCS | LDTRAM => {
             data_width(mods)
         }
@@ -233,6 +160,8 @@ fn source(op: Op, mods: &Mods, index: usize, uniform: bool) -> (u8, Slot) {
         },
         // A in registers is four of them wide, whatever N is.
         HGMMA | IGMMA | BGMMA | QGMMA if index == 0 => (4, operand),
+        // What says which numbers of a sparse matrix are there takes one.
+        HGMMA | IGMMA | BGMMA | QGMMA if index > 2 && mods.has(Mod::SP) => (1, operand),
         HGMMA | IGMMA | BGMMA | QGMMA => (group_width(mods), Slot::Accumulator),
         ST | STG | STL | STS | ATOM | ATOMG | ATOMS | REDG | SUATOM | SURED | SUST | STAS | REDAS | SYNCS => {
             let width = if matches!(op, SUST | SURED | SUATOM) { 4 } else { data_width(mods) };
@@ -262,14 +191,14 @@ fn source(op: Op, mods: &Mods, index: usize, uniform: bool) -> (u8, Slot) {
         UMOV | UIADD3 | ULOP3 | USHF | USEL if mods.has(Mod::_64) => (2, operand),
         BMOV if mods.has(Mod::_64) => (2, operand),
         CALL | RET | BRX | BRXU | JMX | JMXU | JMP => (2, operand),
-        UBLKCP | UBLKPF | UBLKRED | UTMALDG | UTMAPF | UTMAREDG | UTMASTG => (2, Slot::UniformAddress),
+        UBLKCP | UBLKPF | UBLKRED | UTMALDG | UTMAPF | UTMAREDG | UTMASTG => (1, Slot::UniformAddress),
         _ => (1, operand),
     }
 }
 
 /// Visits every register that the instruction reads and writes. A register can be visited more than once. `RZ`,
 /// `URZ`, `PT` and `UPT` are no registers.
-pub fn accesses(instruction: &Instruction, mut visit: impl FnMut(Access)) {
+pub(crate) fn accesses(instruction: &Instruction, mut visit: impl FnMut(Access)) {
     let guard = instruction.guard;
     if guard.register < 7 {
         let (file, slot) = if guard.uniform {
@@ -397,22 +326,15 @@ fn read(
         OperandKind::ConstBindless { handle, .. } | OperandKind::ConstBindlessIndexed { handle, .. } => {
             uniform(handle, 2, Slot::UniformIndex);
         }
-        OperandKind::Memory { descriptor, base, uniform: part, .. } => {
+        OperandKind::Memory { descriptor, uniform: part, .. } => {
             if let Some(descriptor) = descriptor {
                 uniform(descriptor, 2, Slot::UniformAddress);
             }
             if let Some(part) = part {
-                let bulk = crate::class(op, mods) == crate::Class::Bulk;
-                let width = match index {
-                    // Shared address, barrier and up to five coordinates.
-                    0 if bulk => 8,
-                    _ if bulk => 4,
-                    _ if mods.has(Mod::E)
-                        && (base.is_none() || operand.has(Mod::U32) || operand.has(Mod::_64)) =>
-                    {
-                        2
-                    }
-                    _ => 1,
+                let width = match bulk_width(op, mods, index) {
+                    Some(width) => width,
+                    None if mods.has(Mod::E) => 2,
+                    None => 1,
                 };
                 uniform(part, width, Slot::UniformAddress);
             }
@@ -440,7 +362,9 @@ fn read(
             });
         }
         OperandKind::Barrier(register) => {
-            visit(Access::Read { file: RegisterFile::Barrier, register, slot: Slot::Barrier });
+            if op != Op::BSSY {
+                visit(Access::Read { file: RegisterFile::Barrier, register, slot: Slot::Barrier });
+            }
             let clears = op == Op::BREAK || (op == Op::BMOV && mods.has(Mod::CLEAR));
             if clears || op == Op::BSSY {
                 visit(Access::Write { file: RegisterFile::Barrier, register, part: ResultPart::Barrier });
@@ -464,5 +388,86 @@ fn read(
             }
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::accesses;
+    use oriole_chip::Chip;
+    use oriole_sass::form::Width;
+    use oriole_sass::{Access, Instruction, Mod, Op};
+    use std::collections::{BTreeMap, BTreeSet};
+
+    /// Registers written, and registers read, with their roles.
+    type Account = [BTreeSet<String>; 2];
+
+    fn note(account: &mut Account, access: Access) {
+        match access {
+            Access::Read { file, register, slot } => {
+                account[1].insert(format!("reads {file:?} {register} as {slot:?}"));
+            }
+            Access::Write { file, register, part } => {
+                account[0].insert(format!("writes {file:?} {register} as {part:?}"));
+            }
+        }
+    }
+
+    /// What the form table says that the checker does not, and writes that only the checker sees. Reads may be more
+    /// here: where a width is not certain the larger one is given.
+    fn differences(chip: Chip, instruction: &Instruction) -> Vec<String> {
+        let (mut own, mut table) = (Account::default(), Account::default());
+        accesses(instruction, |access| note(&mut own, access));
+        oriole_sass::accesses_of(chip, instruction, |access| note(&mut table, access))
+            .expect("it has a form");
+        let missing = table.iter().zip(&own).flat_map(|(table, own)| table.difference(own));
+        let missing = missing.map(|access| format!("the table {access}"));
+        missing.chain(own[0].difference(&table[0]).map(|access| format!("the checker {access}"))).collect()
+    }
+
+    /// Words of every form whose widths are known, with all bits that mean something drawn by chance.
+    #[test]
+    fn the_checker_and_the_form_table_agree_about_registers() {
+        let chip = Chip::SM_90A;
+        let table = oriole_sass::form::table(chip).expect("a table");
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut random = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            u128::from(state)
+        };
+        let (mut seen, mut found) = (0, BTreeMap::new());
+        for form in table.forms() {
+            if form.slots.iter().any(|slot| slot.width == Width::Unknown) {
+                continue;
+            }
+            for _ in 0..40 {
+                let free = !(form.mask | form.unused);
+                let body = (random() << 64 | random()) & free | form.value | form.unused_value;
+                // A control word that waits for nothing and sets nothing.
+                let word = body & ((1 << 105) - 1) | 7 << 110 | 7 << 113 | 1 << 105;
+                let Ok(instruction) = oriole_sass::decode(chip, word) else { continue };
+                if !is_real(&instruction) || oriole_sass::form_of(chip, &instruction).is_err() {
+                    continue;
+                }
+                seen += 1;
+                let differences = differences(chip, &instruction);
+                if !differences.is_empty() {
+                    let style = oriole_sass::Style::Plain;
+                    let text = oriole_sass::text(chip, &instruction, None, style).expect("it has a text");
+                    found.insert(instruction.op, format!("{text}: {}", differences.join(", ")));
+                }
+            }
+        }
+        assert!(found.is_empty(), "{found:#?}");
+        assert!(seen > 20_000, "{seen} words");
+    }
+
+    /// False for shapes of matrices that decode but do not exist: of no width is anything known.
+    fn is_real(instruction: &Instruction) -> bool {
+        let has = |name: Mod| instruction.mods.has(name);
+        let odd = has(Mod::SP) || (has(Mod::TF32) && has(Mod::_16816));
+        !odd || !matches!(instruction.op, Op::HMMA | Op::IMMA | Op::BMMA)
     }
 }

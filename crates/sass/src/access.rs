@@ -1,0 +1,296 @@
+//! Which registers an instruction reads and writes, component by component, and in which role: from its form, the only
+//! place that says so. Schedulers, latencies, statistics and the editor ask here. The simulator and the hazard checker
+//! have tables of their own, so that a wrong row cannot blind both.
+//!
+//! Only what the word says is told: what a called function or a trap handler touches is not known here.
+
+use crate::choose::{choose, resolve_as};
+use crate::encode::EncodeError;
+use crate::form::{self, Access as Direction, Form, FormId, Table, Width};
+use crate::width::{Role, role};
+use crate::{Class, Instruction, Operand, OperandKind, Symbol};
+use oriole_chip::Chip;
+
+/// Number of the general register that is always zero.
+pub const RZ: u8 = 255;
+/// Number of the uniform register that is always zero (up to sm_90).
+pub const URZ: u8 = 63;
+/// Number of the predicate that is always true, in both files.
+pub const PT: u8 = 7;
+
+/// A register file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum RegisterFile {
+    /// `R0..R254`.
+    General,
+    /// `UR0..UR62`.
+    Uniform,
+    /// `P0..P6`.
+    Predicate,
+    /// `UP0..UP6`.
+    UniformPredicate,
+    /// `B0..B15`.
+    Barrier,
+}
+
+/// In what role an instruction reads a register; with the class it gives the distance.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Slot {
+    /// Ordinary general operand.
+    Operand,
+    /// Low half of the 64-bit addend of `IMAD.WIDE`.
+    AddendLow,
+    /// High half of it.
+    AddendHigh,
+    /// Accumulator of a matrix multiply.
+    Accumulator,
+    /// Memory address.
+    Address,
+    /// Data of a memory operation.
+    Data,
+    /// Index into a constant bank.
+    ConstantIndex,
+    /// Predicate operand.
+    Predicate,
+    /// Predicate operand of an instruction that reads it as late as a guard.
+    SlowPredicate,
+    /// Guard predicate.
+    Guard,
+    /// Uniform operand.
+    Uniform,
+    /// Uniform part of an address, or a descriptor.
+    UniformAddress,
+    /// Matrix descriptor `gdesc[UR]`.
+    MatrixDescriptor,
+    /// Uniform index or handle of a constant bank.
+    UniformIndex,
+    /// Uniform predicate operand.
+    UniformPredicate,
+    /// Uniform guard.
+    UniformGuard,
+    /// Convergence barrier.
+    Barrier,
+}
+
+/// What part of its result an instruction writes to a register.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum ResultPart {
+    /// A general register.
+    General,
+    /// The low half of a wide product.
+    Low,
+    /// The high half of a wide product.
+    High,
+    /// A predicate.
+    Predicate,
+    /// A uniform register.
+    Uniform,
+    /// A uniform predicate.
+    UniformPredicate,
+    /// A convergence barrier.
+    Barrier,
+}
+
+/// One register touched by an instruction. `RZ`, `URZ`, `PT` and `UPT` are no registers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Access {
+    /// It is read.
+    Read {
+        /// File.
+        file: RegisterFile,
+        /// Number in the file.
+        register: u8,
+        /// Role.
+        slot: Slot,
+    },
+    /// It is written (under a guard: perhaps).
+    Write {
+        /// File.
+        file: RegisterFile,
+        /// Number in the file.
+        register: u8,
+        /// Part of the result.
+        part: ResultPart,
+    },
+}
+
+/// Visits every register that the instruction reads and writes, guard first, then operand by operand. A register can be
+/// visited more than once. Where the table does not know a width, four general and two uniform registers are named: a
+/// register too many costs time, never correctness.
+pub fn accesses(table: &'static Table, id: FormId, instruction: &Instruction, visit: impl FnMut(Access)) {
+    let form = table.form(id);
+    match form.slots.len() == instruction.operands.len() {
+        true => visit_form(form, 0..instruction.operands.len(), instruction, visit),
+        false => {
+            let slots = resolve_as(table, id, instruction).map(|resolved| resolved.slots);
+            debug_assert!(slots.is_ok(), "the form is that of the instruction");
+            visit_form(form, slots.unwrap_or_default().into_iter().map(usize::from), instruction, visit);
+        }
+    }
+}
+
+/// [`accesses`] of an instruction whose form is not known yet.
+///
+/// # Errors
+/// No form takes the instruction.
+pub fn accesses_of(
+    chip: Chip,
+    instruction: &Instruction,
+    visit: impl FnMut(Access),
+) -> Result<(), EncodeError> {
+    let table = form::table(chip).ok_or(EncodeError::UnsupportedChip(chip))?;
+    let (resolved, _) = choose(table, instruction)?;
+    let slots = resolved.slots.into_iter().map(usize::from);
+    visit_form(resolved.form, slots, instruction, visit);
+    Ok(())
+}
+
+/// Spans where the table knows none.
+const UNKNOWN: Role =
+    Role { access: Direction::Use, components: 4, uniform_components: 2, descriptor_components: 2 };
+
+fn visit_form(
+    form: &Form,
+    slots: impl Iterator<Item = usize>,
+    instruction: &Instruction,
+    mut visit: impl FnMut(Access),
+) {
+    let guard = instruction.guard;
+    if guard.register < PT {
+        let (file, slot) = match guard.uniform {
+            true => (RegisterFile::UniformPredicate, Slot::UniformGuard),
+            false => (RegisterFile::Predicate, Slot::Guard),
+        };
+        visit(Access::Read { file, register: guard.register, slot });
+    }
+    for (operand, slot) in instruction.operands.iter().zip(slots) {
+        let row = &form.slots[slot];
+        let role =
+            role(form, slot, &instruction.mods, operand).unwrap_or(Role { access: row.access, ..UNKNOWN });
+        Operands { instruction, row, role }.visit(operand, &mut visit);
+    }
+}
+
+/// One operand with its row of the form.
+struct Operands<'a> {
+    instruction: &'a Instruction,
+    row: &'a form::Slot,
+    role: Role,
+}
+
+impl Operands<'_> {
+    fn visit(&self, operand: &Operand, visit: &mut impl FnMut(Access)) {
+        let role = self.role;
+        let info = self.instruction.op.info();
+        let mut read = |file: RegisterFile, first: u8, count: u8, slot: Slot| {
+            for (k, register) in span(file, first, count) {
+                let slot = if slot == Slot::AddendLow && k == 1 { Slot::AddendHigh } else { slot };
+                visit(Access::Read { file, register, slot });
+            }
+        };
+        use RegisterFile::{Barrier, General, Predicate, Uniform, UniformPredicate};
+        // Whole operands.
+        if role.access != Direction::Def {
+            match operand.kind {
+                OperandKind::Reg(n) => read(General, n, role.components, self.general_slot()),
+                OperandKind::UReg(n) => read(Uniform, n, role.components, info.uniform_role),
+                OperandKind::Pred(n) if info.slow_predicates => read(Predicate, n, 1, Slot::SlowPredicate),
+                OperandKind::Pred(n) => read(Predicate, n, 1, Slot::Predicate),
+                OperandKind::UPred(n) => read(UniformPredicate, n, 1, Slot::UniformPredicate),
+                OperandKind::Barrier(n) => read(Barrier, n, 1, Slot::Barrier),
+                OperandKind::Symbol(Symbol::PR) => {
+                    masked(self.instruction, |n| read(Predicate, n, 1, Slot::Predicate));
+                }
+                OperandKind::Symbol(Symbol::UPR) => {
+                    masked(self.instruction, |n| read(UniformPredicate, n, 1, Slot::UniformPredicate));
+                }
+                _ => {}
+            }
+        }
+        // What is inside of an address is always read.
+        match operand.kind {
+            OperandKind::ConstIndexed { index, .. } => read(General, index, 1, Slot::ConstantIndex),
+            OperandKind::ConstUniformIndexed { index, .. } => read(Uniform, index, 1, Slot::UniformIndex),
+            OperandKind::ConstBindless { handle, .. } => read(Uniform, handle, 2, Slot::UniformIndex),
+            OperandKind::ConstBindlessIndexed { handle, index, .. } => {
+                read(General, index, 1, Slot::ConstantIndex);
+                read(Uniform, handle, 2, Slot::UniformIndex);
+            }
+            OperandKind::Memory { descriptor, base, uniform, .. } => {
+                let parts = [
+                    (General, base, role.components, Slot::Address),
+                    (Uniform, descriptor, role.descriptor_components, Slot::UniformAddress),
+                    (Uniform, uniform, role.uniform_components, Slot::UniformAddress),
+                ];
+                for (file, first, count, slot) in parts {
+                    first.into_iter().for_each(|first| read(file, first, count, slot));
+                }
+            }
+            OperandKind::Attribute { base, uniform, .. } => {
+                base.into_iter().for_each(|n| read(General, n, role.components, Slot::Address));
+                uniform.into_iter().for_each(|n| {
+                    read(Uniform, n, role.uniform_components, Slot::UniformAddress);
+                });
+            }
+            OperandKind::MatrixDescriptor(n) => read(Uniform, n, role.components, Slot::MatrixDescriptor),
+            _ => {}
+        }
+        if role.access == Direction::Use {
+            return;
+        }
+        let mut write = |file: RegisterFile, first: u8, count: u8, part: ResultPart| {
+            for (k, register) in span(file, first, count) {
+                let part = if part == ResultPart::Low && k == 1 { ResultPart::High } else { part };
+                visit(Access::Write { file, register, part });
+            }
+        };
+        match operand.kind {
+            OperandKind::Reg(n) => {
+                let wide = self.row.width == Width::Wide && role.components == 2;
+                let part = if wide { ResultPart::Low } else { ResultPart::General };
+                write(General, n, role.components, part);
+            }
+            OperandKind::UReg(n) => write(Uniform, n, role.components, ResultPart::Uniform),
+            OperandKind::Pred(n) => write(Predicate, n, 1, ResultPart::Predicate),
+            OperandKind::UPred(n) => write(UniformPredicate, n, 1, ResultPart::UniformPredicate),
+            OperandKind::Barrier(n) => write(Barrier, n, 1, ResultPart::Barrier),
+            OperandKind::Symbol(Symbol::PR) => {
+                masked(self.instruction, |n| write(Predicate, n, 1, ResultPart::Predicate));
+            }
+            OperandKind::Symbol(Symbol::UPR) => {
+                masked(self.instruction, |n| write(UniformPredicate, n, 1, ResultPart::UniformPredicate));
+            }
+            _ => {}
+        }
+    }
+
+    /// The role in which a general register is read.
+    fn general_slot(&self) -> Slot {
+        let info = self.instruction.op.info();
+        match self.row.width {
+            Width::MatrixC | Width::GroupD => Slot::Accumulator,
+            Width::Two if info.class(&self.instruction.mods) == Class::Wide => Slot::AddendLow,
+            _ => info.general_role,
+        }
+    }
+}
+
+/// The registers of a span that exist, with their places in it.
+fn span(file: RegisterFile, first: u8, count: u8) -> impl Iterator<Item = (u8, u8)> {
+    let end = match file {
+        RegisterFile::General => RZ,
+        RegisterFile::Uniform => URZ,
+        RegisterFile::Predicate | RegisterFile::UniformPredicate => PT,
+        RegisterFile::Barrier => u8::MAX,
+    };
+    (0..count).map(move |k| (k, first.saturating_add(k))).filter(move |&(_, register)| register < end)
+}
+
+/// The predicates that `P2R` and `R2P` touch: those of the mask, all where the mask is not known here.
+fn masked(instruction: &Instruction, mut visit: impl FnMut(u8)) {
+    let mask = match instruction.operands.last().map(|operand| operand.kind) {
+        Some(OperandKind::Imm(mask)) => mask,
+        _ => 0x7f,
+    };
+    (0..PT).filter(|n| mask >> n & 1 == 1).for_each(&mut visit);
+}

@@ -1,0 +1,167 @@
+//! How many registers each operand of a form spans. The rule of each operand is a column of the form table; rules that
+//! need the modifiers (`LDG.128` spans four) are answered here.
+
+use crate::form::{Access, Form, SlotKind, Width};
+use crate::{Mod, Mods, Op, Operand};
+
+/// The part that an operand plays.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub(crate) struct Role {
+    /// Written, read, or both. The registers inside an address are always read.
+    pub access: Access,
+    /// How many consecutive registers the operand spans; of an address: its base; 0 where there is no register.
+    pub components: u8,
+    /// Of an address: how many registers the uniform part spans; else 0.
+    pub uniform_components: u8,
+    /// Of an address: how many registers the descriptor spans; else 0.
+    pub descriptor_components: u8,
+}
+
+/// The part that an operand in a slot plays, `None` where the table does not know how many registers it spans.
+pub(crate) fn role(form: &Form, slot: usize, mods: &Mods, operand: &Operand) -> Option<Role> {
+    let row = &form.slots[slot];
+    let mut role =
+        Role { access: row.access, components: 0, uniform_components: 0, descriptor_components: 0 };
+    match row.kind {
+        SlotKind::Reg | SlotKind::UReg => role.components = components(form.op, row.width, mods)?,
+        SlotKind::Pred | SlotKind::UPred => role.components = 1,
+        SlotKind::Barrier => {
+            role.components = 1;
+            // Reading a barrier out may clear it.
+            if form.op == Op::BMOV && row.access == Access::Use && mods.has(Mod::CLEAR) {
+                role.access = Access::DefUse;
+            }
+        }
+        SlotKind::MatrixDescriptor => role.components = components(form.op, row.width, mods)?,
+        SlotKind::ConstIndexed | SlotKind::ConstBindlessIndexed => role.components = 1,
+        SlotKind::ConstUniformIndexed => role.uniform_components = 1,
+        SlotKind::Memory { .. } | SlotKind::Attribute { .. } => {
+            role.access = Access::Use;
+            let wide = mods.has(Mod::E);
+            role.descriptor_components = 2;
+            (role.components, role.uniform_components) = match row.width {
+                Width::Address if operand.has(Mod::_64) => (2, 2),
+                Width::Address if operand.has(Mod::U32) => (1, if wide { 2 } else { 1 }),
+                Width::Address => {
+                    if wide {
+                        (2, 2)
+                    } else {
+                        (1, 1)
+                    }
+                }
+                // The target of a bulk copy: an address and, in shared memory, the barrier behind it.
+                Width::Bulk if slot == 0 => (0, 2),
+                Width::Bulk => (0, if mods.has(Mod::G_2) { 2 } else { 1 }),
+                Width::Tensor => (0, tensor(form.op, slot, mods)?),
+                Width::One | Width::Two => (1, 1),
+                _ => return None,
+            };
+        }
+        _ => {}
+    }
+    if matches!(row.kind, SlotKind::ConstBindless | SlotKind::ConstBindlessIndexed) {
+        role.descriptor_components = 2;
+    }
+    Some(role)
+}
+
+/// How many registers an operand spans. `None` where that is not known.
+fn components(op: Op, width: Width, mods: &Mods) -> Option<u8> {
+    let has = |name: Mod| mods.has(name);
+    let pair_if = |condition: bool| Some(if condition { 2 } else { 1 });
+    match width {
+        Width::One => Some(1),
+        Width::Two => Some(2),
+        Width::Four => Some(4),
+        Width::Size => Some(memory_registers(mods)),
+        Width::Wide => pair_if(has(Mod::WIDE)),
+        Width::Long => pair_if(has(Mod::_64) || has(Mod::U64)),
+        Width::Float64 => pair_if(has(Mod::F64)),
+        Width::FromFloat64 => pair_if(has(Mod::F64_2)),
+        Width::Integer64 => pair_if(has(Mod::S64) || has(Mod::U64)),
+        Width::PairUnless32 => pair_if(!has(Mod::_32)),
+        Width::Count => Some(if has(Mod::_4) {
+            4
+        } else if has(Mod::_2) {
+            2
+        } else {
+            1
+        }),
+        Width::MatrixA | Width::MatrixB | Width::MatrixC | Width::MatrixD => matrix(op, width, mods),
+        Width::GroupD => group(op, mods),
+        Width::Address | Width::Bulk | Width::Tensor | Width::Unknown => None,
+    }
+}
+
+/// Registers of the data of a load, store or atomic operation.
+fn memory_registers(mods: &Mods) -> u8 {
+    let any = |names: &[Mod]| names.iter().any(|&name| mods.has(name));
+    if any(&[Mod::_128, Mod::F32x4, Mod::F16x8, Mod::BF16x8]) {
+        4
+    } else if any(&[Mod::_64, Mod::U64, Mod::S64, Mod::F64, Mod::F32x2, Mod::F16x4, Mod::BF16x4]) {
+        2
+    } else {
+        1
+    }
+}
+
+/// Registers of an operand of a warp-wide matrix instruction: the bits of the matrix over the 1024 bits that one
+/// register of a warp holds.
+fn matrix(op: Op, width: Width, mods: &Mods) -> Option<u8> {
+    let (rows, columns, depth) = mods.iter().find_map(|name| shape(name.name())).unwrap_or((8, 8, 4));
+    let (input, output) = match op {
+        Op::DMMA => (64, 64),
+        Op::IMMA if mods.iter().any(|name| matches!(name.spelling(), "S4" | "U4")) => (4, 32),
+        Op::IMMA => (8, 32),
+        Op::BMMA => (1, 32),
+        Op::HMMA => (
+            if mods.has(Mod::TF32) { 32 } else { 16 },
+            if mods.has(Mod::F16) && !mods.has(Mod::F32) { 16 } else { 32 },
+        ),
+        _ => return None,
+    };
+    let bits = match width {
+        // A sparse matrix is stored at half its depth.
+        Width::MatrixA => rows * depth * input / if mods.has(Mod::SP) { 2 } else { 1 },
+        Width::MatrixB => columns * depth * input,
+        _ => rows * columns * output,
+    };
+    Some((bits / 1024).max(1) as u8)
+}
+
+/// Rows, columns and depth out of a name such as `16816`, `8832` or `16x8x4`.
+fn shape(name: &str) -> Option<(u32, u32, u32)> {
+    if name.contains('x') {
+        let mut numbers = name.split('x').map(|number| number.parse().ok());
+        return Some((numbers.next()??, numbers.next()??, numbers.next()??));
+    }
+    if let Some(depth) = name.strip_prefix("168") {
+        return Some((16, 8, depth.parse().ok()?));
+    }
+    name.strip_prefix("88").and_then(|depth| Some((8, 8, depth.parse().ok()?)))
+}
+
+/// Registers of the accumulator of a warp group's matrix instruction, 64 rows over 128 threads.
+fn group(op: Op, mods: &Mods) -> Option<u8> {
+    let (_, columns, _) = mods.iter().find_map(|name| shape(name.name()))?;
+    let half = matches!(op, Op::HGMMA | Op::QGMMA) && !mods.has(Mod::F32);
+    Some((columns / if half { 4 } else { 2 }) as u8)
+}
+
+/// Registers behind the addresses of the tensor copy engine.
+fn tensor(op: Op, slot: usize, mods: &Mods) -> Option<u8> {
+    let dimensions = [Mod::_1D, Mod::_2D, Mod::_3D, Mod::_4D, Mod::_5D]
+        .iter()
+        .position(|&name| mods.has(name))
+        .map(|index| index as u8 + 1);
+    match (op, slot) {
+        // The address of the tensor map.
+        (Op::UTMACCTL, _) | (_, 1) => Some(2),
+        // The shared address, the barrier, one coordinate for each dimension.
+        (Op::UTMALDG, 0) => Some(2 + dimensions?),
+        // The shared address and the coordinates.
+        (Op::UTMASTG | Op::UTMAREDG, 0) => Some(1 + dimensions?),
+        (Op::UTMAPF, 0) => Some(dimensions?),
+        _ => None,
+    }
+}

@@ -1,0 +1,53 @@
+//! A wrong width in the table that the scheduler reads must not blind the hazard checker, which has a table of its own:
+//! control words are computed with the row of another form planted in place of the right one, and the checker speaks.
+
+use oriole_chip::Chip;
+use oriole_cubin::{Cubin, KernelImage, Module};
+use oriole_options::Options;
+use oriole_ori::{MachineBlock, MachineFunction, MachineInstruction, Origin};
+use oriole_sass::{Control, FormId, Instruction, form_of, parse};
+
+const CHIP: Chip = Chip::SM_90A;
+
+fn instruction(line: &str) -> Instruction {
+    Instruction { control: Control::NEUTRAL, ..parse(CHIP, line, Some(0)).expect("an instruction") }
+}
+
+/// The cubin of a kernel of these lines, scheduled with the given forms, written in its own.
+fn cubin(lines: &[&str], planted: impl Fn(&Instruction, FormId) -> FormId) -> Cubin {
+    let instructions = lines.iter().map(|line| {
+        let mut machine = MachineInstruction::new(CHIP, instruction(line), Origin(0)).expect("it has a form");
+        machine.form = planted(&machine.instruction, machine.form);
+        machine
+    });
+    let block = MachineBlock { instructions: instructions.collect(), ..MachineBlock::default() };
+    let mut function = MachineFunction { blocks: vec![block], ..MachineFunction::default() };
+    let options = oriole_options::FinishOptions { reuse: false, ..Options::default().finish() };
+    oriole_schedule::control_words(&mut function, CHIP, &options).expect("control words");
+    let machines = function.blocks.iter().flat_map(|block| &block.instructions);
+    let code = machines.map(|m| oriole_sass::encode(CHIP, &m.instruction).expect("a word")).collect();
+    let kernel = KernelImage { name: "k".into(), code, registers: 64, ..KernelImage::default() };
+    let module =
+        Module { sm: 90, accelerated: true, virtual_sm: 90, kernels: vec![kernel], ..Module::default() };
+    oriole_cubin::read(&oriole_cubin::write(&module).expect("a container")).expect("what was written")
+}
+
+#[test]
+fn a_wrong_width_in_the_form_table_is_found_by_the_checker() {
+    // The instruction whose row is wrong, the one whose row takes its place, and who reads the register that is lost.
+    for (victim, other, reader) in [
+        ("DADD R4, R6, R8", "FADD R4, R6, R8", "IADD3 R10, R5, RZ, RZ"),
+        ("F2F.F64.F32 R4, R6", "MUFU.RCP R4, R6", "IADD3 R10, R5, RZ, RZ"),
+        ("LDS.128 R4, [R2]", "F2F.F64.F32 R4, R2", "IADD3 R10, R7, RZ, RZ"),
+        ("LDG.E.64 R4, desc[UR4][R2.64]", "LDG.E.64 R4, desc[UR4][R2.64]", "IADD3 R10, R5, RZ, RZ"),
+    ] {
+        let lines = [victim, reader, "EXIT"];
+        let right = cubin(&lines, |_, form| form);
+        assert_eq!(oriole_simulate::lint(&right).len(), 0, "{victim}");
+        let row = form_of(CHIP, &instruction(other)).expect("a form");
+        let op = instruction(victim).op;
+        let wrong = cubin(&lines, |i, form| if i.op == op { row } else { form });
+        let expected = usize::from(victim != other);
+        assert_eq!(oriole_simulate::lint(&wrong).len(), expected, "{victim} by the row of {other}");
+    }
+}
