@@ -5,6 +5,7 @@
 //! longest time; two processes that do so at once drop the same files. Whatever goes wrong with a file is a miss: a
 //! store that cannot be read or written slows a compile and never fails it.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,8 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use oriole_store::{Cache, Key, Memory, Mode, Store};
+
+use crate::files::output::TEMPORARY;
 
 /// What every command takes that may use the store.
 #[derive(Args, Debug, Clone)]
@@ -129,6 +132,34 @@ const LOOK_EVERY: u8 = 64;
 /// Bytes of finished functions that a session keeps in memory.
 const MEMORY: usize = 256 << 20;
 
+/// Hex digits of a key that name the folder of its file, and those that name the file.
+const FOLDER_DIGITS: usize = 2;
+const FILE_DIGITS: usize = 62;
+
+/// A temporary file of this age was left over by a process that died.
+const LEFT_OVER: Duration = Duration::from_secs(3600);
+
+fn entries(folder: &Path) -> impl Iterator<Item = fs::DirEntry> + use<> {
+    fs::read_dir(folder).into_iter().flatten().flatten()
+}
+
+/// Whether this is a folder, and no link to one.
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|facts| facts.is_dir())
+}
+
+/// Whether a name is made of so many hex digits, as keys are written.
+fn is_hex(name: &OsStr, digits: usize) -> bool {
+    let name = name.as_encoded_bytes();
+    name.len() == digits && name.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Whether a name is one of the temporary files that values are written to first.
+fn is_temporary(name: &OsStr) -> bool {
+    let random = name.as_encoded_bytes().strip_prefix(TEMPORARY.as_bytes());
+    random.is_some_and(|random| random.len() == 6 && random.iter().all(u8::is_ascii_alphanumeric))
+}
+
 /// A store in a folder.
 pub struct Disk {
     folder: PathBuf,
@@ -148,25 +179,43 @@ impl Disk {
 
     fn path(&self, key: &Key) -> PathBuf {
         let name = key.to_string();
-        self.folder.join(&name[..2]).join(&name[2..])
+        self.folder.join(&name[..FOLDER_DIGITS]).join(&name[FOLDER_DIGITS..])
+    }
+
+    /// The file of a key, if it is there: a plain file in a folder, neither of which is a link, of no more than the store may
+    /// take.
+    fn kept(&self, path: &Path) -> Option<fs::Metadata> {
+        let facts = fs::symlink_metadata(path).ok()?;
+        (is_folder(path.parent()?) && facts.is_file() && facts.len() <= self.limit).then_some(facts)
     }
 
     fn write(&self, key: &Key, framed: &[u8]) -> std::io::Result<()> {
         let path = self.path(key);
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        if !is_folder(folder) {
+            return Err(std::io::ErrorKind::NotADirectory.into());
+        }
+        let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)?;
         file.write_all(framed)?;
         file.persist(&path).map(drop).map_err(|error| error.error)
     }
 
-    /// Drops what was not used for the longest time, until a tenth of the room is free.
+    /// Drops what was not used for the longest time, until a tenth of the limit is free. Only what the store itself may have
+    /// put there is counted and dropped: the folder may hold anything else.
     fn prune(&self) {
         let mut files = Vec::new();
-        let folders = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        for file in folders.filter_map(|folder| fs::read_dir(folder.path()).ok()).flatten().flatten() {
-            let Ok(facts) = file.metadata() else { continue };
-            files.push((facts.modified().unwrap_or(SystemTime::UNIX_EPOCH), file.path(), facts.len()));
+        let folders = entries(&self.folder).filter(|entry| is_hex(&entry.file_name(), FOLDER_DIGITS));
+        let folders = folders.map(|entry| entry.path()).filter(|path| is_folder(path));
+        for file in folders.flat_map(|folder| entries(&folder)) {
+            // Of links these are the facts of the link.
+            let Some(facts) = file.metadata().ok().filter(fs::Metadata::is_file) else { continue };
+            let used = facts.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            let left_over =
+                || used.elapsed().is_ok_and(|age| age > LEFT_OVER) && is_temporary(&file.file_name());
+            if is_hex(&file.file_name(), FILE_DIGITS) || left_over() {
+                files.push((used, file.path(), facts.len()));
+            }
         }
         let mut total: u64 = files.iter().map(|file| file.2).sum();
         if total <= self.limit {
@@ -186,8 +235,9 @@ impl Disk {
 impl Store for Disk {
     fn get(&self, key: &Key) -> Option<Arc<[u8]>> {
         let path = self.path(key);
+        let facts = self.kept(&path)?;
         let bytes = fs::read(&path).ok()?;
-        let used = fs::metadata(&path).and_then(|facts| facts.modified());
+        let used = facts.modified();
         if used.is_ok_and(|used| used.elapsed().is_ok_and(|age| age > USE_GRAIN)) {
             let touched = fs::File::options().append(true).open(&path);
             let _ = touched.and_then(|file| file.set_modified(SystemTime::now()));
@@ -208,7 +258,10 @@ impl Store for Disk {
     }
 
     fn remove(&self, key: &Key) {
-        let _ = fs::remove_file(self.path(key));
+        let path = self.path(key);
+        if self.kept(&path).is_some() {
+            let _ = fs::remove_file(path);
+        }
     }
 }
 
@@ -244,6 +297,67 @@ mod tests {
             }
         }
         assert!(disk.get(&key(0)).is_some() && disk.get(&key(299)).is_some());
+        assert!(disk.get(&key(1)).is_none());
+    }
+
+    /// A folder that holds other things than the store's: nothing of them is touched, however small the bound.
+    #[test]
+    fn foreign_files_are_never_dropped() {
+        let outside = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let old = SystemTime::now() - Duration::from_secs(100_000);
+        let name = "0".repeat(FILE_DIGITS);
+        let mut foreign = Vec::new();
+        let mut keep = |path: PathBuf| {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, [7; 5000]).unwrap();
+            fs::File::options().append(true).open(&path).unwrap().set_modified(old).unwrap();
+            foreign.push(path);
+        };
+        // In a folder that is not of the store, in one of the store under another name, and behind a link to a folder.
+        keep(folder.path().join("sources").join(&name));
+        keep(folder.path().join("AB").join(&name));
+        keep(folder.path().join("ab/notes.txt"));
+        keep(folder.path().join("ab").join(format!("{TEMPORARY}notes.txt")));
+        keep(folder.path().join("ab").join(&name[1..]));
+        keep(folder.path().join("ab").join(&name).join("file"));
+        keep(folder.path().join("top.txt"));
+        keep(outside.path().join(&name));
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(outside.path(), folder.path().join("cd")).unwrap();
+        // What a process of the store left half-written is dropped.
+        let left = folder.path().join("ab").join(format!("{TEMPORARY}a1B2c3"));
+        fs::write(&left, [7; 5000]).unwrap();
+        fs::File::options().append(true).open(&left).unwrap().set_modified(old).unwrap();
+
+        let disk = Disk::new(folder.path().to_owned(), 2000);
+        for number in 0..600 {
+            disk.put(&key(number), frame(&key(number), &[7; 1000]).into());
+        }
+        for path in foreign {
+            assert!(path.exists(), "{}", path.display());
+        }
+        assert!(!left.exists());
+    }
+
+    /// What is no plain file under the name of a value is a miss, and nobody waits for it.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_plain_file_is_a_miss() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(folder.path().to_owned(), 1 << 20);
+        disk.put(&key(1), frame(&key(1), b"value").into());
+        let path = disk.path(&key(1));
+        assert!(disk.get(&key(1)).is_some());
+        fs::remove_file(&path).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success() && disk.get(&key(1)).is_none());
+        disk.remove(&key(1));
+        assert!(path.exists());
+        fs::remove_file(&path).unwrap();
+        let value = folder.path().join("elsewhere");
+        fs::write(&value, frame(&key(1), b"value")).unwrap();
+        std::os::unix::fs::symlink(&value, &path).unwrap();
         assert!(disk.get(&key(1)).is_none());
     }
 

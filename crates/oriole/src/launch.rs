@@ -2,6 +2,7 @@
 //!
 //! Nothing here runs a kernel; the two machines take the plain [`Launch`].
 
+use crate::files::{input, output};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -124,8 +125,8 @@ const LARGEST_BUFFER: u64 = 1 << 32;
 /// # Errors
 /// A message with the file and line of what is wrong.
 pub fn read(path: &Path) -> Result<Vec<Launch>, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let folder = path.parent().unwrap_or(Path::new("."));
+    let text = input::text(path)?;
+    let folder = output::folder(path);
     if let Ok(record) = serde_json::from_str::<Record>(&text) {
         return Ok(vec![resolve(record, folder, 0).map_err(|error| format!("{}: {error}", path.display()))?]);
     }
@@ -146,8 +147,7 @@ fn resolve(record: Record, folder: &Path, index: usize) -> Result<Launch, String
         (Some(_), Some(_)) => return Err("give `ptx` or `ptx_text`, not both".to_owned()),
         (Some(path), None) => {
             let path = folder.join(path);
-            let text =
-                std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let text = input::text(&path)?;
             Some(Ptx { path: Some(path), text })
         }
         (None, Some(text)) => Some(Ptx { path: None, text }),

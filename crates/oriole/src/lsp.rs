@@ -16,7 +16,7 @@ struct Machine;
 
 impl Environment for Machine {
     fn read(&self, path: &Path) -> Option<Vec<u8>> {
-        std::fs::read(path).ok()
+        crate::files::input::is_regular(path).then(|| std::fs::read(path).ok())?
     }
 
     fn sources(&self, folder: &Path) -> Vec<PathBuf> {

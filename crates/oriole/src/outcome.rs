@@ -1,7 +1,6 @@
-//! How a command ends, and the few ways in which it may touch standard output and files.
+//! How a command ends, and the few ways in which it may touch standard output.
 
 use std::io::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
 /// How a command ended.
@@ -42,22 +41,4 @@ pub fn print(text: &str) -> Outcome {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     Outcome::Right
-}
-
-/// Writes a file so that it is there whole or not at all.
-pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let place = |error: std::io::Error| format!("{}: {error}", path.display());
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(place)?;
-    file.write_all(bytes).map_err(place)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let _ = file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644));
-    }
-    file.persist(path).map_err(|error| place(error.error))?;
-    Ok(())
 }

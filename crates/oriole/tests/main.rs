@@ -4,6 +4,7 @@
 mod bad_input;
 mod cli;
 mod conformance;
+mod files;
 mod judge;
 mod lsp;
 mod oracle;

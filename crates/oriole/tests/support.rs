@@ -30,11 +30,16 @@ pub fn oriole<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Finished {
 
 /// Runs a command to its end, which must come before the limit.
 pub fn finish(command: &mut Command) -> Finished {
+    finish_fed(command, Stdio::null())
+}
+
+/// The same with this standard input.
+pub fn finish_fed(command: &mut Command, input: Stdio) -> Finished {
     // Files and not pipes: nobody need read while it runs.
     let [out, err] = [(), ()].map(|()| tempfile::NamedTempFile::new().expect("a temporary file"));
     let start = Instant::now();
     let mut child = command
-        .stdin(Stdio::null())
+        .stdin(input)
         .stdout(out.reopen().expect("a temporary file"))
         .stderr(err.reopen().expect("a temporary file"))
         .spawn()

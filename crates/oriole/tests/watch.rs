@@ -167,3 +167,76 @@ fn several_chips_and_a_folder_for_cubins() {
     assert_eq!(oriole(&["watch", "in/no_such_file"]).status, Some(2));
     assert_eq!(oriole(&["watch", "--arch", "sm_70"]).status, Some(2));
 }
+
+/// A folder that is removed and made again is watched again, and what becomes of it is told.
+#[test]
+fn a_folder_that_comes_back_is_watched_again() {
+    let folder = scratch();
+    let sources = folder.path().join("in");
+    let make = |value| {
+        std::fs::create_dir_all(&sources).unwrap();
+        std::fs::write(sources.join("a.ptx"), module(&[("one", value)])).unwrap();
+    };
+    make(1);
+    let watch = Watch::start(folder.path(), &["in", "--out", "out"]);
+    let _: [String; 2] = watch.lines();
+    for round in 2..4 {
+        std::fs::remove_dir_all(&sources).unwrap();
+        let mut said = watch.lines::<2>();
+        said.sort();
+        assert_eq!(said, ["a.ptx: gone; its cubins stay", "in: gone; it is looked for"]);
+        make(round);
+        assert_eq!(watch.line(), "in: there again");
+        let what = watch.line();
+        assert!(what.starts_with("a.ptx [sm_90]: 1 function compiled"), "{what}");
+        // And events of the new folder arrive.
+        std::fs::write(sources.join("a.ptx"), module(&[("one", 10 * round)])).unwrap();
+        let [what, why] = watch.lines();
+        assert!(what.starts_with("a.ptx [sm_90]: 1 function compiled"), "{what}");
+        assert_eq!(why, "  entry one: compiled, as its text changed");
+    }
+}
+
+/// Links are followed: to files, whose changes happen elsewhere, and to folders, round and round or not.
+#[cfg(unix)]
+#[test]
+fn changes_behind_links_are_seen() {
+    use std::os::unix::fs::symlink;
+    let folder = scratch();
+    let at = |name: &str| folder.path().join(name);
+    for name in ["in", "far", "away"] {
+        std::fs::create_dir(at(name)).unwrap();
+    }
+    let write = |name: &str, value| std::fs::write(at(name), module(&[("one", value)])).unwrap();
+    write("far/real.ptx", 1);
+    write("away/b.ptx", 2);
+    symlink("../far/real.ptx", at("in/a.ptx")).unwrap();
+    symlink("../away", at("in/away")).unwrap();
+    symlink(".", at("away/round")).unwrap();
+    let watch = Watch::start(folder.path(), &["in", "--out", "out"]);
+    let [a, b] = watch.lines();
+    assert!(a.starts_with("a.ptx [sm_90]: 1 function compiled"), "{a}");
+    assert!(b.starts_with("away/b.ptx [sm_90]: 1 function compiled"), "{b}");
+    assert_eq!(watch.line(), "watching 2 files");
+    for (name, shown, value) in [("far/real.ptx", "a.ptx", 3), ("away/b.ptx", "away/b.ptx", 4)] {
+        write(name, value);
+        let [what, why] = watch.lines();
+        assert!(what.starts_with(&format!("{shown} [sm_90]: 1 function compiled")), "{what}");
+        assert_eq!(why, "  entry one: compiled, as its text changed");
+    }
+}
+
+/// What is no plain file is passed over, whatever its name.
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_passed_over() {
+    let folder = scratch();
+    let made = Command::new("mkfifo").arg(folder.path().join("pipe.ptx")).status().unwrap();
+    assert!(made.success());
+    std::os::unix::fs::symlink("/dev/zero", folder.path().join("zero.ptx")).unwrap();
+    let watch = Watch::start(folder.path(), &[]);
+    assert_eq!(watch.line(), "watching 0 files");
+    std::fs::write(folder.path().join("a.ptx"), module(&[("one", 1)])).unwrap();
+    let what = watch.line();
+    assert!(what.starts_with("a.ptx [sm_90]: 1 function compiled"), "{what}");
+}

@@ -1,25 +1,30 @@
 //! `oriole watch`: compiles again whenever a file changes, by way of one database that remembers what stayed the same.
 //!
-//! This file turns events of the file system into paths; what a change of a file means stands in `project`. Events come
-//! from a library that waits until a file has been quiet for a moment; a file that is read half-written all the same gives
-//! findings, and another event.
+//! This file turns events of the file system into paths; what a change of a file means stands in `project`, what is watched
+//! in `roots`. Events come from a library that waits until a file has been quiet for a moment; a file that is read half-written
+//! all the same gives findings, and another event.
 
 mod project;
 mod report;
+mod roots;
 
 use crate::arguments::Watch;
 use crate::outcome::{Outcome, failed, misused};
 use crate::session::{supported_chip, threads, tuned};
-use notify_debouncer_full::notify::{EventKind, RecursiveMode};
-use notify_debouncer_full::{DebounceEventResult, new_debouncer};
+use notify_debouncer_full::notify::{self, EventKind, RecommendedWatcher, RecursiveMode};
+use notify_debouncer_full::{DebounceEventResult, Debouncer, RecommendedCache, new_debouncer};
 use project::Project;
+use roots::{Fate, Links, Root, is_ptx};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 /// A file is looked at when nothing has happened to it for this long.
 const QUIET: Duration = Duration::from_millis(30);
+
+/// What no event tells of is looked at this often.
+const LOOK: Duration = Duration::from_millis(400);
 
 /// Runs `oriole watch`; it ends when it is interrupted.
 pub fn watch(arguments: &Watch) -> Outcome {
@@ -32,20 +37,18 @@ pub fn watch(arguments: &Watch) -> Outcome {
         Ok(read) => read,
         Err(message) => return misused(&message),
     };
-    let roots: Vec<Root> = match arguments.paths.iter().map(|path| Root::new(path)).collect() {
+    let mut roots: Vec<Root> = match arguments.paths.iter().map(|path| Root::new(path)).collect() {
         Ok(roots) => roots,
         Err(message) => return misused(&message),
     };
     let (sender, events) = mpsc::channel::<DebounceEventResult>();
-    let mut debouncer = match new_debouncer(QUIET, None, sender) {
-        Ok(debouncer) => debouncer,
+    let mut watcher = match new_debouncer(QUIET, None, sender) {
+        Ok(watcher) => watcher,
         Err(error) => return failed(&format!("files cannot be watched here: {error}")),
     };
     for root in &roots {
-        // A file by way of its folder: editors replace files, and a watch of the old one would see nothing more.
-        let mode = if root.file.is_some() { RecursiveMode::NonRecursive } else { RecursiveMode::Recursive };
-        if let Err(error) = debouncer.watch(&root.folder, mode) {
-            return failed(&format!("{}: cannot be watched: {error}", root.folder.display()));
+        if let Err(error) = follow(&mut watcher, root) {
+            return failed(&format!("{}: cannot be watched: {error}", root.shown));
         }
     }
     let out = arguments.out.clone();
@@ -53,87 +56,84 @@ pub fn watch(arguments: &Watch) -> Outcome {
     let all = files(&roots);
     project.refresh(&all);
     project.ready(all.len());
-    while let Ok(events) = events.recv() {
-        let changed = match events {
-            Ok(events) => {
-                let mut paths = BTreeSet::new();
-                let mut everything = false;
-                for event in events.iter().filter(|event| !matches!(event.kind, EventKind::Access(_))) {
-                    everything |= event.need_rescan();
-                    for path in &event.paths {
-                        match is_ptx(path) {
-                            true => drop(paths.insert(path.clone())),
-                            // Whatever a folder's change may mean is found by looking.
-                            false => everything |= path.extension().is_none(),
-                        }
-                    }
-                }
-                if everything {
-                    paths.extend(files(&roots).into_iter().map(|(_, path)| path));
-                    paths.extend(project.known());
-                }
-                paths
-            }
-            Err(errors) => {
-                errors.iter().for_each(|error| eprintln!("warning: {error}"));
-                continue;
-            }
-        };
-        let changed: Vec<(PathBuf, PathBuf)> = changed
-            .into_iter()
-            .filter_map(|path| Some((roots.iter().find(|root| root.holds(&path))?.folder.clone(), path)))
-            .collect();
+    let mut links = Links::default();
+    loop {
+        let mut changed = BTreeSet::new();
+        match events.recv_timeout(LOOK) {
+            Ok(Ok(events)) => changed.extend(paths(&events, &roots, &project)),
+            Ok(Err(errors)) => errors.iter().for_each(|error| eprintln!("warning: {error}")),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Outcome::Right,
+        }
+        changed.extend(look(&mut roots, &mut watcher, &project));
+        changed.extend(links.changed(project.known()));
+        let root_of = |path: &PathBuf| roots.iter().find(|root| root.holds(path));
+        let changed: Vec<(PathBuf, PathBuf)> =
+            changed.into_iter().filter_map(|path| Some((root_of(&path)?.folder.clone(), path))).collect();
         project.refresh(&changed);
     }
-    Outcome::Right
 }
 
-/// What is watched: a folder, or one file in it.
-struct Root {
-    folder: PathBuf,
-    file: Option<PathBuf>,
+type Watcher = Debouncer<RecommendedWatcher, RecommendedCache>;
+
+/// Has events sent for a root.
+fn follow(watcher: &mut Watcher, root: &Root) -> notify::Result<()> {
+    // A file by way of its folder: editors replace files, and a watch of the old one would see nothing more.
+    let mode = if root.file.is_some() { RecursiveMode::NonRecursive } else { RecursiveMode::Recursive };
+    watcher.watch(&root.folder, mode)
 }
 
-impl Root {
-    fn new(path: &Path) -> Result<Root, String> {
-        let full = path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))?;
-        match full.parent() {
-            Some(folder) if full.is_file() => {
-                Ok(Root { folder: folder.to_owned(), file: Some(full.clone()) })
+/// The files that events may mean.
+fn paths(
+    events: &[notify_debouncer_full::DebouncedEvent],
+    roots: &[Root],
+    project: &Project,
+) -> BTreeSet<PathBuf> {
+    let mut paths = BTreeSet::new();
+    let mut everything = false;
+    for event in events.iter().filter(|event| !matches!(event.kind, EventKind::Access(_))) {
+        everything |= event.need_rescan();
+        for path in &event.paths {
+            let named = roots.iter().any(|root| root.file.as_ref() == Some(path));
+            match is_ptx(path) || named {
+                true => drop(paths.insert(path.clone())),
+                // Whatever a folder's change may mean is found by looking.
+                false => everything |= path.extension().is_none() || path.is_dir(),
             }
-            _ => Ok(Root { folder: full, file: None }),
         }
     }
-
-    fn holds(&self, path: &Path) -> bool {
-        self.file.as_ref().map_or_else(|| path.starts_with(&self.folder), |file| file == path)
+    if everything {
+        paths.extend(files(roots).into_iter().map(|(_, path)| path));
+        paths.extend(project.known());
     }
+    paths
 }
 
-fn is_ptx(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "ptx")
-}
-
-/// Every PTX file below the roots, with the folder that its place counts from, in the order of names. A file that is
-/// named is watched whatever its name ends in.
-fn files(roots: &[Root]) -> Vec<(PathBuf, PathBuf)> {
-    let mut found = BTreeSet::new();
+/// Looks whether roots went away or came back, and follows those that did: their files.
+fn look(roots: &mut [Root], watcher: &mut Watcher, project: &Project) -> BTreeSet<PathBuf> {
+    let mut paths = BTreeSet::new();
     for root in roots {
-        if let Some(file) = &root.file {
-            found.insert((root.folder.clone(), file.clone()));
-            continue;
-        }
-        let mut open = vec![root.folder.clone()];
-        while let Some(folder) = open.pop() {
-            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-                // Links are not followed: they could lead round and round.
-                match entry.file_type() {
-                    Ok(kind) if kind.is_dir() => open.push(entry.path()),
-                    Ok(_) if is_ptx(&entry.path()) => drop(found.insert((root.folder.clone(), entry.path()))),
-                    _ => {}
+        match root.look() {
+            Fate::Same => continue,
+            Fate::Gone => println!("{}: gone; it is looked for", root.shown),
+            Fate::New => {
+                let _ = watcher.unwatch(&root.folder);
+                match follow(watcher, root) {
+                    Ok(()) => println!("{}: there again", root.shown),
+                    Err(error) => eprintln!("warning: {}: cannot be watched: {error}", root.shown),
                 }
+                paths.extend(root.files());
             }
         }
+        paths.extend(project.known().filter(|path| root.holds(path)));
     }
+    paths
+}
+
+/// Every PTX file below the roots, with the folder that its place counts from, in the order of names.
+fn files(roots: &[Root]) -> Vec<(PathBuf, PathBuf)> {
+    let below =
+        |root: &Root| root.files().into_iter().map(|path| (root.folder.clone(), path)).collect::<Vec<_>>();
+    let found: BTreeSet<_> = roots.iter().flat_map(below).collect();
     found.into_iter().collect()
 }

@@ -3,9 +3,9 @@
 //! A file that goes away leaves its cubins where they are; one that does not compile leaves the last good ones. A cubin
 //! whose bytes stay the same is not written.
 
-use crate::outcome::write_atomically;
+use crate::files::input;
+use crate::files::output::{self, Output};
 use crate::render;
-use crate::session::read_text;
 use crate::watch::report::{Ran, explain};
 use oriole_chip::Chip;
 use oriole_inputs::{Config, Database, SourceFile};
@@ -71,7 +71,7 @@ impl Project {
 
     fn refresh_one(&mut self, root: &Path, path: &Path) {
         let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
-        if !path.exists() {
+        if !input::is_regular(path) {
             if let Some(file) = self.files.get_mut(path).filter(|file| file.there) {
                 file.there = false;
                 file.compiled = false;
@@ -80,7 +80,7 @@ impl Project {
             }
             return;
         }
-        let text = match read_text(path) {
+        let text = match input::text(path) {
             Ok(text) => text,
             Err(message) => {
                 eprintln!("error: {message}");
@@ -114,11 +114,7 @@ impl Project {
         explained: bool,
     ) {
         let chips = match self.chips.as_slice() {
-            [] => {
-                let targets = &oriole_queries::graph::module_header(&self.db, input).targets;
-                let fits = |chip: &Chip| targets.iter().any(|&target| chip.accepts(target));
-                vec![[Chip::SM_90, Chip::SM_90A].into_iter().find(fits).unwrap_or(Chip::SM_90)]
-            }
+            [] => vec![oriole_queries::target_chip(&self.db, input)],
             chips => chips.to_vec(),
         };
         let mut shown = None;
@@ -137,7 +133,7 @@ impl Project {
             let failed = compiled.cubin.is_none();
             let result = match compiled.cubin {
                 None => "not compiled; what was written before stays".to_owned(),
-                Some(cubin) => self.write(&self.output(root, path, chip, chips.len()), &cubin),
+                Some(cubin) => self.write(path, &self.output(root, path, chip, chips.len()), &cubin),
             };
             println!("{name} [{chip}]: {}; {result}; {milliseconds:.1} ms", ran.summary());
             if explained {
@@ -147,21 +143,19 @@ impl Project {
     }
 
     /// Writes a cubin, unless it is there as it is.
-    fn write(&self, output: &Path, cubin: &[u8]) -> String {
-        let same = std::fs::metadata(output).is_ok_and(|facts| facts.len() == cubin.len() as u64)
-            && std::fs::read(output).is_ok_and(|bytes| bytes == cubin);
-        if same {
-            return "the cubin stays the same".to_owned();
-        }
-        let folder = output.parent().unwrap_or(Path::new("."));
+    fn write(&self, input: &Path, path: &Path, cubin: &[u8]) -> String {
+        let folder = output::folder(path);
         let made = std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()));
-        match made.and_then(|()| write_atomically(output, cubin)) {
-            Ok(()) => format!("wrote {} bytes", cubin.len()),
-            Err(message) => {
-                eprintln!("error: {message}");
-                "the cubin could not be written".to_owned()
+        let written = made.and_then(|()| Output::new(path, input)).and_then(|output| {
+            if output.holds(cubin) {
+                return Ok("the cubin stays the same".to_owned());
             }
-        }
+            output.write(cubin).map(|()| format!("wrote {} bytes", cubin.len()))
+        });
+        written.unwrap_or_else(|message| {
+            eprintln!("error: {message}");
+            "the cubin could not be written".to_owned()
+        })
     }
 
     /// Where the cubin of a file goes. With several chips each name says for which it is.

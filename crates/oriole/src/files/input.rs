@@ -1,0 +1,119 @@
+//! Input files: read whole, and never without a bound.
+//!
+//! `-` is standard input. A FIFO is read if somebody writes to it; one without a writer, and a device, are refused.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Most bytes of an input file.
+const LARGEST: u64 = 1 << 30;
+
+/// Whether a path means standard input.
+pub fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// How messages name an input.
+pub fn shown(path: &Path) -> String {
+    if is_standard(path) { "<stdin>".to_owned() } else { path.display().to_string() }
+}
+
+/// Whether a path leads to a file with an end: no folder, device, FIFO or socket.
+pub fn is_regular(path: &Path) -> bool {
+    path.metadata().is_ok_and(|facts| facts.is_file())
+}
+
+/// The bytes of an input.
+///
+/// # Errors
+/// A message with the path: the file cannot be read, is no file, or is too large.
+pub fn bytes(path: &Path) -> Result<Vec<u8>, String> {
+    read(path).map_err(|error| format!("{}: {error}", shown(path)))
+}
+
+/// The text of an input.
+///
+/// # Errors
+/// As [`bytes`]; and if it is no text.
+pub fn text(path: &Path) -> Result<String, String> {
+    String::from_utf8(bytes(path)?).map_err(|error| {
+        format!("{}:{}: [ptx::not-utf8] the file is no UTF-8 text", shown(path), line(&error))
+    })
+}
+
+fn line(error: &std::string::FromUtf8Error) -> usize {
+    let valid = error.utf8_error().valid_up_to();
+    1 + error.as_bytes()[..valid].iter().filter(|&&byte| byte == b'\n').count()
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if is_standard(path) {
+        return bounded(io::stdin().lock(), Vec::new());
+    }
+    let mut read = Vec::new();
+    let file = open(path, &mut read)?;
+    let facts = file.metadata()?;
+    if facts.is_file() && facts.len() > LARGEST {
+        return Err(too_large());
+    }
+    bounded(file, read)
+}
+
+/// Reads to the end, or to one byte more than is allowed.
+fn bounded(source: impl Read, mut read: Vec<u8>) -> io::Result<Vec<u8>> {
+    source.take(LARGEST + 1).read_to_end(&mut read)?;
+    if read.len() as u64 > LARGEST { Err(too_large()) } else { Ok(read) }
+}
+
+fn too_large() -> io::Error {
+    io::Error::other("the file is larger than 1 GiB")
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path, _: &mut Vec<u8>) -> io::Result<File> {
+    File::open(path)
+}
+
+/// Opens a file without waiting for a writer that may never come; what had to be read to find out goes into `read`.
+#[cfg(unix)]
+fn open(path: &Path, read: &mut Vec<u8>) -> io::Result<File> {
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    use std::io::IsTerminal;
+    use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    let kind = file.metadata()?.file_type();
+    if kind.is_block_device() || kind.is_char_device() && !file.is_terminal() {
+        return Err(io::Error::other("a device is no input file"));
+    }
+    if kind.is_fifo() {
+        await_writer(&file, read)?;
+    }
+    // From here on reading may wait.
+    fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+    Ok(file)
+}
+
+/// Waits until something can be read from a FIFO, or it is certain that somebody has it open for writing.
+#[cfg(unix)]
+fn await_writer(mut file: &File, read: &mut Vec<u8>) -> io::Result<()> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    let limit = Timespec { tv_sec: super::PARTNER as i64, tv_nsec: 0 };
+    if poll(&mut [PollFd::new(&file, PollFlags::IN)], Some(&limit))? > 0 {
+        return Ok(());
+    }
+    // Nothing came. Without a writer that is the end of the file, with one there is nothing yet.
+    let mut first = [0];
+    match file.read(&mut first) {
+        Ok(0) => Err(io::Error::other("nobody writes to this FIFO")),
+        Ok(_) => {
+            read.push(first[0]);
+            Ok(())
+        }
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+        Err(error) => Err(error),
+    }
+}

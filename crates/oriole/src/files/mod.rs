@@ -1,0 +1,7 @@
+//! The file system as commands meet it: inputs that end, outputs that are whole, and which file is which.
+
+pub mod input;
+pub mod output;
+
+/// A FIFO without a partner at its other end is waited for so long, in seconds.
+const PARTNER: u64 = 3;

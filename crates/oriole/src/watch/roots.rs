@@ -1,0 +1,131 @@
+//! What is watched: folders and single files, which may go away and come back, and links whose targets lie elsewhere.
+//!
+//! Events say nothing of a folder that took the place of another one, nor of a file behind a link: both are found by looking
+//! at them now and then.
+
+use crate::files::input;
+use crate::files::output;
+use same_file::Handle;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// A folder, or one file in it.
+pub struct Root {
+    /// As it was given, for messages.
+    pub shown: String,
+    /// The folder.
+    pub folder: PathBuf,
+    /// The one file of it that is watched.
+    pub file: Option<PathBuf>,
+    /// Which folder was there when it was looked at last. As long as this is held, no other has its number.
+    there: Option<Handle>,
+}
+
+/// What became of a root's folder.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It is what it was.
+    Same,
+    /// It is gone.
+    Gone,
+    /// It is there again, or another one has taken its place.
+    New,
+}
+
+impl Root {
+    /// A root as the command line names it.
+    ///
+    /// # Errors
+    /// A message: there is nothing of that name, or nothing that can be watched.
+    pub fn new(path: &Path) -> Result<Root, String> {
+        let place = |error: std::io::Error| format!("{}: {error}", path.display());
+        let facts = path.metadata().map_err(place)?;
+        let shown = path.display().to_string();
+        let (folder, file) = if facts.is_dir() {
+            (path.canonicalize().map_err(place)?, None)
+        } else if let (true, Some(name)) = (facts.is_file(), path.file_name()) {
+            // A link keeps its name: it may lead elsewhere tomorrow.
+            let folder = output::folder(path).canonicalize().map_err(place)?;
+            let file = folder.join(name);
+            (folder, Some(file))
+        } else {
+            return Err(format!("{shown}: neither a file nor a folder"));
+        };
+        let there = Handle::from_path(&folder).ok();
+        Ok(Root { shown, folder, file, there })
+    }
+
+    /// Whether a path belongs to it.
+    pub fn holds(&self, path: &Path) -> bool {
+        self.file.as_ref().map_or_else(|| path.starts_with(&self.folder), |file| file == path)
+    }
+
+    /// Looks at the folder again.
+    pub fn look(&mut self) -> Fate {
+        let now = Handle::from_path(&self.folder).ok().filter(|_| self.folder.is_dir());
+        let fate = match (&self.there, &now) {
+            (None, None) => Fate::Same,
+            (Some(before), Some(now)) if before == now => Fate::Same,
+            (_, Some(_)) => Fate::New,
+            (Some(_), None) => Fate::Gone,
+        };
+        if fate != Fate::Same {
+            self.there = now;
+        }
+        fate
+    }
+
+    /// Every PTX file below the folder, in the order of names; of a root that is a file, the file, whatever its name ends in.
+    pub fn files(&self) -> BTreeSet<PathBuf> {
+        let mut found = BTreeSet::new();
+        if let Some(file) = &self.file {
+            found.insert(file.clone());
+            return found;
+        }
+        // Links may lead round and round: each folder is entered once.
+        let mut seen = BTreeSet::new();
+        let mut open = vec![self.folder.clone()];
+        while let Some(folder) = open.pop() {
+            if !folder.canonicalize().is_ok_and(|folder| seen.insert(folder)) {
+                continue;
+            }
+            for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+                if path.is_dir() {
+                    open.push(path);
+                } else if is_ptx(&path) && input::is_regular(&path) {
+                    found.insert(path);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Whether a name is that of a PTX file.
+pub fn is_ptx(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "ptx")
+}
+
+/// Files that are links, with what was seen behind them.
+#[derive(Default)]
+pub struct Links(BTreeMap<PathBuf, Option<(SystemTime, u64, PathBuf)>>);
+
+impl Links {
+    /// Looks at every link among the files that are known: those behind which something changed since the last look, and
+    /// those that are looked at for the first time, since what was read of them may be older than this look.
+    pub fn changed(&mut self, known: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+        let links = known.filter(|path| path.symlink_metadata().is_ok_and(|facts| facts.is_symlink()));
+        let now: BTreeMap<_, _> = links.map(|path| (path.clone(), stamp(&path))).collect();
+        let changed = now.iter().filter(|(path, stamp)| self.0.get(*path) != Some(*stamp));
+        let changed = changed.map(|(path, _)| path.clone()).collect();
+        self.0 = now;
+        changed
+    }
+}
+
+/// Enough of a file to see that it changed: when, how long it is, and where it lies.
+fn stamp(path: &Path) -> Option<(SystemTime, u64, PathBuf)> {
+    let facts = path.metadata().ok()?;
+    Some((facts.modified().ok()?, facts.len(), path.canonicalize().ok()?))
+}
