@@ -143,19 +143,8 @@ impl Analysis {
         let settings = self.settings.get(data.settings.0 as usize);
         match settings.map(|settings| &settings.settings.targets).filter(|targets| !targets.is_empty()) {
             Some(targets) => targets.clone(),
-            None => vec![self.own_chip(data)],
+            None => vec![oriole_queries::target_chip(&self.db, data.source)],
         }
-    }
-
-    /// The chip that a file's `.target` asks for, or the first one that can stand in for it.
-    fn own_chip(&self, data: &FileData) -> Chip {
-        let targets = &graph::module_header(&self.db, data.source).targets;
-        let supported: Vec<Chip> = Chip::all().into_iter().filter(|chip| chip.is_supported()).collect();
-        let exact =
-            targets.iter().rev().filter_map(|target| target.as_chip()).find(|chip| chip.is_supported());
-        let stands_in =
-            || supported.iter().copied().find(|chip| targets.iter().any(|&target| chip.accepts(target)));
-        exact.or_else(stands_in).unwrap_or(Chip::SM_90)
     }
 
     fn with<T>(&self, answer: impl FnOnce(&Analysis) -> T) -> Cancellable<T> {

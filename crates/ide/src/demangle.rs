@@ -30,7 +30,7 @@ fn has_rust_hash(name: &str) -> bool {
 }
 
 /// The name in its source.
-pub(crate) fn readable(name: &str) -> Option<String> {
+pub fn readable(name: &str) -> Option<String> {
     if name.len() > LONGEST {
         return None;
     }
@@ -51,7 +51,7 @@ pub(crate) fn readable(name: &str) -> Option<String> {
 }
 
 /// The name in its source, cut to so many letters; of a name that is none of these the name itself.
-pub(crate) fn short(name: &str, most: usize) -> String {
+pub fn short(name: &str, most: usize) -> String {
     let full = readable(name).unwrap_or_else(|| name.to_owned());
     match full.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &full[..at]),

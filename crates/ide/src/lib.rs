@@ -12,7 +12,7 @@ mod completion;
 mod cubin;
 mod cursor;
 mod cycles;
-mod demangle;
+pub mod demangle;
 mod documentation;
 mod edited;
 mod embedded;

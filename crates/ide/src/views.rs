@@ -1,8 +1,8 @@
 //! Views of the insides: the syntax tree, the intermediate representation after a phase, counts of queries.
 
 use oriole_chip::Chip;
-use oriole_pipeline::{Context, Settings, Work};
-use oriole_queries::graph;
+use oriole_pipeline::Work;
+use oriole_queries::{Failed, graph};
 use oriole_syntax::{ElementRef, NodeOrToken};
 
 use crate::cursor::units_in;
@@ -109,21 +109,11 @@ pub(crate) fn ori(
     let db = &analysis.db;
     let unit =
         analysis.code_unit(file, function).ok_or_else(|| format!("there is no function `{function}`"))?;
-    let body = graph::body(db, unit).as_deref().ok_or_else(|| format!("`{function}` has errors"))?;
     let config = analysis.config(file, chip).ok_or_else(|| format!("{chip} is not supported"))?;
-    // A view of a phase is a replay and no query: its result is not worth keeping.
-    let settings = Settings {
-        chip,
-        lower: graph::lower_options(db, config),
-        passes: graph::pass_options(db, config),
-        order: graph::order_options(db, config),
-        allocate: graph::allocate_options(db, config),
-        finish: graph::finish_options(db, config),
-    };
-    let check = || salsa::Database::unwind_if_revision_cancelled(db);
-    let context = Context { check: &check, ..Context::new(&settings) };
-    let raw = oriole_pipeline::raw(body, &context).map_err(|error| error.to_string())?;
-    let result = oriole_pipeline::run_until(phase, raw, &context).map_err(|error| error.to_string())?;
+    let result = oriole_queries::view::ori_after(db, unit, config, phase).map_err(|failed| match failed {
+        Failed::Diagnosed => format!("`{function}` has errors"),
+        other => other.to_string(),
+    })?;
     let done = match phase.work {
         Work::By(other) => format!(", which is done by {other}"),
         _ => String::new(),

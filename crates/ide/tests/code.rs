@@ -97,6 +97,17 @@ fn figures_say_why() {
     assert!(findings[0].message.contains("spilled") && !findings[0].related.is_empty());
 }
 
+/// Registers that a function saves for its caller are not spilled.
+#[test]
+fn saved_registers_are_no_spills() {
+    let text = ".version 8.0\n.target sm_90\n.address_size 64\n.func g()\n{\nret;\n}\n\
+        .visible .func (.param .b32 r) f(.param .b32 a)\n{\n.reg .b32 %r<3>;\nld.param.b32 %r1, [a];\n\
+        call g, ();\nadd.s32 %r2, %r1, 1;\nst.param.b32 [r], %r2;\nret;\n}\n";
+    let fixture = crate::support::fixture(text);
+    let analysis = fixture.analysis();
+    assert_eq!(analysis.code_findings(fixture.file, Chip::SM_90).unwrap(), []);
+}
+
 #[test]
 fn sass() {
     let mut fixture = kernel(LOOP);

@@ -1,4 +1,4 @@
-//! Classes of memory operations as the seeds name them: the category number of a space, and hot or cold.
+//! Classes of memory operations as the seeds name them: hot or cold.
 //!
 //! It is here because scheduling, statistics and dumps must use one classification. Latencies stay out.
 
@@ -12,18 +12,6 @@ pub enum Temperature {
     Hot,
     /// Short latency: constant and shared memory.
     Cold,
-}
-
-/// The internal category of a memory space in the seeds' numbering.
-pub fn category(space: Space) -> u8 {
-    match space {
-        Space::Generic => 0,
-        Space::Shared => 1,
-        Space::Local => 2,
-        Space::Constant => 3,
-        Space::Spill => 7,
-        Space::Global => 11,
-    }
 }
 
 /// Hot or cold; `None` for what touches no memory.
@@ -49,20 +37,20 @@ mod tests {
     use crate::{MemoryInfo, Origin};
 
     #[test]
-    fn spaces_have_a_category_and_a_temperature() {
+    fn spaces_have_a_temperature() {
         let rows = [
-            (Space::Generic, 0, Temperature::Hot),
-            (Space::Shared, 1, Temperature::Cold),
-            (Space::Local, 2, Temperature::Hot),
-            (Space::Constant, 3, Temperature::Cold),
-            (Space::Spill, 7, Temperature::Hot),
-            (Space::Global, 11, Temperature::Hot),
+            (Space::Generic, Temperature::Hot),
+            (Space::Shared, Temperature::Cold),
+            (Space::Local, Temperature::Hot),
+            (Space::Constant, Temperature::Cold),
+            (Space::Spill, Temperature::Hot),
+            (Space::Global, Temperature::Hot),
         ];
-        for (space, number, heat) in rows {
+        for (space, heat) in rows {
             let mut load = Instruction::new(Op::LD, Origin(0));
             assert_eq!(temperature(&load), None, "{space:?}");
             load.memory = Some(MemoryInfo { space, reads: true, writes: false, ordered: false });
-            assert_eq!((category(space), temperature(&load)), (number, Some(heat)), "{space:?}");
+            assert_eq!(temperature(&load), Some(heat), "{space:?}");
         }
         assert_eq!(temperature(&Instruction::new(Op::TEX, Origin(0))), Some(Temperature::Hot));
     }

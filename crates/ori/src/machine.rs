@@ -17,6 +17,8 @@ pub struct Assignment {
     pub frame_bytes: u32,
     /// Bytes of the frame that hold spills.
     pub spill_bytes: u32,
+    /// Where they begin in the frame.
+    pub spill_base: u32,
     /// Frame offset in bytes of each local variable.
     pub local_offsets: Vec<u32>,
     /// How many spill stores and reloads were inserted.

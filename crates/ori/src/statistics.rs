@@ -1,9 +1,6 @@
-//! The profile of a function: counts that the report phases print, in the lines of the seeds.
-//!
-//! Numbers that need latencies or an occupancy model are given by the caller; this file counts only what the IR shows.
+//! Counts over a function: what the representation itself shows of the profile that the report phases print.
 
 use crate::{Cfg, File, Function, Liveness, Opcode, Pseudo, Space, Value, classify};
-use std::fmt;
 
 /// Counts over one function.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -24,8 +21,8 @@ pub struct Statistics {
     pub loads: u32,
     /// Stores, without atomics.
     pub stores: u32,
-    /// Bytes of the frame spent on spills (4 for each spill store seen).
-    pub spill_bytes: u32,
+    /// Accesses of memory that answers soon: shared and constant memory.
+    pub tepid: u32,
 }
 
 impl Statistics {
@@ -42,14 +39,13 @@ impl Statistics {
                     statistics.instructions += 1;
                 }
                 statistics.texture_instructions += u32::from(classify::is_texture(instruction));
+                statistics.tepid +=
+                    u32::from(classify::temperature(instruction) == Some(classify::Temperature::Cold));
                 if let Some(memory) = instruction.memory
                     && memory.space != Space::Constant
                 {
                     statistics.loads += u32::from(memory.reads && !memory.writes);
                     statistics.stores += u32::from(memory.writes && !memory.reads);
-                    if memory.space == Space::Spill && memory.writes {
-                        statistics.spill_bytes += 4;
-                    }
                 }
             }
             // Pressure: walk the block backwards from what is live at its end.
@@ -98,26 +94,5 @@ impl Statistics {
         self.general_registers = self.general_registers.max(count[File::R as usize]);
         self.uniform_registers = self.uniform_registers.max(count[File::UR as usize]);
         self.predicates = self.predicates.max(count[File::P as usize]);
-    }
-}
-
-/// The counted lines of the seeds' profile.
-impl fmt::Display for Statistics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "# {} instructions, {} R-regs", self.instructions, self.general_registers)?;
-        writeln!(
-            f,
-            "# [inst={}] [texInst={}] [rregs={}] [urregs={}] [pregs={}]",
-            self.instructions,
-            self.texture_instructions,
-            self.general_registers,
-            self.uniform_registers,
-            self.predicates
-        )?;
-        writeln!(
-            f,
-            "# [blocks={}] [loads={}] [stores={}] [LSpillB={}]",
-            self.blocks, self.loads, self.stores, self.spill_bytes
-        )
     }
 }

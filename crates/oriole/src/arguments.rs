@@ -1,6 +1,8 @@
 //! The command line: what can be asked, with its help. Nothing is done here.
 
 use crate::cache::CacheArguments;
+use crate::inspect;
+use crate::lists::{self, Listed};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -38,19 +40,19 @@ pub enum Command {
     Lint(Lint),
     /// Serve an editor with the language server protocol.
     Lsp(Lsp),
-    /// Print the page of a diagnostic code.
+    /// Print the page of a diagnostic code, or the list of codes.
     Explain {
         /// The code, such as `ptx::syntax`.
-        code: String,
+        code: Option<String>,
     },
 }
 
 /// What every compiling command takes.
 #[derive(Args, Debug, Clone)]
 pub struct Target {
-    /// Chip to compile for.
-    #[arg(long, default_value = "sm_90")]
-    pub arch: String,
+    /// Chip to compile for; that of the file's `.target` if left out.
+    #[arg(long)]
+    pub arch: Option<String>,
     /// How.
     #[command(flatten)]
     pub tuning: Tuning,
@@ -68,20 +70,20 @@ pub struct Tuning {
     /// Most registers a thread may use.
     #[arg(long, value_name = "N")]
     pub maxrregcount: Option<u32>,
-    /// Set a knob.
-    #[arg(long = "knob", value_name = "NAME=VALUE")]
+    /// Set a knob; `help` lists them.
+    #[arg(long = "knob", value_name = "NAME=VALUE", value_parser = Listed { word: "help", list: lists::knobs })]
     pub knobs: Vec<String>,
-    /// Turn clever parts off, separated by commas: serial-deps, min-regs, no-uniform, no-sched, no-fold ...
-    #[arg(long = "debug-switch", value_name = "SWITCH", value_delimiter = ',')]
+    /// Turn parts of the compiler off, separated by commas: serial-deps, min-regs, no-uniform ...; `help` lists them.
+    #[arg(long = "debug-switch", value_name = "SWITCH", value_delimiter = ',', value_parser = Listed { word: "help", list: lists::switches })]
     pub switches: Vec<String>,
 }
 
 /// `oriole compile`
 #[derive(Args, Debug)]
 pub struct Compile {
-    /// PTX file.
+    /// PTX file; `-` is standard input.
     pub input: PathBuf,
-    /// Where the cubin goes; the input's name with `.cubin` if left out.
+    /// Where the cubin goes, `-` is standard output; the input's name with `.cubin` if left out.
     #[arg(short, long)]
     pub output: Option<PathBuf>,
     /// Target and options.
@@ -136,7 +138,7 @@ pub struct Watch {
 /// `oriole check`
 #[derive(Args, Debug)]
 pub struct Check {
-    /// PTX file.
+    /// PTX file; `-` is standard input.
     pub input: PathBuf,
     /// Chip to check for; that of the file's `.target` if left out.
     #[arg(long)]
@@ -210,10 +212,10 @@ pub struct Asm {
 /// `oriole ori`
 #[derive(Args, Debug)]
 pub struct Ori {
-    /// PTX file.
+    /// PTX file; `-` is standard input.
     pub input: PathBuf,
-    /// Phase by name or number.
-    #[arg(long)]
+    /// Phase by name or number; `list` lists them.
+    #[arg(long, value_name = "PHASE", value_parser = Listed { word: "list", list: inspect::phases })]
     pub after: String,
     /// Only this function.
     #[arg(long)]
@@ -221,6 +223,9 @@ pub struct Ori {
     /// The control-flow graph as DOT.
     #[arg(long)]
     pub dot: bool,
+    /// The order of the blocks (reverse postorder) and the back edges.
+    #[arg(long, conflicts_with = "dot")]
+    pub rpo: bool,
     /// Target and options.
     #[command(flatten)]
     pub target: Target,
@@ -229,7 +234,7 @@ pub struct Ori {
 /// `oriole isel`
 #[derive(Args, Debug)]
 pub struct Isel {
-    /// PTX file.
+    /// PTX file; `-` is standard input.
     pub input: PathBuf,
     /// Show the candidates of each instruction and why the winner won.
     #[arg(long)]

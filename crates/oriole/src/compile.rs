@@ -2,20 +2,22 @@
 
 use crate::arguments::{Check, Compile, MessageFormat};
 use crate::cache;
-use crate::outcome::{Outcome, failed, misused, write_atomically};
+use crate::files::input;
+use crate::files::output::Output;
+use crate::outcome::{Outcome, failed, misused};
 use crate::render;
-use crate::session::{Session, options, read_text, threads};
+use crate::report;
+use crate::session::{Session, options, threads};
 use oriole_chip::Chip;
 use oriole_diagnostics::Diagnostic;
 use oriole_inputs::{Db, Part, Times};
 use oriole_options::Options;
-use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Runs `oriole compile`.
 pub fn compile(arguments: &Compile) -> Outcome {
-    if let Some(number) = arguments.target.arch.strip_prefix("compute_") {
+    if let Some(number) = arguments.target.arch.as_deref().and_then(|arch| arch.strip_prefix("compute_")) {
         return parse_only(arguments, number);
     }
     let (chip, options) = match options(&arguments.target) {
@@ -26,25 +28,27 @@ pub fn compile(arguments: &Compile) -> Outcome {
         Ok(cache) => cache,
         Err(message) => return misused(&message),
     };
-    let text = match read_text(&arguments.input) {
-        Ok(text) => text,
+    let output = match &arguments.output {
+        Some(path) => Output::new(path, &arguments.input),
+        None => Output::beside(&arguments.input),
+    };
+    let (output, text) = match output.and_then(|output| Ok((output, input::text(&arguments.input)?))) {
+        Ok(opened) => opened,
         Err(message) => return failed(&message),
     };
     let start = Instant::now();
-    let session = Session::once(&text, chip, &options, arguments.time_passes, cache.clone());
+    // A report asks for what a compile that is done with it would drop.
+    let keep = arguments.verbose;
+    let session = Session::once(&text, chip, &options, keep, arguments.time_passes, cache.clone());
     let compiled =
         oriole_queries::compile(&session.db, session.file, session.config, threads(arguments.jobs));
-    render::to_terminal(&arguments.input.display().to_string(), &text, &compiled.findings);
+    render::to_terminal(&input::shown(&arguments.input), &text, &compiled.findings);
     let Some(cubin) = compiled.cubin else { return Outcome::Failed };
-    let output = match &arguments.output {
-        Some(path) => path.clone(),
-        None => arguments.input.with_extension("cubin"),
-    };
-    if let Err(message) = write_atomically(&output, &cubin) {
+    if let Err(message) = output.write(&cubin) {
         return failed(&message);
     }
     if arguments.verbose {
-        report(&cubin, chip);
+        eprint!("{}", report::report(&session, &cubin));
         if let Some(cache) = &cache {
             eprintln!("{}", cache::summary(cache));
         }
@@ -55,31 +59,6 @@ pub fn compile(arguments: &Compile) -> Outcome {
     // The process ends here, and its memory with it: nothing is gained by giving back each piece.
     std::mem::forget(session);
     Outcome::Right
-}
-
-/// What each kernel needs, as read back from the finished file.
-fn report(bytes: &[u8], chip: Chip) {
-    let Ok(cubin) = oriole_cubin::read(bytes) else { return };
-    for kernel in &cubin.kernels {
-        let mut line = format!("{}: {} registers", kernel.name, kernel.registers);
-        let _ = write!(line, ", {} bytes stack frame", kernel.frame_size);
-        if kernel.barriers > 0 {
-            let _ = write!(line, ", {} barriers", kernel.barriers);
-        }
-        if kernel.shared_size > 0 {
-            let _ = write!(line, ", {} bytes shared", kernel.shared_size);
-        }
-        let threads = 256;
-        let usage =
-            oriole_chip::Usage { registers: kernel.registers, threads, shared: kernel.shared_size as u32 };
-        if let Some(occupancy) = oriole_chip::occupancy(chip, usage) {
-            let _ = write!(line, ", {} warps per SM with blocks of {threads}", occupancy.warps);
-        }
-        eprintln!("{line}");
-        if let Ok(function) = crate::dis::machine_function(chip, kernel) {
-            eprint!("{}", oriole_schedule::report(&function));
-        }
-    }
 }
 
 /// Prints where the time went: queries by themselves, stages by themselves, phases.
@@ -101,7 +80,7 @@ fn report_times(times: &Times, all: Duration) {
 
 /// Runs `oriole check`.
 pub fn check(arguments: &Check) -> Outcome {
-    let text = match read_text(&arguments.input) {
+    let text = match input::text(&arguments.input) {
         Ok(text) => text,
         Err(message) => return failed(&message),
     };
@@ -112,12 +91,12 @@ pub fn check(arguments: &Check) -> Outcome {
             Err(error) => return misused(&format!("--arch: {error}")),
         },
     };
-    let session = Session::new(&text, chip.unwrap_or(Chip::SM_90), &Options::default());
+    let session = Session::new(&text, chip, &Options::default());
     let mut findings = oriole_queries::findings(&session.db, session.file);
     if chip.is_some() {
         findings.extend(oriole_queries::target_findings(&session.db, session.file, session.config));
     }
-    let path = arguments.input.display().to_string();
+    let path = input::shown(&arguments.input);
     match arguments.message_format {
         MessageFormat::Human => render::to_terminal(&path, &text, &findings),
         MessageFormat::Json => render::to_json(&path, &text, &findings),
@@ -131,14 +110,14 @@ fn parse_only(arguments: &Compile, number: &str) -> Outcome {
         Ok(chip) => chip,
         Err(error) => return misused(&format!("--arch: {error}")),
     };
-    let text = match read_text(&arguments.input) {
+    let text = match input::text(&arguments.input) {
         Ok(text) => text,
         Err(message) => return failed(&message),
     };
-    let session = Session::new(&text, chip, &Options::default());
+    let session = Session::new(&text, Some(chip), &Options::default());
     let mut findings = oriole_queries::findings(&session.db, session.file);
     findings.extend(oriole_queries::target_findings(&session.db, session.file, session.config));
-    render::to_terminal(&arguments.input.display().to_string(), &text, &findings);
+    render::to_terminal(&input::shown(&arguments.input), &text, &findings);
     verdict(&findings)
 }
 
@@ -150,10 +129,10 @@ fn verdict(findings: &[Diagnostic]) -> Outcome {
 pub fn cubin_of(
     path: &Path,
     text: &str,
-    chip: Chip,
+    chip: Option<Chip>,
     options: &Options,
 ) -> Result<std::sync::Arc<Vec<u8>>, String> {
-    let session = Session::once(text, chip, options, false, None);
+    let session = Session::once(text, chip, options, false, false, None);
     let compiled = oriole_queries::compile(&session.db, session.file, session.config, 1);
     match compiled.cubin {
         Some(cubin) => Ok(cubin),

@@ -1,7 +1,9 @@
 //! `oriole dis` and `oriole asm`: cubins as text with control words, and that text back to words.
 
 use crate::arguments::{Asm, Dis};
-use crate::outcome::{Outcome, failed, write_atomically};
+use crate::files::input;
+use crate::files::output::Output;
+use crate::outcome::{Outcome, failed};
 use oriole_chip::Chip;
 use oriole_cubin::Cubin;
 use std::fmt::Write as _;
@@ -9,7 +11,7 @@ use std::path::Path;
 
 /// Reads a cubin, with the chip its code is for.
 pub fn read_cubin(path: &Path) -> Result<(Cubin, Chip), String> {
-    let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let bytes = input::bytes(path)?;
     let cubin = oriole_cubin::read(&bytes).map_err(|error| format!("{}: {error}", path.display()))?;
     let name = format!("sm_{}{}", cubin.sm, if cubin.accelerated { "a" } else { "" });
     let chip = name.parse::<Chip>().map_err(|error| format!("{}: {error}", path.display()))?;
@@ -44,27 +46,6 @@ pub fn dis(arguments: &Dis) -> Outcome {
     if failures.is_empty() { outcome } else { Outcome::Failed }
 }
 
-/// The code of a kernel in blocks, as figures of the schedule want it; what was symbolic is no more.
-pub fn machine_function(
-    chip: Chip,
-    kernel: &oriole_cubin::read::Kernel,
-) -> Result<oriole_ori::MachineFunction, String> {
-    let code = decoded(chip, kernel)?;
-    let mut function = oriole_ori::MachineFunction::default();
-    for block in crate::loops::blocks(&code) {
-        let instructions = code[block.range].iter().map(|instruction| {
-            oriole_ori::MachineInstruction::new(chip, instruction.clone(), oriole_ori::Origin(0))
-                .map_err(|error| format!("{}: {error}", kernel.name))
-        });
-        function.blocks.push(oriole_ori::MachineBlock {
-            instructions: instructions.collect::<Result<_, _>>()?,
-            successors: Default::default(),
-            loop_depth: u8::try_from(block.depth).unwrap_or(u8::MAX),
-        });
-    }
-    Ok(function)
-}
-
 /// The instructions of a kernel without those that only fill it up.
 fn decoded(chip: Chip, kernel: &oriole_cubin::read::Kernel) -> Result<Vec<oriole_sass::Instruction>, String> {
     let words = &kernel.code[..code_words(&kernel.code)];
@@ -87,18 +68,24 @@ fn code_words(words: &[u128]) -> usize {
 
 fn summary(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String) -> Result<(), String> {
     let code = decoded(chip, kernel)?;
-    let count = code.len();
-    let (mut cycles, mut weighted, mut local) = (0u64, 0u64, 0u64);
-    for (instruction, depth) in code.iter().zip(crate::loops::depths(&code)) {
-        let stall = u64::from(instruction.control.stall.max(1));
-        cycles += stall;
-        weighted = weighted.saturating_add(stall.saturating_mul(10u64.saturating_pow(depth)));
-        local += u64::from(matches!(instruction.op, oriole_sass::Op::STL | oriole_sass::Op::LDL));
-    }
+    let word = |offset: u32| offset as usize / 16;
+    let tables = kernel.indirect_branches.iter();
+    let tables =
+        tables.map(|branch| (word(branch.offset), branch.targets.iter().copied().map(word).collect()));
+    let function = oriole_schedule::decoded(chip, &code, &tables.collect())
+        .map_err(|error| format!("{}: {error}", kernel.name))?;
+    let figures = oriole_schedule::statistics(&function);
+    let is_local = |op| matches!(op, oriole_sass::Op::STL | oriole_sass::Op::LDL);
+    let local = code.iter().filter(|instruction| is_local(instruction.op)).count();
     let _ = writeln!(
         text,
-        "{} instructions {count} registers {} frame {} cycles {cycles} weighted {weighted} local {local}",
-        kernel.name, kernel.registers, kernel.frame_size
+        "{} instructions {} registers {} frame {} cycles {} weighted {} local {local}",
+        kernel.name,
+        figures.instructions,
+        kernel.registers,
+        kernel.frame_size,
+        figures.issue_cycles,
+        figures.weighted_cycles
     );
     Ok(())
 }
@@ -157,9 +144,10 @@ fn json(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String, fail
 
 /// Runs `oriole asm`.
 pub fn asm(arguments: &Asm) -> Outcome {
-    let text = match std::fs::read_to_string(&arguments.input) {
-        Ok(text) => text,
-        Err(error) => return failed(&format!("{}: {error}", arguments.input.display())),
+    let output = arguments.output.as_ref().map(|path| Output::new(path, &arguments.input)).transpose();
+    let (output, text) = match output.and_then(|output| Ok((output, input::text(&arguments.input)?))) {
+        Ok(opened) => opened,
+        Err(message) => return failed(&message),
     };
     let chip = match arguments.arch.parse::<Chip>() {
         Ok(chip) => chip,
@@ -191,10 +179,10 @@ pub fn asm(arguments: &Asm) -> Outcome {
             }
         }
     }
-    match &arguments.output {
-        Some(path) => {
+    match output {
+        Some(output) => {
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-            match write_atomically(path, &bytes) {
+            match output.write(&bytes) {
                 Ok(()) => Outcome::Right,
                 Err(message) => failed(&message),
             }

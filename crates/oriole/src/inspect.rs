@@ -1,102 +1,118 @@
 //! `oriole ori`, `isel`, `latency` and `lint`: what a phase left, what was chosen, what is known of the chip, what is
-//! wrong with a cubin.
+//! wrong with a cubin. What is shown of a function comes from the query graph, as everywhere.
 
-use crate::arguments::{Isel, Latency, Lint, Ori};
+use crate::arguments::{Isel, Latency, Lint, Ori, Target};
+use crate::files::input;
+use crate::names;
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::render;
-use crate::session::{options, read_text};
+use crate::session::{Session, options};
 use oriole_chip::Chip;
-use oriole_diagnostics::Code;
-use oriole_hir::Resolved;
-use oriole_pipeline::{Context, Settings, Work};
+use oriole_diagnostics::{Code, Diagnostic};
+use oriole_inputs::{Config, Database, FunctionUnit};
+use oriole_options::Options;
+use oriole_pipeline::{Phase, Work};
+use oriole_queries::{Failed, graph, view};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The functions of a file that are asked for; findings go to the terminal.
-fn functions(path: &Path, only: Option<&str>) -> Result<Vec<(String, Resolved)>, Outcome> {
-    let text = read_text(path).map_err(|message| failed(&message))?;
-    let module = oriole_hir::resolve_module(&text);
-    if module.has_errors() {
-        render::to_terminal(&path.display().to_string(), &text, &module.diagnostics);
-        return Err(Outcome::Failed);
+/// Prints what `shown` gives for each function of a file, or for one; findings go to the terminal.
+fn functions(
+    path: &Path,
+    only: Option<&str>,
+    target: &Target,
+    shown: impl for<'db> Fn(&'db Session, FunctionUnit<'db>, &mut String) -> Result<(), Failed>,
+) -> Outcome {
+    let (chip, options) = match options(target) {
+        Ok(read) => read,
+        Err(message) => return misused(&message),
+    };
+    let text = match input::text(path) {
+        Ok(text) => text,
+        Err(message) => return failed(&message),
+    };
+    let session = Session::new(&text, chip, &options);
+    let (db, name) = (&session.db, input::shown(path));
+    let mut findings = oriole_queries::findings(db, session.file);
+    findings.extend(oriole_queries::target_findings(db, session.file, session.config));
+    if findings.iter().any(Diagnostic::is_error) {
+        render::to_terminal(&name, &text, &findings);
+        return Outcome::Failed;
     }
-    let chosen: Vec<_> = module
-        .functions
-        .into_iter()
-        .filter(|(name, ..)| only.is_none_or(|only| only == name))
-        .map(|(name, _, resolved)| (name, resolved))
-        .collect();
-    match (chosen.is_empty(), only) {
-        (true, Some(only)) => Err(misused(&format!("{}: there is no function `{only}`", path.display()))),
-        _ => Ok(chosen),
+    let wanted = |unit: &FunctionUnit<'_>| only.is_none_or(|only| names::is(unit.name(db), only));
+    let units: Vec<_> = view::code_units(db, session.file).into_iter().filter(wanted).collect();
+    if let (true, Some(only)) = (units.is_empty(), only) {
+        return misused(&format!("{name}: there is no function `{only}`"));
     }
+    let mut out = String::new();
+    let mut failures = Vec::new();
+    for unit in units {
+        if let Err(failure) = shown(&session, unit, &mut out) {
+            failures.extend(view::findings(db, unit, &failure));
+        }
+    }
+    render::to_terminal(&name, &text, &failures);
+    print(&out);
+    if failures.is_empty() { Outcome::Right } else { Outcome::Failed }
 }
 
 /// Runs `oriole ori`.
 pub fn ori(arguments: &Ori) -> Outcome {
     let Some(phase) = oriole_pipeline::phases::find(&arguments.after) else {
-        return misused(&format!("there is no phase `{}`", arguments.after));
+        return misused(&format!("there is no phase `{}`; `--after list` lists them", arguments.after));
     };
-    if let Err(message) = phase.leaves_ori() {
+    let reports = matches!(phase.work, Work::Profile);
+    let shows = phase.leaves_ori();
+    if let (Err(message), false) = (&shows, reports && !arguments.dot && !arguments.rpo) {
         return failed(&format!("[{}] {message}", Code::PhaseNotAvailable));
     }
-    let (chip, options) = match options(&arguments.target) {
-        Ok(read) => read,
-        Err(message) => return misused(&message),
-    };
-    let chosen = match functions(&arguments.input, arguments.function.as_deref()) {
-        Ok(chosen) => chosen,
-        Err(outcome) => return outcome,
-    };
-    let settings = Settings::new(chip, &options);
-    let context = Context::new(&settings);
-    let note = match phase.work {
-        Work::By(_) => format!(": {} is {}", phase.name, phase.state()),
-        _ => String::new(),
-    };
-    let mut text = String::new();
-    for (name, resolved) in chosen {
-        let function = oriole_pipeline::raw(&resolved.body, &context)
-            .and_then(|raw| oriole_pipeline::run_until(phase, raw, &context));
-        match function {
-            Ok(function) if arguments.dot => text.push_str(&oriole_ori::dot::dot(&function)),
-            Ok(function) => {
-                let _ = writeln!(text, "// {name}{note}\n{function}");
-            }
-            Err(error) => return failed(&format!("{}: {name}: {error}", arguments.input.display())),
+    functions(&arguments.input, arguments.function.as_deref(), &arguments.target, |session, unit, text| {
+        let mut name = names::shown(unit.name(&session.db));
+        if let Work::By(_) = phase.work {
+            let _ = write!(name, ": {} is {}", phase.name, phase.state());
         }
-    }
-    print(&text)
+        if reports && !arguments.dot && !arguments.rpo {
+            let profile = view::profile(&session.db, unit, session.config, phase)?;
+            let _ = write!(text, "// {name}\n{profile}");
+            if shows.is_err() {
+                return Ok(());
+            }
+        } else if !arguments.dot {
+            let _ = writeln!(text, "// {name}");
+        }
+        let function = view::ori_after(&session.db, unit, session.config, phase)?;
+        if arguments.dot {
+            text.push_str(&oriole_ori::dot::dot(&function));
+        } else if arguments.rpo {
+            text.push_str(&oriole_ori::Cfg::new(&function).describe(&function));
+        } else {
+            let _ = writeln!(text, "{function}");
+        }
+        Ok(())
+    })
+}
+
+/// The phases, a line each.
+pub fn phases() -> String {
+    let line = |phase: &Phase| {
+        let state = match phase.work {
+            Work::Profile => "profile".to_owned(),
+            _ if phase.leaves_ori().is_ok() => "Ori".to_owned(),
+            Work::NotForCompute | Work::NotYet => phase.state(),
+            _ => "machine code".to_owned(),
+        };
+        format!("{:>3} {:<40} [{state}] {}\n", phase.number, phase.name, phase.doc)
+    };
+    oriole_pipeline::PHASES.iter().map(line).collect()
 }
 
 /// Runs `oriole isel`.
 pub fn isel(arguments: &Isel) -> Outcome {
-    let (chip, options) = match options(&arguments.target) {
-        Ok(read) => read,
-        Err(message) => return misused(&message),
-    };
-    let chosen = match functions(&arguments.input, arguments.function.as_deref()) {
-        Ok(chosen) => chosen,
-        Err(outcome) => return outcome,
-    };
-    let settings = Settings::new(chip, &options);
-    let context = Context::new(&settings);
-    let mut text = String::new();
-    for (name, resolved) in chosen {
-        let selected = oriole_pipeline::lower(&resolved.body, &context)
-            .and_then(|function| {
-                oriole_pipeline::ORI_GROUPS
-                    .into_iter()
-                    .skip(1)
-                    .try_fold(function, |function, group| oriole_pipeline::run(group, function, &context))
-            })
-            .and_then(|function| oriole_pipeline::allocate(function, &context))
-            .and_then(|allocated| oriole_pipeline::select(&allocated, &context));
-        let machine = match selected {
-            Ok(machine) => machine,
-            Err(error) => return failed(&format!("{}: {name}: {error}", arguments.input.display())),
-        };
-        let _ = writeln!(text, "// {name}");
+    functions(&arguments.input, arguments.function.as_deref(), &arguments.target, |session, unit, text| {
+        let db = &session.db;
+        let chip = graph::chip_info(db, session.config);
+        let machine = graph::selected(db, unit, session.config).as_ref().map_err(Clone::clone)?;
+        let _ = writeln!(text, "// {}", names::shown(unit.name(db)));
         for (number, block) in machine.blocks.iter().enumerate() {
             let _ = writeln!(text, "b{number}:");
             for chosen in &block.instructions {
@@ -104,12 +120,12 @@ pub fn isel(arguments: &Isel) -> Outcome {
                     .unwrap_or_else(|error| error.to_string());
                 let _ = writeln!(text, "  {line}");
                 if arguments.explain {
-                    explain(chip, chosen, &mut text);
+                    explain(chip, chosen, text);
                 }
             }
         }
-    }
-    print(&text)
+        Ok(())
+    })
 }
 
 /// The forms that the opcode has, and which of them takes these operands.
@@ -134,8 +150,11 @@ pub fn latency(arguments: &Latency) -> Outcome {
         Ok(chip) => chip,
         Err(error) => return misused(&format!("--arch: {error}")),
     };
-    let Some(model) = oriole_latency::Model::of(chip) else {
-        return failed(&format!("there is no latency table for {chip}"));
+    let db = Database::default();
+    let config = Config::create(&db, chip, &Options::default());
+    let model = match view::latencies(&db, config) {
+        Ok(model) => model,
+        Err(reason) => return failed(&reason.to_string()),
     };
     let mut text = String::new();
     if arguments.guesses {

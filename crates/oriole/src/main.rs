@@ -4,23 +4,30 @@ mod arguments;
 mod cache;
 mod compile;
 mod dis;
+mod files;
 mod inspect;
 mod launch;
-mod loops;
+mod lists;
 mod lsp;
+mod names;
 mod outcome;
 mod render;
+mod report;
 mod run;
 mod session;
 mod watch;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
+use oriole_diagnostics::Code;
 use outcome::{Outcome, misused};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return lists::answer(&error).map_or_else(|| error.exit(), Outcome::into),
+    };
     let outcome = match &arguments.command {
         Command::Compile(arguments) => compile::compile(arguments),
         Command::Check(arguments) => compile::check(arguments),
@@ -33,15 +40,23 @@ fn main() -> ExitCode {
         Command::Latency(arguments) => inspect::latency(arguments),
         Command::Lint(arguments) => inspect::lint(arguments),
         Command::Lsp(arguments) => lsp::lsp(arguments),
-        Command::Explain { code } => explain(code),
+        Command::Explain { code } => explain(code.as_deref()),
     };
     outcome.into()
 }
 
-/// Prints the page of a diagnostic code.
-fn explain(code: &str) -> Outcome {
-    match oriole_diagnostics::Code::from_name(code) {
+fn first_sentence(page: &str) -> &str {
+    page.find(". ").map_or(page, |end| &page[..=end])
+}
+
+/// Prints the page of a diagnostic code, or the list of codes.
+fn explain(code: Option<&str>) -> Outcome {
+    let Some(code) = code else {
+        let line = |code: &Code| format!("{:<32} {}\n", code.as_str(), first_sentence(code.page()));
+        return outcome::print(&Code::ALL.iter().map(line).collect::<String>());
+    };
+    match Code::from_name(code) {
         Some(code) => outcome::print(&format!("{}\n\n{}\n", code.as_str(), code.page())),
-        None => misused(&format!("there is no diagnostic code `{code}`")),
+        None => misused(&format!("there is no diagnostic code `{code}`; `oriole explain` lists them")),
     }
 }

@@ -3,6 +3,7 @@
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use oriole_diagnostics::{Diagnostic, LineIndex, Place, Severity};
+use std::ffi::OsString;
 use std::io::IsTerminal;
 
 /// Lines of source shown on each side of a finding.
@@ -12,11 +13,18 @@ const LONGEST_LINE: u32 = 400;
 
 /// Prints findings of one file to standard error, in order of place. The spans count from the start of the file.
 pub fn to_terminal(path: &str, text: &str, diagnostics: &[Diagnostic]) {
-    let renderer = if std::io::stderr().is_terminal() { Renderer::styled() } else { Renderer::plain() };
+    let variable = |name| std::env::var_os(name);
+    let styled = is_styled(std::io::stderr().is_terminal(), variable("NO_COLOR"), variable("TERM"));
+    let renderer = if styled { Renderer::styled() } else { Renderer::plain() };
     let lines = LineIndex::new(text);
     for diagnostic in diagnostics {
         eprintln!("{}\n", render(&renderer, path, text, &lines, diagnostic));
     }
+}
+
+/// Whether output is coloured: on a terminal that can, unless `NO_COLOR` is set to anything.
+fn is_styled(terminal: bool, no_color: Option<OsString>, kind: Option<OsString>) -> bool {
+    terminal && no_color.is_none_or(|value| value.is_empty()) && kind.is_none_or(|kind| kind != "dumb")
 }
 
 fn render(renderer: &Renderer, path: &str, text: &str, lines: &LineIndex, diagnostic: &Diagnostic) -> String {
@@ -81,5 +89,19 @@ pub fn to_json(path: &str, text: &str, diagnostics: &[Diagnostic]) {
             map.insert("column".to_owned(), at.column.into());
         }
         println!("{value}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_only_where_they_are_wanted() {
+        let set = |text: &str| Some(OsString::from(text));
+        assert!(is_styled(true, None, set("xterm")) && is_styled(true, set(""), None));
+        assert!(!is_styled(true, set("1"), set("xterm")));
+        assert!(!is_styled(true, None, set("dumb")));
+        assert!(!is_styled(false, None, set("xterm")));
     }
 }

@@ -131,7 +131,7 @@ fn interpret(launch: &Launch) -> Result {
 
 struct Runner<'a> {
     arguments: &'a Run,
-    chip: Chip,
+    chip: Option<Chip>,
     options: Options,
     /// Compiled or read cubins by PTX path, so that many launches of one file compile once.
     cubins: BTreeMap<PathBuf, std::result::Result<Arc<oriole_cubin::Cubin>, String>>,

@@ -5,18 +5,15 @@ use oriole_chip::Chip;
 use oriole_inputs::{Config, Database, SourceFile};
 use oriole_options::Options;
 use oriole_store::Cache;
-use std::path::Path;
 use std::sync::Arc;
 
-/// Most bytes of a PTX file.
-const LARGEST_FILE: u64 = 1 << 30;
-
-/// Chip and options of a command line.
+/// Chip and options of a command line; no chip if the file's `.target` is to say it.
 ///
 /// # Errors
 /// A message that says which argument is wrong.
-pub fn options(target: &Target) -> Result<(Chip, Options), String> {
-    Ok((supported_chip(&target.arch)?, tuned(&target.tuning)?))
+pub fn options(target: &Target) -> Result<(Option<Chip>, Options), String> {
+    let chip = target.arch.as_deref().map(supported_chip).transpose()?;
+    Ok((chip, tuned(&target.tuning)?))
 }
 
 /// A chip that can be compiled for.
@@ -53,27 +50,6 @@ pub fn tuned(target: &Tuning) -> Result<Options, String> {
     Ok(options)
 }
 
-/// The text of a PTX file.
-///
-/// # Errors
-/// A message with the path: the file cannot be read, is too large, or is no text.
-pub fn read_text(path: &Path) -> Result<String, String> {
-    let place = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let length = std::fs::metadata(path).map_err(|error| place(&error))?.len();
-    if length > LARGEST_FILE {
-        return Err(place(&"the file is larger than 1 GiB"));
-    }
-    let bytes = std::fs::read(path).map_err(|error| place(&error))?;
-    String::from_utf8(bytes).map_err(|error| {
-        format!("{}:{}: [ptx::not-utf8] the file is no UTF-8 text", path.display(), line(&error))
-    })
-}
-
-fn line(error: &std::string::FromUtf8Error) -> usize {
-    let valid = error.utf8_error().valid_up_to();
-    1 + error.as_bytes()[..valid].iter().filter(|&&byte| byte == b'\n').count()
-}
-
 /// A database with one file and one configuration.
 pub struct Session {
     /// The database.
@@ -85,20 +61,21 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens a text for a chip with options.
-    pub fn new(text: &str, chip: Chip, options: &Options) -> Session {
+    /// Opens a text for a chip, by default the one that it asks for, with options.
+    pub fn new(text: &str, chip: Option<Chip>, options: &Options) -> Session {
         Session::with(Database::default(), text, chip, options)
     }
 
-    /// The same for a command that compiles the text and is done with it.
+    /// The same for a command that compiles the text and is done with it; what inner stages give is kept if asked.
     pub fn once(
         text: &str,
-        chip: Chip,
+        chip: Option<Chip>,
         options: &Options,
+        keep: bool,
         timed: bool,
         cache: Option<Arc<Cache>>,
     ) -> Session {
-        let mut db = Database::once();
+        let mut db = if keep { Database::default() } else { Database::once() };
         if timed {
             db = db.timed();
         }
@@ -108,8 +85,9 @@ impl Session {
         Session::with(db, text, chip, options)
     }
 
-    fn with(db: Database, text: &str, chip: Chip, options: &Options) -> Session {
+    fn with(db: Database, text: &str, chip: Option<Chip>, options: &Options) -> Session {
         let file = SourceFile::open(&db, text);
+        let chip = chip.unwrap_or_else(|| oriole_queries::target_chip(&db, file));
         let config = Config::create(&db, chip, options);
         Session { db, file, config }
     }

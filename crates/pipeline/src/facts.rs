@@ -8,7 +8,7 @@
 use crate::Allocated;
 use oriole_chip::Chip;
 use oriole_latency::Model;
-use oriole_ori::{Cfg, File, Function, Liveness, MachineFunction, Space, Value};
+use oriole_ori::{Cfg, File, Function, Liveness, MachineFunction, Source, SourceKind, Space, Value};
 use oriole_sass::form::Table;
 use oriole_sass::{Access, Instruction, RegisterFile, accesses};
 use std::collections::BTreeMap;
@@ -176,7 +176,7 @@ pub fn facts(chip: Chip, allocated: &Allocated, finished: &MachineFunction) -> F
     }
     facts.homes.sort_unstable();
     facts.homes.dedup();
-    spills(function, &mut facts);
+    spills(allocated, &mut facts);
     pressure(allocated, &mut facts);
     words(chip, finished, &mut facts);
     facts
@@ -189,12 +189,22 @@ fn origin(function: &Function, value: Value) -> Origin {
     }
 }
 
-fn spills(function: &Function, facts: &mut FunctionFacts) {
+/// Notes each access of a spill slot. The registers that a function saves for its caller lie behind the slots.
+fn spills(allocated: &Allocated, facts: &mut FunctionFacts) {
+    let Allocated { function, assignment } = allocated;
+    let slots = assignment.spill_base..assignment.spill_base + assignment.spill_bytes;
+    let is_slot = |source: &Source| match &source.kind {
+        SourceKind::Address(address) => u32::try_from(address.offset).is_ok_and(|at| slots.contains(&at)),
+        _ => false,
+    };
     for block in &function.blocks {
         for instruction in &block.instructions {
             let Some(memory) = instruction.memory.filter(|memory| memory.space == Space::Spill) else {
                 continue;
             };
+            if !instruction.sources.first().is_some_and(is_slot) {
+                continue;
+            }
             let mut value = None;
             if memory.writes {
                 // The stored value is the last thing that is read; the address comes before it.

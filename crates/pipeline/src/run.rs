@@ -19,23 +19,22 @@ pub fn run(group: Group, function: Function, context: &Context) -> Result<Functi
     Ok(progress.end())
 }
 
-/// Replays from raw Ori up to and with a phase.
+/// Runs the phases of a phase's group up to and with that phase, over what the group before gave: raw Ori for the first.
 ///
 /// # Errors
-/// As [`run`]; a phase that is not implemented, or that does not act on Ori.
-pub fn run_until(last: &Phase, function: Function, context: &Context) -> Result<Function, Failure> {
-    let mut function = function;
-    for group in ORI_GROUPS {
-        let mut progress = Progress::new(group, function);
-        for phase in group.phases() {
-            progress.step(phase, context)?;
-            if phase.number == last.number {
-                return Ok(progress.function);
-            }
-        }
-        function = progress.end();
+/// As [`run`]; a phase that does not act on Ori.
+pub fn run_part(last: &Phase, function: Function, context: &Context) -> Result<Function, Failure> {
+    if !ORI_GROUPS.contains(&last.group) {
+        return Err(Failure::internal("run_part", format!("phase {} gives no Ori", last.name)));
     }
-    Err(Failure::internal("run_until", format!("phase {} gives no Ori", last.name)))
+    let mut progress = Progress::new(last.group, function);
+    for phase in last.group.phases() {
+        progress.step(phase, context)?;
+        if phase.number == last.number {
+            break;
+        }
+    }
+    Ok(progress.function)
 }
 
 /// A function on its way through a group.

@@ -2,11 +2,11 @@
 
 use crate::image::LinkedFunction;
 use crate::run::{Allocated, ORI_GROUPS, run};
-use crate::{Context, Failure, Group};
+use crate::{Context, Failure, Group, Profile};
 use oriole_hir::{Body, VariableHome};
 use oriole_legalize::routine::Routine;
 use oriole_options::Optimization;
-use oriole_ori::{Function, MachineFunction};
+use oriole_ori::{Assignment, Function, MachineFunction};
 use oriole_ptx::Space;
 
 /// Raw Ori of a body: what lowering gives, before any phase.
@@ -42,6 +42,35 @@ pub fn allocate(function: Function, context: &Context) -> Result<Allocated, Fail
     let (function, assignment) = oriole_regalloc::allocate(function, settings.chip, &settings.allocate)
         .map_err(|error| Failure::internal("AllocateRegisters", error))?;
     Ok(Allocated { function, assignment })
+}
+
+/// The profile of a function: what phases 9 and 96 report, and 102 of one with registers.
+///
+/// # Errors
+/// The chip has no latency table.
+pub fn profile(
+    body: &Body,
+    function: &Function,
+    assignment: Option<&Assignment>,
+    context: &Context,
+) -> Result<Profile, Failure> {
+    let shared = body.variables.iter().filter(|variable| variable.space == Space::Shared);
+    let around = oriole_schedule::Surroundings {
+        chip: context.settings.chip,
+        threads: block_threads(body).unwrap_or(ASSUMED_THREADS),
+        shared: u32::try_from(shared.map(|variable| variable.size).sum::<u64>()).unwrap_or(u32::MAX),
+        allocated: assignment.map(|found| (u32::from(found.general_registers), found.spill_bytes)),
+    };
+    oriole_schedule::profile(function, around).map_err(|error| Failure::internal("profile", error))
+}
+
+/// Threads of a block of which nothing is said.
+pub const ASSUMED_THREADS: u32 = 256;
+
+/// The most threads that the source grants a block: its `.reqntid` or `.maxntid`.
+pub fn block_threads(body: &Body) -> Option<u32> {
+    let bound = body.directives.reqntid.or(body.directives.maxntid)?;
+    Some(bound.into_iter().fold(1, u32::saturating_mul))
 }
 
 /// Chooses forms: phases 117 and 118.

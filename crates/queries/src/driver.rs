@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use oriole_chip::Chip;
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_inputs::{Config, Database, Db, FunctionUnit, SourceFile};
 use oriole_syntax::UnitKind;
@@ -12,6 +13,7 @@ use oriole_syntax::UnitKind;
 use crate::failure::{Failed, at_start};
 use crate::graph;
 use crate::stored;
+use crate::view::code_units;
 
 /// What compiling a file gives.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,11 +69,6 @@ pub fn place_of(db: &dyn Db, file: SourceFile, name: &str) -> Option<Span> {
     let unit = graph::definition(db, file, Arc::from(name))?;
     let span = graph::declared(db, unit).iter().find(|declared| declared.name() == name)?.span();
     Some(Span::new(span.start + unit.start(db), span.len))
-}
-
-/// The units with code, in file order.
-fn code_units(db: &dyn Db, file: SourceFile) -> Vec<FunctionUnit<'_>> {
-    graph::split_file(db, file).iter().copied().filter(|unit| unit.has_code(db)).collect()
 }
 
 /// Compiles every function of the file on `threads` threads, so that what follows only joins results. The answer is
@@ -150,6 +147,15 @@ fn compile_now(db: &Database, file: SourceFile, config: Config, threads: usize) 
     };
     found.extend(in_file_order(db, file, failures));
     Compiled { cubin, findings: found }
+}
+
+/// The chip that a file's `.target` asks for, or the first one that can stand in for it.
+pub fn target_chip(db: &dyn Db, file: SourceFile) -> Chip {
+    let targets = &graph::module_header(db, file).targets;
+    let mut supported = Chip::all().into_iter().filter(|chip| chip.is_supported());
+    let exact = targets.iter().rev().filter_map(|target| target.as_chip()).find(|chip| chip.is_supported());
+    let stands_in = || supported.find(|chip| targets.iter().any(|&target| chip.accepts(target)));
+    exact.or_else(stands_in).unwrap_or(Chip::SM_90)
 }
 
 /// Whether the module may be compiled for the chip.

@@ -75,6 +75,20 @@ impl Failed {
     }
 }
 
+/// The reason in a line, without places.
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Failed::Diagnosed => f.write_str("the text has errors"),
+            Failed::Stage { message, .. } => f.write_str(message),
+            Failed::Refused(refusals) => {
+                let messages: Vec<&str> = refusals.iter().map(|refusal| refusal.message.as_str()).collect();
+                f.write_str(&messages.join("; "))
+            }
+        }
+    }
+}
+
 impl From<oriole_pipeline::Failure> for Failed {
     fn from(failure: oriole_pipeline::Failure) -> Failed {
         match failure {

@@ -10,7 +10,8 @@ pub mod link;
 pub mod module;
 mod stage;
 mod stored;
+pub mod view;
 mod weight;
 
-pub use driver::{Compiled, compile, findings, place_of, target_findings, warm};
+pub use driver::{Compiled, compile, findings, place_of, target_chip, target_findings, warm};
 pub use failure::{Failed, Staged};

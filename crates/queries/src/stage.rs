@@ -8,10 +8,10 @@ use std::sync::Arc;
 use oriole_hir::Body;
 use oriole_inputs::{Config, Db, FunctionUnit, Part, Running, Times};
 use oriole_options::Options;
-use oriole_ori::{Function, MachineFunction};
+use oriole_ori::{Assignment, Function, MachineFunction};
 use oriole_pipeline::facts::FunctionFacts;
 use oriole_pipeline::image::LinkedFunction;
-use oriole_pipeline::{Allocated, Context, Group, Observer, Phase, Routine, Settings};
+use oriole_pipeline::{Allocated, Context, Group, Observer, Phase, Profile, Routine, Settings};
 
 use oriole_syntax::UnitKind;
 
@@ -29,6 +29,45 @@ impl Observer for PhaseTimes<'_> {
     fn after(&self, _: &Phase, _: &Function) {
         self.0.leave();
     }
+}
+
+/// Ori after a phase of a group, from what the group before gave.
+pub(crate) fn until<'db>(
+    db: &'db dyn Db,
+    unit: FunctionUnit<'db>,
+    config: Config,
+    phase: &'static Phase,
+) -> Staged<Function> {
+    let before = match phase.group {
+        Group::Early => Some(graph::bridged(db, unit, config)),
+        Group::SsaEarly => Some(graph::early(db, unit, config)),
+        Group::SsaMid => Some(graph::ssa_early(db, unit, config)),
+        Group::SsaLate => Some(graph::ssa_mid(db, unit, config)),
+        Group::Legal => Some(graph::ssa_late(db, unit, config)),
+        _ => None,
+    };
+    let before = before.map(copied).transpose()?;
+    let body = graph::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
+    let settings =
+        Settings { lower: graph::lower_options(db, config), ..pass_settings(db, config, phase.group) };
+    run(db, phase.group.name(), &settings, |context| {
+        let before = before.map_or_else(|| oriole_pipeline::raw(body, context), Ok)?;
+        oriole_pipeline::run_part(phase, before, context)
+    })
+}
+
+/// The profile of a function, with the registers that it was given or none.
+pub(crate) fn profile<'db>(
+    db: &'db dyn Db,
+    unit: FunctionUnit<'db>,
+    config: Config,
+    function: &Function,
+    assignment: Option<&Assignment>,
+) -> Staged<Profile> {
+    let body = graph::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
+    run(db, "profile", &settings(db, config), |context| {
+        oriole_pipeline::profile(body, function, assignment, context)
+    })
 }
 
 /// Options of a group that nobody looks at, and the chip.

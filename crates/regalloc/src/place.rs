@@ -143,6 +143,7 @@ pub fn allocate(
             general_registers: highest,
             frame_bytes,
             spill_bytes,
+            spill_base: frame.spill_base,
             local_offsets: frame.local_offsets,
             spill_stores: work.stores,
             spill_loads: work.loads,

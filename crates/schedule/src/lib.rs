@@ -6,6 +6,7 @@
 //! No register is chosen and no bit is laid out here.
 
 mod backward;
+mod decoded;
 mod effects;
 mod forward;
 mod graph;
@@ -13,6 +14,7 @@ mod late;
 mod numbers;
 mod order;
 mod piece;
+mod profile;
 mod report;
 mod reuse;
 mod scoreboards;
@@ -21,6 +23,8 @@ mod stalls;
 mod statistics;
 mod words;
 
+pub use decoded::decoded;
+pub use profile::{Profile, Surroundings, profile};
 pub use report::report;
 pub use statistics::{Hiding, Statistics, Usage, statistics, usage};
 

@@ -159,7 +159,7 @@ impl Candidate {
 }
 
 /// Cycles between two instructions joined by an edge.
-fn latency(model: &Model, from: &Instruction, to: &Instruction, node: Node) -> u32 {
+pub fn latency(model: &Model, from: &Instruction, to: &Instruction, node: Node) -> u32 {
     let (Opcode::Sass(op), Node::Read) = (from.opcode, node) else { return 1 };
     if is_variable(op, &from.mods) {
         return u32::from(estimate(op));

@@ -1,0 +1,33 @@
+//! Names of functions as people read them: the name of the file's symbol, and behind it what a C++ or Rust compiler made
+//! it from.
+
+use oriole_ide::demangle;
+
+/// The name, with that of its source behind it if it has one.
+pub fn shown(name: &str) -> String {
+    match demangle::readable(name) {
+        Some(source) => format!("{name} ({source})"),
+        None => name.to_owned(),
+    }
+}
+
+/// Whether a user who writes `asked` means this function: by its name, or by that of its source, parameters left out or not.
+pub fn is(name: &str, asked: &str) -> bool {
+    let source = || demangle::readable(name);
+    name == asked || source().is_some_and(|source| source == asked || source.split('(').next() == Some(asked))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_sources() {
+        assert_eq!(shown("_Z6squarei"), "_Z6squarei (square(int))");
+        assert_eq!(shown("saxpy"), "saxpy");
+        assert!(
+            is("_Z6squarei", "square") && is("_Z6squarei", "square(int)") && is("_Z6squarei", "_Z6squarei")
+        );
+        assert!(!is("_Z6squarei", "square(float)") && !is("saxpy", "square"));
+    }
+}

@@ -1,0 +1,71 @@
+//! What tools show of a function on its way: Ori after a phase, and failures with their places. No query is here: what is
+//! shown is not worth keeping, but what it starts from is.
+
+use oriole_diagnostics::Diagnostic;
+use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
+use oriole_latency::Model;
+use oriole_ori::Function;
+use oriole_pipeline::{Group, Phase, Profile};
+
+use crate::failure::{Failed, Staged, guarded};
+use crate::{graph, stage};
+
+/// The units with code, in file order.
+pub fn code_units(db: &dyn Db, file: SourceFile) -> Vec<FunctionUnit<'_>> {
+    graph::split_file(db, file).iter().copied().filter(|unit| unit.has_code(db)).collect()
+}
+
+/// Ori of a unit after a phase: the phase's stage is run from the stage before it, which the graph remembers, and stopped.
+///
+/// # Errors
+/// The unit has errors, a stage before fails, or the phase leaves no Ori.
+///
+/// # Panics
+/// Unwinds with [`salsa::Cancelled`] if a write is waiting.
+pub fn ori_after<'db>(
+    db: &'db dyn Db,
+    unit: FunctionUnit<'db>,
+    config: Config,
+    phase: &'static Phase,
+) -> Staged<Function> {
+    stage::until(db, unit, config, phase)
+}
+
+/// The profile that a report phase prints.
+///
+/// # Errors
+/// As [`ori_after`].
+pub fn profile<'db>(
+    db: &'db dyn Db,
+    unit: FunctionUnit<'db>,
+    config: Config,
+    phase: &'static Phase,
+) -> Staged<Profile> {
+    if phase.group == Group::Allocated {
+        let allocated = graph::allocated(db, unit, config).as_ref().map_err(Clone::clone)?;
+        return stage::profile(db, unit, config, &allocated.function, Some(&allocated.assignment));
+    }
+    let function = stage::until(db, unit, config, phase)?;
+    stage::profile(db, unit, config, &function, None)
+}
+
+/// What is known of the times of a configuration's chip.
+///
+/// # Errors
+/// There is no table for the chip.
+pub fn latencies(db: &dyn Db, config: Config) -> Staged<&'static Model> {
+    let chip = graph::chip_info(db, config);
+    guarded("latencies", || {
+        Model::of(chip).ok_or_else(|| Failed::Stage {
+            code: oriole_diagnostics::Code::NotSupported,
+            statement: None,
+            message: format!("there is no latency table for {chip}"),
+        })
+    })
+}
+
+/// A failure about a unit as findings, their spans counted from the start of the file; none if the file's findings say it.
+pub fn findings<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, failed: &Failed) -> Vec<Diagnostic> {
+    let found = failed.diagnostics(graph::source_map(db, unit)).into_iter();
+    found.map(|finding| finding.shifted(unit.start(db))).collect()
+}

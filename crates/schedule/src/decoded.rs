@@ -1,0 +1,128 @@
+//! Finished machine code as blocks with their loops, for figures of anybody's cubin: what the compiler knew of them is gone
+//! there. What was symbolic stays a number.
+
+use oriole_chip::Chip;
+use oriole_ori::{
+    Block, BlockId, Cfg, Dominators, Function, Loops, MachineBlock, MachineFunction, MachineInstruction,
+    Origin,
+};
+use oriole_sass::{EncodeError, Instruction, Op, OperandKind};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The code as blocks. `tables` says for the index of an indexed branch the indices of the instructions that it may lead to;
+/// what else only such a branch reaches counts as code outside of loops.
+///
+/// # Errors
+/// An instruction has no form on the chip.
+pub fn decoded(
+    chip: Chip,
+    code: &[Instruction],
+    tables: &BTreeMap<usize, Vec<usize>>,
+) -> Result<MachineFunction, EncodeError> {
+    let starts = starts(code, tables);
+    let block_of = |index: usize| BlockId(starts.partition_point(|&start| start <= index) as u32 - 1);
+    let mut graph = Function::default();
+    let mut function = MachineFunction::default();
+    for (at, &start) in starts.iter().enumerate() {
+        let end = starts.get(at + 1).copied().unwrap_or(code.len());
+        let next = next(code, end - 1, tables).into_iter().map(block_of).collect::<BTreeSet<_>>();
+        let instructions = code[start..end]
+            .iter()
+            .map(|instruction| MachineInstruction::new(chip, instruction.clone(), Origin(0)));
+        graph.blocks.push(Block { successors: next.iter().copied().collect(), ..Block::default() });
+        function.blocks.push(MachineBlock {
+            instructions: instructions.collect::<Result<_, _>>()?,
+            successors: next.into_iter().collect(),
+            loop_depth: 0,
+        });
+    }
+    let cfg = Cfg::new(&graph);
+    let loops = Loops::new(&graph, &cfg, &Dominators::new(&graph, &cfg));
+    for (at, block) in function.blocks.iter_mut().enumerate() {
+        block.loop_depth = u8::try_from(loops.depth(BlockId(at as u32))).unwrap_or(u8::MAX);
+    }
+    Ok(function)
+}
+
+/// First instructions of blocks, ascending.
+fn starts(code: &[Instruction], tables: &BTreeMap<usize, Vec<usize>>) -> Vec<usize> {
+    let mut starts = BTreeSet::from([0]);
+    starts.extend(tables.values().flatten());
+    for (index, instruction) in code.iter().enumerate() {
+        starts.extend(target(instruction, index));
+        if leaves(instruction.op) || instruction.op == Op::CALL {
+            starts.insert(index + 1);
+        }
+    }
+    starts.into_iter().filter(|&start| start < code.len()).collect()
+}
+
+/// Where control may go behind the last instruction of a block.
+fn next(code: &[Instruction], last: usize, tables: &BTreeMap<usize, Vec<usize>>) -> BTreeSet<usize> {
+    let instruction = &code[last];
+    let mut next: BTreeSet<usize> = target(instruction, last).into_iter().collect();
+    next.extend(tables.get(&last).into_iter().flatten());
+    if !leaves(instruction.op) || conditional(instruction) {
+        next.insert(last + 1);
+    }
+    next.retain(|&index| index < code.len());
+    next
+}
+
+/// Where a branch or call goes.
+fn target(instruction: &Instruction, index: usize) -> Option<usize> {
+    if !matches!(instruction.op, Op::BRA | Op::JMP | Op::CALL) {
+        return None;
+    }
+    instruction.operands.iter().find_map(|operand| match operand.kind {
+        OperandKind::Target(distance) => usize::try_from(index as i64 + 1 + distance / 16).ok(),
+        _ => None,
+    })
+}
+
+fn leaves(op: Op) -> bool {
+    matches!(op, Op::BRA | Op::JMP | Op::BRX | Op::EXIT | Op::RET | Op::KILL)
+}
+
+/// True if the instruction may do nothing: by its guard, or by a predicate among its operands.
+fn conditional(instruction: &Instruction) -> bool {
+    instruction.guard.register != 7
+        || instruction.guard.negated
+        || instruction.operands.iter().any(|operand| match operand.kind {
+            OperandKind::Pred(register) | OperandKind::UPred(register) => register != 7 || operand.invert,
+            OperandKind::UReg(_) => true,
+            _ => false,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Depths of code given as lines of text.
+    fn depths(lines: &[&str], tables: &BTreeMap<usize, Vec<usize>>) -> Vec<u8> {
+        let parse = |(index, line): (usize, &&str)| {
+            oriole_sass::parse(Chip::SM_90, line, Some(16 * index as u64))
+                .unwrap_or_else(|error| panic!("{line}: {error}"))
+        };
+        let code: Vec<_> = lines.iter().enumerate().map(parse).collect();
+        let blocks = decoded(Chip::SM_90, &code, tables).expect("forms").blocks;
+        blocks.iter().flat_map(|block| block.instructions.iter().map(|_| block.loop_depth)).collect()
+    }
+
+    #[test]
+    fn loops_of_finished_code() {
+        let none = BTreeMap::new();
+        let nop = "NOP";
+        let inner = "@P0 BRA 0x10";
+        let outer = "@P1 BRA 0x0";
+        assert_eq!(depths(&[nop, nop, inner, outer, "EXIT"], &none), [1, 2, 2, 1, 0]);
+        // A branch back from the end into the middle closes no loop.
+        assert_eq!(depths(&["@P0 BRA 0x40", nop, nop, "EXIT", nop, "BRA 0x20"], &none), [0; 6]);
+        assert_eq!(depths(&[], &none), [0; 0]);
+        // A loop around an indexed branch is one.
+        let table = BTreeMap::from([(1, vec![2, 4])]);
+        let code = [nop, "BRX R2 0x0", nop, "BRA 0x0", nop, "@P0 BRA 0x0", "EXIT"];
+        assert_eq!(depths(&code, &table), [1, 1, 1, 1, 1, 1, 0]);
+    }
+}
