@@ -180,7 +180,7 @@ fn fits(slot: &Slot, operand: &Operand) -> bool {
             O::Memory { descriptor: has_descriptor, base: has_base, uniform: has_uniform, offset: value },
         ) => {
             let mut fields = slot.fields.iter().skip(descriptor as usize);
-            descriptor == has_descriptor.is_some()
+            (descriptor == has_descriptor.is_some() || slot.hidden_descriptor().is_some())
                 && part(has_base.is_some(), base, if base { fields.next() } else { None })
                 && part(has_uniform.is_some(), uniform, if uniform { fields.next() } else { None })
                 && (offset || value == 0)

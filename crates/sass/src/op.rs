@@ -118,9 +118,11 @@ pub enum Op {
     PREEXIT,
     PRMT,
     QGMMA,
+    QMMA,
     QSPC,
     R2P,
     R2UR,
+    RED,
     REDAS,
     REDG,
     REDUX,
@@ -201,7 +203,7 @@ pub enum Op {
     YIELD,
 }
 
-const NAMES: [&str; 194] = [
+const NAMES: [&str; 196] = [
     "ACQBULK",
     "AL2P",
     "ALD",
@@ -315,9 +317,11 @@ const NAMES: [&str; 194] = [
     "PREEXIT",
     "PRMT",
     "QGMMA",
+    "QMMA",
     "QSPC",
     "R2P",
     "R2UR",
+    "RED",
     "REDAS",
     "REDG",
     "REDUX",
@@ -398,7 +402,7 @@ const NAMES: [&str; 194] = [
     "YIELD",
 ];
 
-const ALL: [Op; 194] = [
+const ALL: [Op; 196] = [
     Op::ACQBULK,
     Op::AL2P,
     Op::ALD,
@@ -512,9 +516,11 @@ const ALL: [Op; 194] = [
     Op::PREEXIT,
     Op::PRMT,
     Op::QGMMA,
+    Op::QMMA,
     Op::QSPC,
     Op::R2P,
     Op::R2UR,
+    Op::RED,
     Op::REDAS,
     Op::REDG,
     Op::REDUX,

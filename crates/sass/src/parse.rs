@@ -49,9 +49,12 @@ impl std::error::Error for ParseError {}
 /// neutral one.
 pub fn parse(chip: Chip, text: &str, address: Option<u64>) -> Result<Instruction, ParseError> {
     let table = form::table(chip).ok_or(ParseError::Encode(EncodeError::UnsupportedChip(chip)))?;
-    let (body, control) = match text.split_once(';') {
-        Some((body, rest)) => (body, parse_control(rest, body.len() + 1)?),
-        None => (text, Control::NEUTRAL),
+    let (body, control, descriptor) = match text.split_once(';') {
+        Some((body, rest)) => {
+            let (control, descriptor) = parse_control(rest, body.len() + 1)?;
+            (body, control, descriptor)
+        }
+        None => (text, Control::NEUTRAL, None),
     };
     let mut rest = body.trim();
     let at = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
@@ -82,14 +85,25 @@ pub fn parse(chip: Chip, text: &str, address: Option<u64>) -> Result<Instruction
     for mods in readings {
         for numbers in NUMBERS {
             let Some(operands) = settle(&parts, numbers, address) else { continue };
-            let instruction = Instruction { guard, op, mods: mods.clone(), operands, control };
-            match choose(table, &instruction) {
+            let mut instruction = Instruction { guard, op, mods: mods.clone(), operands, control };
+            let mut chosen = choose(table, &instruction);
+            // A written descriptor is never the one that texts leave out.
+            if chosen.as_ref().is_ok_and(|(resolved, _)| writes_hidden(&instruction, resolved)) {
+                for operand in &mut instruction.operands {
+                    if matches!(operand.kind, OperandKind::Memory { descriptor: Some(_), .. }) {
+                        operand.suffixes.insert(Mod::DESC);
+                    }
+                }
+                chosen = choose(table, &instruction);
+            }
+            match chosen {
                 Ok((resolved, _)) => {
                     if !agrees(&parts, numbers, &resolved, &instruction) {
                         continue;
                     }
                     let right = print::head(table, &instruction, &resolved);
                     if right == head {
+                        fill_hidden(&mut instruction, &resolved, descriptor);
                         return Ok(instruction);
                     }
                     error = Some(ParseError::Spelling(right));
@@ -144,6 +158,24 @@ fn settle(parts: &[Part], numbers: Numbers, address: Option<u64>) -> Option<Smal
             Some(operand)
         })
         .collect()
+}
+
+/// True if an operand names a descriptor where the form has one that texts leave out.
+fn writes_hidden(instruction: &Instruction, resolved: &Resolved) -> bool {
+    instruction.operands.iter().zip(&resolved.slots).any(|(operand, &slot)| {
+        matches!(operand.kind, OperandKind::Memory { descriptor: Some(_), .. })
+            && resolved.form.slots[slot as usize].hidden_descriptor().is_some()
+    })
+}
+
+/// Names the descriptors that the text of the instruction itself left out.
+fn fill_hidden(instruction: &mut Instruction, resolved: &Resolved, named: Option<u8>) {
+    for (operand, &slot) in instruction.operands.iter_mut().zip(&resolved.slots) {
+        if let OperandKind::Memory { descriptor, .. } = &mut operand.kind {
+            let hidden = resolved.form.slots[slot as usize].hidden_descriptor();
+            *descriptor = descriptor.or(hidden.map(|usual| named.unwrap_or(usual)));
+        }
+    }
 }
 
 /// True if the form reads its floats as they were read here.
@@ -396,10 +428,12 @@ fn parse_integer(text: &str) -> Option<i64> {
     Some(if negative { (magnitude as i64).wrapping_neg() } else { magnitude as i64 })
 }
 
-fn parse_control(text: &str, start: usize) -> Result<Control, ParseError> {
+/// The scheduling control, and the descriptor that the text of the instruction does not show.
+fn parse_control(text: &str, start: usize) -> Result<(Control, Option<u8>), ParseError> {
     if text.trim().is_empty() {
-        return Ok(Control::NEUTRAL);
+        return Ok((Control::NEUTRAL, None));
     }
+    let mut descriptor = None;
     let mut control =
         Control { stall: 0, yields: false, write_barrier: None, read_barrier: None, wait_mask: 0 };
     for word in text.split_whitespace() {
@@ -409,6 +443,7 @@ fn parse_control(text: &str, start: usize) -> Result<Control, ParseError> {
         let number = || value.parse::<u8>().map_err(|_| bad());
         match key {
             "stall" => control.stall = number()?,
+            "desc" => descriptor = Some(number()?),
             "yield" if value.is_empty() => control.yields = true,
             "write" => control.write_barrier = Some(number()?),
             "read" => control.read_barrier = Some(number()?),
@@ -421,5 +456,5 @@ fn parse_control(text: &str, start: usize) -> Result<Control, ParseError> {
             _ => return Err(bad()),
         }
     }
-    Ok(control)
+    Ok((control, descriptor))
 }

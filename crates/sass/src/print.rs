@@ -109,6 +109,14 @@ impl Printer<'_> {
         if self.style == Style::Exact {
             out.push_str(" ;");
             control(&mut out, self.instruction.control);
+            for (operand, &at) in self.instruction.operands.iter().zip(&self.resolved.slots) {
+                let slot = &self.resolved.form.slots[at as usize];
+                if let (OperandKind::Memory { descriptor: Some(n), .. }, Some(_)) =
+                    (operand.kind, slot.hidden_descriptor())
+                {
+                    let _ = write!(out, " desc={n}");
+                }
+            }
         }
         out
     }
@@ -232,7 +240,7 @@ impl Printer<'_> {
             OperandKind::MatrixDescriptor(n) => write!(out, "gdesc[{}]", ureg(n, 0)),
             OperandKind::Memory { descriptor, base, uniform, offset } => {
                 let first = descriptor.is_some() as usize;
-                if let Some(descriptor) = descriptor {
+                if let (Some(descriptor), None) = (descriptor, slot.hidden_descriptor()) {
                     let _ = write!(out, "desc[{}]", ureg(descriptor, 0));
                 }
                 if base.is_none()

@@ -224,7 +224,12 @@ pub enum Symbol {
     SR11,
     SR12,
     SR13,
+    SR134,
+    SR135,
+    SR136,
+    SR137,
     SR138,
+    SR139,
     SR14,
     SR140,
     SR141,
@@ -347,6 +352,7 @@ pub enum Symbol {
     SR5,
     SR6,
     SR63,
+    SR65,
     SR69,
     SR7,
     SR70,
@@ -554,7 +560,7 @@ pub enum Symbol {
     gsb0,
 }
 
-const NAMES: [&str; 547] = [
+const NAMES: [&str; 553] = [
     "1D",
     "2D",
     "3D",
@@ -774,7 +780,12 @@ const NAMES: [&str; 547] = [
     "SR11",
     "SR12",
     "SR13",
+    "SR134",
+    "SR135",
+    "SR136",
+    "SR137",
     "SR138",
+    "SR139",
     "SR14",
     "SR140",
     "SR141",
@@ -897,6 +908,7 @@ const NAMES: [&str; 547] = [
     "SR5",
     "SR6",
     "SR63",
+    "SR65",
     "SR69",
     "SR7",
     "SR70",
@@ -1104,7 +1116,7 @@ const NAMES: [&str; 547] = [
     "gsb0",
 ];
 
-const ALL: [Symbol; 547] = [
+const ALL: [Symbol; 553] = [
     Symbol::_1D,
     Symbol::_2D,
     Symbol::_3D,
@@ -1324,7 +1336,12 @@ const ALL: [Symbol; 547] = [
     Symbol::SR11,
     Symbol::SR12,
     Symbol::SR13,
+    Symbol::SR134,
+    Symbol::SR135,
+    Symbol::SR136,
+    Symbol::SR137,
     Symbol::SR138,
+    Symbol::SR139,
     Symbol::SR14,
     Symbol::SR140,
     Symbol::SR141,
@@ -1447,6 +1464,7 @@ const ALL: [Symbol; 547] = [
     Symbol::SR5,
     Symbol::SR6,
     Symbol::SR63,
+    Symbol::SR65,
     Symbol::SR69,
     Symbol::SR7,
     Symbol::SR70,

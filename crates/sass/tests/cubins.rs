@@ -2,19 +2,19 @@
 //! `ORIOLE_ORACLE_CUBINS` names is decoded and encoded again, also by way of its text; and the text is compared with
 //! that of the disassembler that `ORIOLE_ORACLE_NVDISASM` names. Skipped where a variable is not set.
 
-use object::{Object, ObjectSection};
+use object::{FileFlags, Object, ObjectSection};
 use oriole_chip::Chip;
 use oriole_sass::{Style, decode, encode, parse, text};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// The instruction words of all cubins in the folder, each once, or `None` where no folder is named.
-fn words() -> Option<BTreeSet<u128>> {
+/// The instruction words of all cubins in the folder, each once, by chip; or `None` where no folder is named.
+fn words() -> Option<BTreeMap<Chip, BTreeSet<u128>>> {
     let Some(folder) = std::env::var_os("ORIOLE_ORACLE_CUBINS").map(PathBuf::from) else {
         println!("skipped: ORIOLE_ORACLE_CUBINS names no folder of cubins");
         return None;
     };
-    let mut words = BTreeSet::new();
+    let mut chips = BTreeMap::new();
     for entry in std::fs::read_dir(folder).expect("the folder can be read") {
         let path = entry.expect("the folder can be read").path();
         if path.extension().is_none_or(|extension| extension != "cubin") {
@@ -22,6 +22,8 @@ fn words() -> Option<BTreeSet<u128>> {
         }
         let bytes = std::fs::read(&path).expect("the cubin can be read");
         let Ok(file) = object::File::parse(&*bytes) else { continue };
+        let FileFlags::Elf { e_flags, .. } = file.flags() else { continue };
+        let words: &mut BTreeSet<u128> = chips.entry(chip((e_flags.0 >> 8) as u8)).or_default();
         for section in file.sections() {
             if !section.name().is_ok_and(|name| name.starts_with(".text.")) {
                 continue;
@@ -32,73 +34,86 @@ fn words() -> Option<BTreeSet<u128>> {
             );
         }
     }
-    Some(words)
+    Some(chips)
+}
+
+/// The chip of a number; sm_90 with all that the chip has.
+fn chip(number: u8) -> Chip {
+    let name = format!("sm_{number}{}", if number == 90 { "a" } else { "" });
+    name.parse().expect("the cubin is of a chip that has a name")
 }
 
 #[test]
 fn words_decode_and_encode_again() {
-    let Some(words) = words() else { return };
+    let Some(chips) = words() else { return };
     let mut failures = Vec::new();
-    for &word in &words {
-        match decode(Chip::SM_90A, word) {
-            Ok(instruction) => match encode(Chip::SM_90A, &instruction) {
+    for (chip, &word) in chips.iter().flat_map(|(&chip, words)| words.iter().map(move |word| (chip, word))) {
+        match decode(chip, word) {
+            Ok(instruction) => match encode(chip, &instruction) {
                 Ok(back) if back == word => {}
                 Ok(back) => failures.push(format!(
                     "{word:#034x} comes back with {:#x} flipped: {instruction:?}",
                     word ^ back
                 )),
-                Err(error) => failures.push(format!("{word:#034x} {error}: {instruction:?}")),
+                Err(error) => failures.push(format!("{chip} {word:#034x} {error}: {instruction:?}")),
             },
-            Err(error) => failures.push(format!("{word:#034x} {error}")),
+            Err(error) => failures.push(format!("{chip} {word:#034x} {error}")),
         }
     }
-    println!("{} distinct words, {} failures", words.len(), failures.len());
-    assert!(!words.is_empty(), "the folder holds no code");
+    let count: usize = chips.values().map(BTreeSet::len).sum();
+    println!("{count} distinct words of {} chips, {} failures", chips.len(), failures.len());
+    assert!(count > 0, "the folder holds no code");
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 #[test]
 fn words_survive_their_text() {
-    let Some(words) = words() else { return };
+    let Some(chips) = words() else { return };
     let mut failures = Vec::new();
-    for &word in &words {
-        let Ok(instruction) = decode(Chip::SM_90A, word) else { continue };
-        let printed = match text(Chip::SM_90A, &instruction, Some(0x1230), Style::Exact) {
+    for (chip, &word) in chips.iter().flat_map(|(&chip, words)| words.iter().map(move |word| (chip, word))) {
+        let Ok(instruction) = decode(chip, word) else { continue };
+        let printed = match text(chip, &instruction, Some(0x1230), Style::Exact) {
             Ok(printed) => printed,
             Err(error) => {
-                failures.push(format!("{word:#034x} does not print: {error}"));
+                failures.push(format!("{chip} {word:#034x} does not print: {error}"));
                 continue;
             }
         };
-        match parse(Chip::SM_90A, &printed, Some(0x1230)) {
-            Ok(again) => match encode(Chip::SM_90A, &again) {
+        match parse(chip, &printed, Some(0x1230)) {
+            Ok(again) => match encode(chip, &again) {
                 Ok(back) if back == word => {}
-                Ok(back) => failures.push(format!("{word:#034x} {printed}: flipped {:#x}", word ^ back)),
-                Err(error) => failures.push(format!("{word:#034x} {printed}: {error}")),
+                Ok(back) => {
+                    failures.push(format!("{chip} {word:#034x} {printed}: flipped {:#x}", word ^ back))
+                }
+                Err(error) => failures.push(format!("{chip} {word:#034x} {printed}: {error}")),
             },
-            Err(error) => failures.push(format!("{word:#034x} {printed}: {error}")),
+            Err(error) => failures.push(format!("{chip} {word:#034x} {printed}: {error}")),
         }
     }
-    println!("{} distinct words by way of text, {} failures", words.len(), failures.len());
+    println!("{} failures by way of text", failures.len());
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 /// The disassembler's text of each word, the words standing one after the other from address 0; `None` for a word that
 /// it refuses. Nothing where no disassembler is named.
-fn disassemble(words: &[u128]) -> Option<Vec<Option<String>>> {
+fn disassemble(chip: Chip, words: &[u128]) -> Option<Vec<Option<String>>> {
     let Some(tool) = std::env::var_os("ORIOLE_ORACLE_NVDISASM") else {
         println!("skipped: ORIOLE_ORACLE_NVDISASM names no disassembler");
         return None;
     };
     const NOP: u128 = 0x000fc000000000000000000000007918;
     let mut live = words.to_vec();
-    let path = std::env::temp_dir().join(format!("oriole-sass-{}-{}.bin", std::process::id(), words.len()));
+    let path =
+        std::env::temp_dir().join(format!("oriole-sass-{}-{chip}-{}.bin", std::process::id(), words.len()));
     let mut texts = vec![None; words.len()];
     // It stops at words that it does not know, and names some of them: those are taken out and it is asked again.
     for _ in 0..200 {
         let bytes: Vec<u8> = live.iter().flat_map(|word| word.to_le_bytes()).collect();
         std::fs::write(&path, bytes).expect("a temporary file can be written");
-        let output = std::process::Command::new(&tool).args(["-b", "SM90", "-ndf"]).arg(&path).output();
+        let output = std::process::Command::new(&tool)
+            .args(["-b", &format!("SM{}", chip.number()), "-ndf"])
+            .arg(&path)
+            .output();
         let output = output.expect("the disassembler runs");
         if !output.status.success() {
             let errors = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -139,21 +154,28 @@ fn normal(text: &str) -> String {
 
 #[test]
 fn text_is_the_disassemblers() {
-    let Some(words) = words() else { return };
-    let words: Vec<u128> = words.into_iter().collect();
-    let Some(theirs) = disassemble(&words) else { return };
-    let mut failures = Vec::new();
-    for (index, (&word, theirs)) in words.iter().zip(&theirs).enumerate() {
-        let Ok(instruction) = decode(Chip::SM_90A, word) else { continue };
-        let theirs = theirs.as_deref().unwrap_or("refused");
-        let ours =
-            text(Chip::SM_90A, &instruction, Some(16 * index as u64), Style::Plain).unwrap_or_default();
-        if normal(&ours) != normal(theirs) {
-            failures.push(format!("{word:#034x}\n  ours   {ours}\n  theirs {theirs}"));
+    let Some(chips) = words() else { return };
+    let (mut count, mut failures) = (0, Vec::new());
+    for (chip, words) in chips {
+        let words: Vec<u128> = words.into_iter().collect();
+        let Some(theirs) = disassemble(chip, &words) else { return };
+        count += words.len();
+        for (index, (&word, theirs)) in words.iter().zip(&theirs).enumerate() {
+            let Ok(instruction) = decode(chip, word) else { continue };
+            let theirs = theirs.as_deref().unwrap_or("refused");
+            let ours = text(chip, &instruction, Some(16 * index as u64), Style::Plain).unwrap_or_default();
+            if normal(&ours) != normal(theirs) {
+                failures.push(format!("{chip} {word:#034x}\n  ours   {ours}\n  theirs {theirs}"));
+            }
         }
     }
-    println!("{} texts compared, {} differ", words.len(), failures.len());
+    println!("{count} texts compared, {} differ", failures.len());
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// The chips whose tables are tried with words drawn at random.
+fn chips() -> impl Iterator<Item = Chip> {
+    [80, 89, 90].into_iter().map(chip)
 }
 
 /// A small generator of numbers, so that every run tests the same words.
@@ -173,10 +195,10 @@ impl Random {
 }
 
 /// Words of every form with values drawn at random for every field and every set.
-fn random_words(per_form: usize) -> Vec<u128> {
+fn random_words(chip: Chip, per_form: usize) -> Vec<u128> {
     let mut random = Random(0x9e3779b97f4a7c15);
     let mut words = Vec::new();
-    for form in oriole_sass::form::table(Chip::SM_90A).expect("there is a table").forms() {
+    for form in oriole_sass::form::table(chip).expect("there is a table").forms() {
         for _ in 0..per_form {
             let mut word = form.value | form.unused_value | 0x7000 | 0x7f1 << 105;
             for set in form.sets {
@@ -207,26 +229,32 @@ fn random_words(per_form: usize) -> Vec<u128> {
 
 #[test]
 fn random_words_read_as_the_disassembler_reads_them() {
-    let words = random_words(40);
-    let Some(theirs) = disassemble(&words) else { return };
     let (mut known, mut refused, mut failures) = (0, 0, Vec::new());
-    for (index, (&word, theirs)) in words.iter().zip(&theirs).enumerate() {
-        let Some(theirs) = theirs else {
-            refused += 1;
-            continue;
-        };
-        // No value of its own; and an instruction of the graphics pipeline whose offset has two readings.
-        if theirs.contains("INVALID") || theirs.contains("???") || theirs.contains("AL2P") {
-            continue;
-        }
-        known += 1;
-        let ours = match oriole_sass::decode::decode_lenient(Chip::SM_90A, word) {
-            Ok(instruction) => text(Chip::SM_90A, &instruction, Some(16 * index as u64), Style::Plain)
-                .unwrap_or_else(|e| e.to_string()),
-            Err(error) => error.to_string(),
-        };
-        if normal(&ours) != normal(theirs) {
-            failures.push(format!("{word:#034x}\n  ours   {ours}\n  theirs {theirs}"));
+    for chip in chips() {
+        let words = random_words(chip, 40);
+        let Some(theirs) = disassemble(chip, &words) else { return };
+        for (index, (&word, theirs)) in words.iter().zip(&theirs).enumerate() {
+            let Some(theirs) = theirs else {
+                refused += 1;
+                continue;
+            };
+            // No value of its own; and an instruction of the graphics pipeline whose offset has two readings.
+            if theirs.contains("INVALID") || theirs.contains("???") || theirs.contains("AL2P") {
+                continue;
+            }
+            // Before sm_90 the base `RZ` beside a uniform register is left out together with its type.
+            if chip.number() < 90 && theirs.contains("[UR") {
+                continue;
+            }
+            known += 1;
+            let ours = match oriole_sass::decode::decode_lenient(chip, word) {
+                Ok(instruction) => text(chip, &instruction, Some(16 * index as u64), Style::Plain)
+                    .unwrap_or_else(|e| e.to_string()),
+                Err(error) => error.to_string(),
+            };
+            if normal(&ours) != normal(theirs) {
+                failures.push(format!("{chip} {word:#034x}\n  ours   {ours}\n  theirs {theirs}"));
+            }
         }
     }
     println!("{known} random words compared, {} differ, {refused} refused by the oracle", failures.len());
@@ -236,17 +264,19 @@ fn random_words_read_as_the_disassembler_reads_them() {
 #[test]
 fn random_words_come_back() {
     let mut failures = Vec::new();
-    for word in random_words(40) {
-        let Ok(instruction) = decode(Chip::SM_90A, word) else { continue };
-        let ours = text(Chip::SM_90A, &instruction, None, Style::Exact).unwrap_or_default();
-        match encode(Chip::SM_90A, &instruction) {
+    for (chip, word) in
+        chips().flat_map(|chip| random_words(chip, 40).into_iter().map(move |word| (chip, word)))
+    {
+        let Ok(instruction) = decode(chip, word) else { continue };
+        let ours = text(chip, &instruction, None, Style::Exact).unwrap_or_default();
+        match encode(chip, &instruction) {
             Ok(back) => {
-                let again = decode(Chip::SM_90A, back);
+                let again = decode(chip, back);
                 if again.as_ref() != Ok(&instruction) {
-                    failures.push(format!("{word:#034x} reads otherwise after encoding: {ours}"));
+                    failures.push(format!("{chip} {word:#034x} reads otherwise after encoding: {ours}"));
                 }
             }
-            Err(error) => failures.push(format!("{word:#034x} {ours}: {error}")),
+            Err(error) => failures.push(format!("{chip} {word:#034x} {ours}: {error}")),
         }
     }
     println!("{} random words do not come back", failures.len());

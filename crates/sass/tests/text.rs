@@ -6,6 +6,12 @@ use oriole_sass::{Access, RegisterFile, Style, accesses_of, decode, encode, pars
 
 const CHIP: Chip = Chip::SM_90A;
 
+/// The chips with a table of their own, each with words that it reads otherwise than the chip its table is a delta of.
+fn chips() -> [(Chip, &'static str); 3] {
+    let chip = |name: &str| name.parse().expect("the chip has a name");
+    [(CHIP, WORDS), (chip("sm_80"), WORDS_80), (chip("sm_89"), WORDS_89)]
+}
+
 /// Each line a word, bits 127 to 0, and the text of it when it stands at address 0.
 const WORDS: &str = "
 000fc0000383fffffffffffc00fc7947 BRA 0x0
@@ -29,6 +35,7 @@ const WORDS: &str = "
 000fe200000050000000000000057805 CS2R.32 R5, SR_CLOCKLO
 000fe2000000000800000000040a7229 DADD R10, R4, R8
 000fe20000000000000080000000791a DEPBAR.LE SB0, 0x0
+000fc800000000000000d0800000791a DEPBAR.LE SB5, 0x2
 000fe20000000008000000060404722b DFMA R4, R4, R6, R8
 000fe20000000008000000060404723f DMMA.8x8x4 R4, R4, R6, R8
 000fe200000000000000000604047228 DMUL R4, R4, R6
@@ -217,35 +224,142 @@ const WORDS: &str = "
 000fc800080000180000000428187df3 QGMMA.64x8x32.F16.E4M3.E4M3 R24, R40, gdesc[UR4], R24, gsb0
 ";
 
-fn lines() -> impl Iterator<Item = (u128, &'static str)> {
-    WORDS.lines().filter(|line| !line.is_empty()).map(|line| {
-        let (word, text) = line.split_once(' ').expect("a word and a text");
-        (u128::from_str_radix(word, 16).expect("hexadecimal"), text)
+/// The same for sm_80, where its table differs from that of sm_90.
+const WORDS_80: &str = "
+000fe2000b8000000000002304008947 @!P0 BRA.CONV UR4, 0x30
+000fe20003800000ffffffff00008948 @!P0 WARPSYNC 0xffffffff
+000fe20008000a0400000000ff0099b0 @!P1 ARRIVES.LDGSTSBAR.64 [UR4]
+000fe200081ee1c4000000070203798a ATOM.E.ADD.STRONG.GPU PT, R3, [R2.64], R7
+000fe200001ee107000000060203738b ATOM.E.CAS.STRONG.GPU PT, R3, [R2], R6, R7
+000fe200081ee1c400000007020379a8 ATOMG.E.ADD.STRONG.GPU PT, R3, [R2.64], R7
+000fe200001ee10700000006020373a9 ATOMG.E.CAS.STRONG.GPU PT, R3, [R2], R6, R7
+000fe20000000000000004000505738c ATOMS.ADD R5, [R5+0x4], R0
+000fe2000c80043f0000000000047f8c ATOMS.ARRIVE.64 R4, [R0+URZ]
+000fe20000000005000000040005738d ATOMS.CAS R5, [R0], R4, R5
+000fe200000140000000000000007b1d BAR.RED.POPC.DEFER_BLOCKING 0x0, P0
+000fe200000100000000000000007b1d BAR.SYNC.DEFER_BLOCKING 0x0
+000fe20000010000008000020000791d BAR.SYNC.DEFER_BLOCKING 0x2, R2
+000fe20000010406000000050006723d BMMA.88128.XOR.POPC R6, R0.ROW, R5.COL, R6
+000fe2000383fffffffffff000007947 BRA 0x0
+000fe20003c000000000002000007944 CALL.REL.NOINC 0x30
+000fe20003c3ffffffffff6002007344 CALL.REL.NOINC R2 -0x90
+000fe200000050000000000000057805 CS2R.32 R5, SR_CLOCKLO
+000fe20000000008000000060404723f DMMA.884 R4, R4, R6, R8
+000fe200002018000000000400047310 F2F.F64.F32 R4, R4
+000fe200000000ff00000000ff00723e F2FP.PACK_AB R0, RZ, R0
+000fe200000048ff00000000ff00723e F2FP.RELU.MERGE_C R0, R0, RZ
+000fe200002031000000000000057305 F2I.NTZ R5, R0
+000fe200002019000000000400047311 F2I.S64 R4, R4
+000fe200038000003fc0000000057809 FMNMX R5, R0, 1.5, PT
+000fe200078002004000000706057209 FMNMX R5, |R6|, |R7|, !PT
+000fe200002010000000000000057307 FRND R5, R0
+000fe200001008000000000000057307 FRND.F16 R5, R0
+000fe200003018000000000400047313 FRND.F64 R4, R4
+000fe2000000000000005c0000057630 HADD2 R5, R0, c[0x0][0x170]
+000fe2000000410020000000ff057230 HADD2.F32 R5, -RZ, R0.H0_H0
+000fe200000408042000000500007231 HFMA2 R0, R0.H0_H0, R5.H0_H0, R4.H0_H0
+000fe200000001ff00000004ff037435 HFMA2.MMA R3, -RZ, RZ, 0, 2.384185791015625e-07
+000fe200000000040000000500057235 HFMA2.MMA R5, R0, R5, R4
+000fe2000000000500005c0000057a35 HFMA2.MMA R5, R0, c[0x0][0x170], R5
+000fe200038080040000000500057235 HFMA2.MMA.RELU R5, R0, R5, R4
+000fe2000380800500005c0000057a35 HFMA2.MMA.RELU R5, R0, c[0x0][0x170], R5
+000fe200038488042000000500007231 HFMA2.RELU R0, R0.H0_H0, R5.H0_H0, R4.H0_H0
+000fe200000018040000000c0804723c HMMA.16816.F32 R4, R8, R12, R4
+000fe20000005a040000000c0804723c HMMA.SP.16832.F32 R4, R8, R12, R4, R0, 0x0
+000fe200038008002000000500007240 HMNMX2 R0, R0.H0_H0, R5.H0_H0, PT
+000fe200000008002000000500007232 HMUL2 R0, R0.H0_H0, R5.H0_H0
+000fe2000000000000005c0000057a32 HMUL2 R5, R0, c[0x0][0x170]
+000fe200038010000000000500057233 HSET2.LT.AND R5, R0, R5, PT
+000fe20003f0d8003000000000007234 HSETP2.NEU.AND P0, PT, R0.H0_H0, R0.H1_H1, PT
+000fe200002014000000000000057306 I2F R5, R0
+000fe200082094000000001d00007d06 I2F.RP R0, UR29
+000fe200003014000000000400057312 I2F.S64 R5, R4
+000fe200002090000000000700067906 I2F.U32.RP R6, 0x7
+000fe200000020ff0000000500057239 I2IP.U16.S32.SAT R5, R0, R5, RZ
+000fe200000054060000000500067237 IMMA.8816.S8.S8 R6, R0.ROW, R5.COL, R6
+000fe2000060150c0000000804047237 IMMA.SP.16864.S8.U8 R4, R4.ROW, R8.COL, R12, R0, 0x0
+000fe2000c1019000000040402037980 LD.E R3, [R2.64+0x4]
+000fe2000c1e19000000000402007981 LDG.E R0, [R2.64]
+000fe2200c1e19000000000602037981 LDG.E R3, desc[UR6][R2.64]
+000fe2000b921c440000001002057fae LDGSTS.E.128 [R5], [R2.64+0x10]
+000fe2200b901c440000000002077fae LDGSTS.E.BYPASS.128 [R7], desc[UR4][R2.64]
+000fe200001008000000000002027983 LDL R2, [R2]
+000fe200000080000000000000007992 MEMBAR.ALL.CTA
+000fe20000000c000000000600077308 MUFU.LG2 R7, R6
+000fe20003800000000000640000795d NANOSLEEP 0x64
+000fe20003800000000000020000735d NANOSLEEP R2
+000fe2000000000000000004ff007803 P2R R0, PR, RZ, 0x4
+000fe200000001000000000002ff73aa QSPC.E.G P0, RZ, [R2]
+000fe200000e000000000000060673c2 R2UR UR6, R6
+000fe2000c10e784000000050200798e RED.E.ADD.F32.FTZ.RN.STRONG.GPU [R2.64], R5
+000fe20003c3ffffffffff4014007950 RET.REL.NODEC R20 -0xb0
+000fe200000021000000000000027919 S2R R2, SR_TID.X
+000fe2000000250000000000000679c3 S2UR UR6, SR_CTAID.X
+000fe2000c1019040000040502007985 ST.E [R2.64+0x4], R5
+000fe2000c1019040004000502007986 STG.E [R2.64+0x400], R5
+000fe2200c1019040000000902007986 STG.E desc[UR4][R2.64], R9
+000fe200038000000000000000007348 WARPSYNC R0
+000fc800000000000000d0800000791a DEPBAR.LE SB5, 0x2
+0000a2000c1e110000000006021d7981 LDG.E.U8 R29, [R2.64]
+000fe2200c1e19000000000602037981 LDG.E R3, desc[UR6][R2.64]
+";
+
+/// The same for sm_89, where its table differs from that of sm_80.
+const WORDS_89: &str = "
+000fe200020006ff00000000ff05723e F2FP.F16.E4M3.UNPACK_B R5, R0
+000fe200000000ff00000000ff00723e F2FP.F16.F32.PACK_AB R0, RZ, R0
+000fe200000048ff00000000ff00723e F2FP.RELU.F16.F32.MERGE_C R0, R0, RZ
+000fe200048070ff000000050005723e F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C R5, R0, R5, RZ
+000fe200000004ff00000000ff007243 F2IP.U8.F32.NTZ R0, RZ, R0, RZ
+000fe200038000003fc0000000057809 FMNMX R5, R0, 1.5, PT
+000fe200078002004000000706057209 FMNMX R5, |R6|, |R7|, !PT
+000fe200038402003fc0000000057809 FMNMX.XORSIGN R5, |R0|, 1.5, PT
+000fe200038402004000000500057209 FMNMX.XORSIGN R5, |R0|, |R5|, PT
+000fe2000000000000005c0000057630 HADD2 R5, R0, c[0x0][0x170]
+000fe2000000410020000000ff057230 HADD2.F32 R5, -RZ, R0.H0_H0
+000fe200038008002000000500007240 HMNMX2 R0, R0.H0_H0, R5.H0_H0, PT
+000fe20003840a006000000500007240 HMNMX2.XORSIGN R0, |R0|.H0_H0, |R5|.H0_H0, PT
+000fe200002014000000000000057245 I2FP.F32.S32 R5, R0
+000fe20000002c040000000c0804727a QMMA.16832.F32.E4M3.E4M3 R4, R8.ROW, R12.COL, R4
+000fe2000001b4040000000c0804727a QMMA.SP.16864.F32.E4M3.E5M2 R4, R8.ROW, R12.COL, R4, R0, 0x0
+";
+
+fn lines() -> impl Iterator<Item = (Chip, u128, &'static str)> {
+    chips().into_iter().flat_map(|(chip, words)| {
+        words.lines().filter(|line| !line.is_empty()).map(move |line| {
+            let (word, text) = line.split_once(' ').expect("a word and a text");
+            (chip, u128::from_str_radix(word, 16).expect("hexadecimal"), text)
+        })
     })
 }
 
 #[test]
 fn words_have_their_texts_and_texts_their_words() {
-    for (word, expected) in lines() {
-        let instruction = decode(CHIP, word).unwrap_or_else(|error| panic!("{expected}: {error}"));
-        let plain = text(CHIP, &instruction, Some(0), Style::Plain).expect("it prints");
+    for (chip, word, expected) in lines() {
+        let instruction = decode(chip, word).unwrap_or_else(|error| panic!("{expected}: {error}"));
+        let plain = text(chip, &instruction, Some(0), Style::Plain).expect("it prints");
         assert_eq!(plain, expected);
-        let exact = text(CHIP, &instruction, Some(0), Style::Exact).expect("it prints");
-        let again = parse(CHIP, &exact, Some(0)).unwrap_or_else(|error| panic!("{exact}: {error}"));
-        assert_eq!(encode(CHIP, &again), Ok(word), "{exact}");
-        let again = parse(CHIP, &plain, Some(0)).unwrap_or_else(|error| panic!("{plain}: {error}"));
-        let low = (1u128 << 105) - 1;
-        assert_eq!(encode(CHIP, &again).expect("it has a word") & low, word & low, "{plain}");
+        let exact = text(chip, &instruction, Some(0), Style::Exact).expect("it prints");
+        let again = parse(chip, &exact, Some(0)).unwrap_or_else(|error| panic!("{exact}: {error}"));
+        assert_eq!(encode(chip, &again), Ok(word), "{exact}");
+        let again = parse(chip, &plain, Some(0)).unwrap_or_else(|error| panic!("{plain}: {error}"));
+        let mut low = (1u128 << 105) - 1;
+        let (form, _) = oriole_sass::decode::decode_with_form(chip, word).expect("it is an instruction");
+        for slot in form.slots.iter().filter(|slot| slot.hidden_descriptor().is_some()) {
+            // Which descriptor it is, only the exact text says.
+            low &= !slot.fields[0].mask();
+        }
+        assert_eq!(encode(chip, &again).expect("it has a word") & low, word & low, "{plain}");
     }
 }
 
 #[test]
 fn every_defined_bit_matters() {
-    for (word, expected) in lines() {
-        let (form, _) = oriole_sass::decode::decode_with_form(CHIP, word).expect("it is an instruction");
+    for (chip, word, expected) in lines() {
+        let (form, _) = oriole_sass::decode::decode_with_form(chip, word).expect("it is an instruction");
         let exact = |word: u128| {
-            let instruction = oriole_sass::decode::decode_lenient(CHIP, word).ok()?;
-            text(CHIP, &instruction, Some(0), Style::Exact).ok()
+            let instruction = oriole_sass::decode::decode_lenient(chip, word).ok()?;
+            text(chip, &instruction, Some(0), Style::Exact).ok()
         };
         let before = exact(word);
         for bit in (0..126).filter(|bit| form.unused >> bit & 1 == 0) {
@@ -259,8 +373,10 @@ fn every_defined_bit_matters() {
 
 #[test]
 fn forms_are_sound() {
-    for form in table(CHIP).expect("there is a table").forms() {
-        let name = format!("{} {:03x}", form.op.name(), form.opcode());
+    for (chip, form) in chips().iter().flat_map(|&(chip, _)| {
+        table(chip).expect("there is a table").forms().iter().map(move |form| (chip, form))
+    }) {
+        let name = format!("{chip} {} {:03x}", form.op.name(), form.opcode());
         assert_eq!(form.value & !form.mask, 0, "{name}: value outside the mask");
         assert_eq!(form.mask & form.unused, 0, "{name}: identifying bits that are unused");
         let mut used = form.mask | 0xf000;

@@ -1,8 +1,10 @@
 //! Developer commands: `oracle` fetches NVIDIA's tools for tests, `tidy` checks the rules of the house, `codegen`
-//! regenerates tables, `bench` measures against the oracle, `shapes` shows how compile time grows. Nothing here is needed to build or to use Oriole.
+//! regenerates tables, `isa` writes the form table of a new chip, `bench` measures against the oracle, `shapes` shows how
+//! compile time grows. Nothing here is needed to build or to use Oriole.
 
 mod bench;
 mod codegen;
+mod isa;
 mod oracle;
 mod ptx_table;
 mod shapes;
@@ -21,8 +23,9 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(rest),
         "bench" => bench::run(rest),
         "codegen" => codegen::run(rest),
+        "isa" => isa::run(rest),
         "shapes" => shapes::run(rest),
-        _ => Err("usage: cargo xtask oracle | tidy | codegen | bench | shapes".to_owned()),
+        _ => Err("usage: cargo xtask oracle | tidy | codegen | isa | bench | shapes".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

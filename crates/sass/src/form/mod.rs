@@ -44,6 +44,8 @@ pub enum Elided {
     Zero,
     /// Left out when all its bits are set.
     Ones,
+    /// Never written: a text stands for an instruction with this register here.
+    Hidden(u8),
 }
 
 /// How the bits of a floating immediate are read.
@@ -206,6 +208,8 @@ pub enum Place {
     Part(u8),
     /// Behind the whole operand.
     End,
+    /// It is not written: the form is told from another one by its text alone.
+    Nowhere,
 }
 
 /// One value of a set.
@@ -343,6 +347,19 @@ impl Form {
     }
 }
 
+impl Slot {
+    /// The register that stands for a descriptor which the text never writes; `None` if the slot has no such field.
+    pub fn hidden_descriptor(&self) -> Option<u8> {
+        match (self.kind, self.fields.first()) {
+            (
+                SlotKind::Memory { descriptor: true, .. },
+                Some(Field { elided: Elided::Hidden(register), .. }),
+            ) => Some(*register),
+            _ => None,
+        }
+    }
+}
+
 impl Field {
     /// Width in bits.
     pub fn width(&self) -> u32 {
@@ -429,6 +446,7 @@ impl Field {
             Elided::Never => None,
             Elided::Zero => Some(0),
             Elided::Ones => Some(ones(self.width())),
+            Elided::Hidden(register) => Some(register as u64),
             Elided::Neutral => Some(if self.complement { 0 } else { ones(self.width()) }),
         }
     }

@@ -86,7 +86,7 @@ pub(crate) const fn can_be_left_out(slot: &Slot) -> bool {
 }
 
 // Kinds that a slot may take beside its own have the number of that kind: an index register that the text may leave
-// out, the parts of an address, a name. The exact test is made for the few forms whose numbers agree.
+// out, the parts of an address, a name. A descriptor may be one that texts leave out. The exact test is made for the few forms whose numbers agree.
 
 const fn slot_kind(slot: &Slot) -> u8 {
     match slot.kind {
@@ -101,8 +101,7 @@ const fn slot_kind(slot: &Slot) -> u8 {
         SlotKind::Const | SlotKind::ConstIndexed => 9,
         SlotKind::ConstUniformIndexed => 10,
         SlotKind::ConstBindless | SlotKind::ConstBindlessIndexed => 11,
-        SlotKind::Memory { descriptor: false, .. } => 12,
-        SlotKind::Memory { descriptor: true, .. } => 13,
+        SlotKind::Memory { .. } => 12,
         SlotKind::MatrixDescriptor => 14,
         SlotKind::Attribute { .. } => 15,
         SlotKind::Target => 16,
@@ -124,8 +123,7 @@ const fn operand_kind(kind: &OperandKind) -> u8 {
         OperandKind::Const { .. } | OperandKind::ConstIndexed { .. } => 9,
         OperandKind::ConstUniformIndexed { .. } => 10,
         OperandKind::ConstBindless { .. } | OperandKind::ConstBindlessIndexed { .. } => 11,
-        OperandKind::Memory { descriptor: None, .. } => 12,
-        OperandKind::Memory { descriptor: Some(_), .. } => 13,
+        OperandKind::Memory { .. } => 12,
         OperandKind::MatrixDescriptor(_) => 14,
         OperandKind::Attribute { .. } => 15,
         OperandKind::Target(_) => 16,

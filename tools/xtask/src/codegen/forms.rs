@@ -59,24 +59,25 @@ pub struct FieldRow {
     pub bias: u8,
     pub signed: bool,
     pub complement: bool,
-    pub elided: &'static str,
+    pub elided: String,
 }
 
 /// A token with the operand it belongs to, where it says so itself.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Token {
     pub slot: Option<u8>,
     pub what: What,
 }
 
 /// What a token says.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     Mod(String),
     Negate,
     Absolute,
     Invert,
     Suffix(Option<u8>, String),
+    Unwritten(String),
     Symbol(String),
 }
 
@@ -95,6 +96,8 @@ impl Token {
                     What::Mod(name.to_owned())
                 } else if let Some(name) = rest.strip_prefix('=') {
                     What::Symbol(name.to_owned())
+                } else if let Some(name) = rest.strip_prefix("^.") {
+                    What::Unwritten(name.to_owned())
                 } else if let Some(name) = rest.strip_prefix("].") {
                     What::Suffix(None, name.to_owned())
                 } else if let Some((part, name)) = rest.split_once('.') {
@@ -110,7 +113,7 @@ impl Token {
 
     pub fn names(&self, mods: &mut BTreeSet<String>, symbols: &mut BTreeSet<String>) {
         match &self.what {
-            What::Mod(name) | What::Suffix(_, name) => mods.insert(name.clone()),
+            What::Mod(name) | What::Suffix(_, name) | What::Unwritten(name) => mods.insert(name.clone()),
             What::Symbol(name) => symbols.insert(name.clone()),
             What::Negate | What::Absolute | What::Invert => false,
         };
@@ -119,6 +122,22 @@ impl Token {
 
 /// The tables of every chip in a folder, by the name of the file without its ending.
 pub fn read_all(folder: &Path) -> Result<BTreeMap<String, Tables>, String> {
+    let texts = texts(folder)?;
+    let mut done = BTreeMap::new();
+    for name in texts.keys() {
+        resolve(name, &texts, &mut done, 0)?;
+    }
+    Ok(done)
+}
+
+/// The table of one chip; the others are not looked at, unless it is a delta of them.
+pub fn read_one(folder: &Path, name: &str) -> Result<Tables, String> {
+    let mut done = BTreeMap::new();
+    resolve(name, &texts(folder)?, &mut done, 0)?;
+    done.remove(name).ok_or_else(|| format!("there is no table `{name}.forms`"))
+}
+
+fn texts(folder: &Path) -> Result<BTreeMap<String, String>, String> {
     let mut texts = BTreeMap::new();
     let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     for entry in entries {
@@ -130,11 +149,7 @@ pub fn read_all(folder: &Path) -> Result<BTreeMap<String, Tables>, String> {
             texts.insert(name.to_owned(), text);
         }
     }
-    let mut done = BTreeMap::new();
-    for name in texts.keys() {
-        resolve(name, &texts, &mut done, 0)?;
-    }
-    Ok(done)
+    Ok(texts)
 }
 
 /// Reads the table of a chip, after that of the chip it is a delta of.
@@ -152,9 +167,15 @@ fn resolve(
         return Err(format!("`{name}.forms` is a delta of itself"));
     }
     let mut reader = Reader::default();
-    if let Some(base) = text.lines().find_map(|line| line.strip_prefix("like ")) {
+    for line in text.lines() {
+        let Some(base) = line.strip_prefix("like ").or_else(|| line.strip_prefix("from ")) else { continue };
+        let base = base.split(' ').next().unwrap_or(base);
         resolve(base, texts, done, depth + 1)?;
-        reader.tables = done.get(base).cloned().unwrap_or_default();
+        if line.starts_with("like ") {
+            reader.tables = done.get(base).cloned().unwrap_or_default();
+        } else if let Some(tables) = done.get(base) {
+            reader.others.insert(base.to_owned(), tables.clone());
+        }
     }
     for (index, line) in text.lines().enumerate() {
         reader.line(line).map_err(|error| format!("{name}.forms, line {}: {error}", index + 1))?;
@@ -167,6 +188,8 @@ fn resolve(
 #[derive(Default)]
 struct Reader {
     tables: Tables,
+    /// The tables that it takes opcodes of.
+    others: BTreeMap<String, Tables>,
     /// The form that the rows belong to.
     current: Option<usize>,
 }
@@ -185,6 +208,23 @@ impl Reader {
         match words.next() {
             // The table it starts from is already there.
             Some("like") => {}
+            Some("from") => {
+                let other = self.others.get(words.next().unwrap_or_default()).ok_or("from which chip?")?;
+                for op in words {
+                    let forms = other.forms.iter().filter(|form| form.op == op);
+                    let before = self.tables.forms.len();
+                    self.tables.forms.extend(forms.cloned());
+                    if self.tables.forms.len() == before {
+                        return Err(format!("there is no {op} to take over"));
+                    }
+                    if let Some(order) = other.orders.get(op) {
+                        self.tables.orders.insert(op.to_owned(), order.clone());
+                    }
+                }
+                for (name, rows) in &other.choices {
+                    self.tables.choices.entry(name.clone()).or_insert_with(|| rows.clone());
+                }
+            }
             Some("table") => {
                 let name = words.next().ok_or("a table needs a name")?;
                 let mut rows = Vec::new();
@@ -212,7 +252,6 @@ impl Reader {
                 [op] => {
                     let before = self.tables.forms.len();
                     self.tables.forms.retain(|form| form.op != *op);
-                    self.tables.orders.remove(*op);
                     if self.tables.forms.len() == before {
                         return Err(format!("there is no {op} to leave out"));
                     }
@@ -222,7 +261,7 @@ impl Reader {
                     self.tables.forms.remove(index);
                 }
             },
-            _ => return Err("neither like, table, order, form, change nor without".to_owned()),
+            _ => return Err("neither like, from, table, order, form, change nor without".to_owned()),
         }
         Ok(())
     }
@@ -244,7 +283,8 @@ impl Reader {
 }
 
 impl Form {
-    fn new(op: String, opcode: u16, uniform: bool) -> Form {
+    /// A form that says nothing but its opcode.
+    pub fn new(op: String, opcode: u16, uniform: bool) -> Form {
         Form {
             op,
             opcode,
@@ -358,9 +398,13 @@ fn parse_field(word: &str, kind: &str) -> Result<(FieldRow, Option<String>), Str
         Some((rest, "")) => (rest, "Neutral"),
         Some((rest, "0")) => (rest, if matches!(kind, "R" | "P") { "Neutral" } else { "Zero" }),
         Some((rest, "1")) => (rest, "Ones"),
-        Some(_) => return Err(bad()),
+        Some((rest, hidden)) => match hidden.strip_prefix('=').map(number) {
+            Some(Ok(value)) => (rest, &*format!("Hidden({value})")),
+            _ => return Err(bad()),
+        },
         None => (word, "Never"),
     };
+    let elided = elided.to_owned();
     let (rest, float) = match word_rest.split_once(':') {
         Some((rest, float)) => (rest, Some(float.to_owned())),
         None => (word_rest, None),

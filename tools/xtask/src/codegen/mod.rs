@@ -4,7 +4,7 @@
 //!
 //! It is here, and not in a build script, so that the generated code can be read, and a build needs no generator.
 
-mod forms;
+pub mod forms;
 mod ops;
 mod rust;
 

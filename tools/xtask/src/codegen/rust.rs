@@ -207,6 +207,7 @@ fn spell(token: &Token) -> String {
         What::Negate => format!("Token::Negate({slot})"),
         What::Absolute => format!("Token::Absolute({slot})"),
         What::Invert => format!("Token::Invert({slot})"),
+        What::Unwritten(name) => format!("Suffix({slot},Nowhere,Mod::{})", identifier(name)),
         What::Suffix(None, name) => format!("Suffix({slot},End,Mod::{})", identifier(name)),
         What::Suffix(Some(part), name) => {
             format!("Suffix({slot},Part({part}),Mod::{})", identifier(name))
