@@ -86,7 +86,8 @@ pub(crate) const fn can_be_left_out(slot: &Slot) -> bool {
 }
 
 // Kinds that a slot may take beside its own have the number of that kind: an index register that the text may leave
-// out, the parts of an address, a name. A descriptor may be one that texts leave out. The exact test is made for the few forms whose numbers agree.
+// out, the parts of an address, a name. A descriptor may be one that texts leave out. The exact test is made for the
+// few forms whose numbers agree.
 
 const fn slot_kind(slot: &Slot) -> u8 {
     match slot.kind {
