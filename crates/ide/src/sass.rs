@@ -198,12 +198,13 @@ pub(crate) fn timing(chip: Chip, instruction: &Instruction) -> String {
         (Unit::Special, "special function"),
         (Unit::Uniform, "uniform"),
     ];
-    let busy = oriole_latency::resources(instruction.op, &instruction.mods);
+    let Some(model) = Model::of(chip) else { return "no latencies are known".to_owned() };
+    let busy = model.resources(instruction.op, &instruction.mods);
     let units: Vec<&str> =
         UNITS.iter().filter(|(unit, _)| busy[*unit as usize] > 0).map(|(_, name)| *name).collect();
-    let class = oriole_latency::class(instruction.op, &instruction.mods);
-    let latency = if oriole_latency::is_variable(instruction.op, &instruction.mods) {
-        let estimate = oriole_latency::estimate(instruction.op);
+    let class = model.class(instruction.op, &instruction.mods);
+    let latency = if model.is_variable(instruction.op, &instruction.mods) {
+        let estimate = model.estimate(instruction.op);
         format!("about {estimate} cycles, by scoreboard")
     } else {
         let parts = [
@@ -222,7 +223,6 @@ pub(crate) fn timing(chip: Chip, instruction: &Instruction) -> String {
         });
         let own = parts.iter().find(|(part, _)| written.contains(part));
         let distance = own.and_then(|&(part, slot)| {
-            let model = Model::of(chip)?;
             let next = model.raw(class, part, class, slot)?.cycles;
             Some((next, model.longest(class, part).unwrap_or(next).max(next)))
         });

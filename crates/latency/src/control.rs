@@ -1,32 +1,13 @@
-//! What the control word of an opcode must and may say: scoreboards, least stalls; and estimates of how long
+//! What the control word of an opcode must and may say on a chip: scoreboards, least stalls; and estimates of how long
 //! the variable instructions take, for priorities only.
 
-use crate::Class;
+use crate::{Class, Model};
 use oriole_sass::access::{Access, RegisterFile};
 use oriole_sass::info::Scoreboard;
 use oriole_sass::{Instruction, Mod, Mods, Op, OperandKind};
 
 /// How many scoreboards a warp has.
 pub const SCOREBOARDS: u8 = 6;
-
-/// The scheduling class of an opcode with its modifiers.
-pub fn class(op: Op, mods: &Mods) -> Class {
-    op.info().class(mods)
-}
-
-/// True if results or source reads of the instruction complete at a time that only a scoreboard tells.
-pub fn is_variable(op: Op, mods: &Mods) -> bool {
-    match class(op, mods) {
-        Class::Special
-        | Class::Memory
-        | Class::Texture
-        | Class::Bulk
-        | Class::Sync
-        | Class::SpecialRegister
-        | Class::MatrixDouble => true,
-        _ => is_reported_fence(op),
-    }
-}
 
 /// True for a fence that tells by a scoreboard that it is through.
 fn is_reported_fence(op: Op) -> bool {
@@ -51,35 +32,10 @@ pub fn accepts_read_barrier(op: Op) -> bool {
     op.info().read_scoreboard != Scoreboard::No
 }
 
-/// True if the instruction must set a write scoreboard when somebody uses its results. `FENCE` has no result;
-/// its scoreboard tells that the fence is through.
-pub fn needs_write_barrier(op: Op, mods: &Mods) -> bool {
-    is_variable(op, mods) && matches!(op.info().write_scoreboard, Scoreboard::Yes | Scoreboard::Fence)
-}
-
-/// True if the instruction must set a read scoreboard when somebody overwrites a register that it reads. General
-/// registers count always; uniform registers only for the asynchronous engines. `MEMBAR` reads nothing; its
-/// scoreboard tells that the fence is through.
-pub fn needs_read_barrier(op: Op, mods: &Mods) -> bool {
-    is_variable(op, mods) && accepts_read_barrier(op)
-}
-
 /// The scoreboard that counts groups of the opcode for a later `DEPBAR.LE`: they always use this one, for writes
 /// (`LDGDEPBAR`) or reads (`UTMACMDFLUSH`), and a function that holds one keeps it free of everything else.
 pub fn counted_scoreboard(op: Op) -> Option<u8> {
     op.info().counted_scoreboard
-}
-
-/// The least stall that the opcode itself demands, whatever follows; 1 for most. `ERRBAR` has the special
-/// stall 0 with yield, which is not handled by this number.
-pub fn minimum_stall(op: Op) -> u8 {
-    op.info().least_stall
-}
-
-/// Estimated cycles until the results of a variable instruction arrive. For priorities only, never for
-/// correctness; published or guessed figures of H100.
-pub fn estimate(op: Op) -> u16 {
-    op.info().estimate
 }
 
 /// Which scoreboards an instruction sets, given its operands.
@@ -113,33 +69,79 @@ impl Touched {
     }
 }
 
-/// What an instruction reports. An instruction without results (or with none but `RZ`) reports none, and one without
-/// register sources no reads; fences report all the same.
-pub fn reports(instruction: &Instruction, touched: Touched) -> Reports {
-    let (op, mods) = (instruction.op, &instruction.mods);
-    if !is_variable(op, mods) {
-        return Reports::default();
+impl Model {
+    /// The scheduling class of an opcode with its modifiers.
+    pub fn class(&self, op: Op, mods: &Mods) -> Class {
+        let exception =
+            self.timing.classes.iter().find(|(of, with, _)| *of == op && with.iter().all(|&m| mods.has(m)));
+        exception.map_or_else(|| op.info().class(mods), |row| row.2)
     }
-    let bulk = matches!(class(op, mods), Class::Bulk | Class::Sync);
-    let (results, sources) = (touched.results, touched.general || bulk && touched.uniform);
-    if is_reported_fence(op) {
-        let set = |scoreboard: Scoreboard| scoreboard == Scoreboard::Fence;
-        let info = op.info();
-        return Reports { write: set(info.write_scoreboard), read: set(info.read_scoreboard), fence: true };
+
+    /// True if results or source reads of the instruction complete at a time that only a scoreboard tells.
+    pub fn is_variable(&self, op: Op, mods: &Mods) -> bool {
+        self.is_variable_class(self.class(op, mods)) || is_reported_fence(op)
     }
-    match op {
-        // An exchange of the whole barrier object is waited for although nobody wants the old one.
-        Op::SYNCS => Reports { write: true, read: sources, fence: mods.has(Mod::EXCH) },
-        // General from convergence register has only the one field, the other way round only the other.
-        Op::BMOV => {
-            let to_general =
-                instruction.operands.first().is_some_and(|o| matches!(o.kind, OperandKind::Reg(_)));
-            Reports { write: to_general && results, read: !to_general && sources, fence: false }
+
+    /// True if the instruction must set a write scoreboard when somebody uses its results. `FENCE` has no result;
+    /// its scoreboard tells that the fence is through.
+    pub fn needs_write_barrier(&self, op: Op, mods: &Mods) -> bool {
+        self.is_variable(op, mods)
+            && matches!(op.info().write_scoreboard, Scoreboard::Yes | Scoreboard::Fence)
+    }
+
+    /// True if the instruction must set a read scoreboard when somebody overwrites a register that it reads. General
+    /// registers count always; uniform registers only for the asynchronous engines. `MEMBAR` reads nothing; its
+    /// scoreboard tells that the fence is through.
+    pub fn needs_read_barrier(&self, op: Op, mods: &Mods) -> bool {
+        self.is_variable(op, mods) && accepts_read_barrier(op)
+    }
+
+    /// The least stall that the opcode itself demands, whatever follows; 1 for most. `ERRBAR` has the special
+    /// stall 0 with yield, which is not handled by this number.
+    pub fn minimum_stall(&self, op: Op) -> u8 {
+        let exception = self.timing.stalls.iter().find(|row| row.0 == op);
+        exception.map_or(op.info().least_stall, |row| row.1)
+    }
+
+    /// Estimated cycles until the results of a variable instruction arrive. For priorities only, never for
+    /// correctness; published or guessed figures.
+    pub fn estimate(&self, op: Op) -> u16 {
+        let exception = self.timing.estimates.iter().find(|row| row.0 == op);
+        exception.map_or(op.info().estimate, |row| row.1)
+    }
+
+    /// What an instruction reports. An instruction without results (or with none but `RZ`) reports none, and one without
+    /// register sources no reads; fences report all the same.
+    pub fn reports(&self, instruction: &Instruction, touched: Touched) -> Reports {
+        let (op, mods) = (instruction.op, &instruction.mods);
+        if !self.is_variable(op, mods) {
+            return Reports::default();
         }
-        _ => Reports {
-            write: results && needs_write_barrier(op, mods),
-            read: sources && needs_read_barrier(op, mods),
-            fence: false,
-        },
+        let bulk = matches!(self.class(op, mods), Class::Bulk | Class::Sync);
+        let (results, sources) = (touched.results, touched.general || bulk && touched.uniform);
+        if is_reported_fence(op) {
+            let set = |scoreboard: Scoreboard| scoreboard == Scoreboard::Fence;
+            let info = op.info();
+            return Reports {
+                write: set(info.write_scoreboard),
+                read: set(info.read_scoreboard),
+                fence: true,
+            };
+        }
+        match op {
+            // An exchange of the whole barrier object is waited for although nobody wants the old one.
+            Op::SYNCS => Reports { write: true, read: sources, fence: mods.has(Mod::EXCH) },
+            // General from convergence register has only the one field, the other way round only the other.
+            Op::BMOV => {
+                let to_general =
+                    instruction.operands.first().is_some_and(|o| matches!(o.kind, OperandKind::Reg(_)));
+                Reports { write: to_general && results, read: !to_general && sources, fence: false }
+            }
+            _ => Reports {
+                write: results && self.needs_write_barrier(op, mods),
+                read: sources && self.needs_read_barrier(op, mods),
+                fence: false,
+            },
+        }
     }
 }

@@ -1,15 +1,16 @@
-//! Looking up distances between a producer and a consumer, and listing what nobody measured.
+//! Looking up distances between a producer and a consumer, and listing what nobody has seen.
 
 use crate::group::{ALL_CONSUMERS, ALL_PRODUCERS, CONSUMERS, Consumer, PRODUCERS, Producer};
-use crate::tables::sm_90;
+use crate::tables::{self, Tables, Timing};
 use crate::{Class, ResultPart, Slot};
 use oriole_chip::Chip;
+use std::fmt;
 
 /// Where a number comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Origin {
-    /// The least distance seen in code of a mature compiler.
-    Measured,
+    /// The least distance seen in the output of ptxas: an upper bound of what the chip needs.
+    Observed,
     /// Stated by a published table.
     Published,
     /// Follows from a measured neighbour.
@@ -35,8 +36,8 @@ pub struct Cell {
 }
 
 impl Cell {
-    pub const fn measured(cycles: u8) -> Cell {
-        Cell { cycles, origin: Origin::Measured }
+    pub const fn observed(cycles: u8) -> Cell {
+        Cell { cycles, origin: Origin::Observed }
     }
 
     pub const fn published(cycles: u8) -> Cell {
@@ -69,82 +70,105 @@ impl<A, B> Row<A, B> {
     }
 }
 
-/// A pair without a fact, and what is used for it.
+/// One pair of a table as a report shows it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Guess {
-    /// `RAW` or `WAW`.
+pub struct Listed {
+    /// `RAW`, `WAW` or `WAR`: what comes first is written, written, read.
     pub hazard: &'static str,
-    /// The producer's group.
-    pub producer: String,
-    /// The consumer's group.
-    pub consumer: String,
-    /// Cycles used.
-    pub cycles: u8,
+    /// The group of the first instruction.
+    pub first: String,
+    /// The group of the second one.
+    pub second: String,
+    /// Issue cycles between the two, and where the number comes from.
+    pub distance: Distance,
 }
 
-/// The distances of one chip.
+/// The latencies of one chip: distances between instructions, and what is known of classes and opcodes there.
 pub struct Model {
+    chips: &'static [u8],
     raw: [[Cell; CONSUMERS]; PRODUCERS],
     waw: [[Cell; PRODUCERS]; PRODUCERS],
-    waw_variable: [u8; PRODUCERS],
-    war: [[u8; PRODUCERS]; CONSUMERS],
-    war_variable: [u8; CONSUMERS],
+    waw_variable: [Cell; PRODUCERS],
+    war: [[Cell; PRODUCERS]; CONSUMERS],
+    war_variable: [Cell; CONSUMERS],
+    variable: [bool; CLASSES],
+    pub(crate) timing: &'static Timing,
 }
 
-static SM_90: Model = Model::build();
+/// How many scheduling classes there are.
+const CLASSES: usize = Class::Other as usize + 1;
+
+static MODELS: [Model; tables::ALL.len()] = {
+    let mut models = [const { Model::build(tables::ALL[0]) }; tables::ALL.len()];
+    let mut at = 1;
+    while at < models.len() {
+        models[at] = Model::build(tables::ALL[at]);
+        at += 1;
+    }
+    models
+};
 
 impl Model {
-    const fn build() -> Model {
+    const fn build(tables: &'static Tables) -> Model {
         let mut model = Model {
+            chips: tables.chips,
             raw: [[Cell::guessed(0); CONSUMERS]; PRODUCERS],
             waw: [[Cell::guessed(0); PRODUCERS]; PRODUCERS],
-            waw_variable: [0; PRODUCERS],
-            war: [[sm_90::WAR_DEFAULT; PRODUCERS]; CONSUMERS],
-            war_variable: [sm_90::WAR_DEFAULT; CONSUMERS],
+            waw_variable: [Cell::guessed(0); PRODUCERS],
+            war: [[Cell::guessed(tables.war_default); PRODUCERS]; CONSUMERS],
+            war_variable: [Cell::guessed(tables.war_default); CONSUMERS],
+            variable: [false; CLASSES],
+            timing: tables.timing,
         };
         let mut row = 0;
-        while row < sm_90::RAW.len() {
-            let from = sm_90::RAW[row].from as usize;
-            let longest = sm_90::RAW[row].longest;
+        while row < tables.raw.len() {
+            let from = tables.raw[row].from as usize;
+            let longest = tables.raw[row].longest;
             model.raw[from] = [Cell::guessed(longest); CONSUMERS];
             // A late write by scoreboard must not be overtaken by a fixed one that started before it.
-            model.waw_variable[from] = if longest > 7 { longest } else { sm_90::WAW_VARIABLE };
+            model.waw_variable[from] =
+                Cell::inferred(if longest > 7 { longest } else { tables.waw_variable });
             let mut column = 0;
-            while column < sm_90::RAW[row].to.len() {
-                let (to, cell) = sm_90::RAW[row].to[column];
+            while column < tables.raw[row].to.len() {
+                let (to, cell) = tables.raw[row].to[column];
                 model.raw[from][to as usize] = cell;
                 column += 1;
             }
             row += 1;
         }
         row = 0;
-        while row < sm_90::WAW.len() {
-            let from = sm_90::WAW[row].from as usize;
-            model.waw[from] = [Cell::guessed(sm_90::WAW[row].longest); PRODUCERS];
+        while row < tables.waw.len() {
+            let from = tables.waw[row].from as usize;
+            model.waw[from] = [Cell::guessed(tables.waw[row].longest); PRODUCERS];
             let mut column = 0;
-            while column < sm_90::WAW[row].to.len() {
-                let (to, cell) = sm_90::WAW[row].to[column];
+            while column < tables.waw[row].to.len() {
+                let (to, cell) = tables.waw[row].to[column];
                 model.waw[from][to as usize] = cell;
                 column += 1;
             }
             row += 1;
         }
         row = 0;
-        while row < sm_90::WAR.len() {
-            let (reader, writer, cell) = sm_90::WAR[row];
-            model.war[reader as usize][writer as usize] = cell.cycles;
+        while row < tables.war.len() {
+            let (reader, writer, cell) = tables.war[row];
+            model.war[reader as usize][writer as usize] = cell;
             row += 1;
         }
         row = 0;
-        while row < sm_90::WAW_VARIABLE_OF.len() {
-            let (first, cell) = sm_90::WAW_VARIABLE_OF[row];
-            model.waw_variable[first as usize] = cell.cycles;
+        while row < tables.waw_variable_of.len() {
+            let (first, cell) = tables.waw_variable_of[row];
+            model.waw_variable[first as usize] = cell;
             row += 1;
         }
         row = 0;
-        while row < sm_90::WAR_VARIABLE.len() {
-            let (reader, cell) = sm_90::WAR_VARIABLE[row];
-            model.war_variable[reader as usize] = cell.cycles;
+        while row < tables.war_variable.len() {
+            let (reader, cell) = tables.war_variable[row];
+            model.war_variable[reader as usize] = cell;
+            row += 1;
+        }
+        row = 0;
+        while row < tables.timing.variable.len() {
+            model.variable[tables.timing.variable[row] as usize] = true;
             row += 1;
         }
         model
@@ -152,15 +176,25 @@ impl Model {
 
     /// The distances of a chip, `None` for one that the back end does not make code for.
     pub fn of(chip: Chip) -> Option<&'static Model> {
-        match chip.number() {
-            90 => Some(&SM_90),
-            _ => None,
+        MODELS.iter().find(|model| model.chips.contains(&chip.number()))
+    }
+
+    /// True if results of the class arrive, or its sources are read, when a scoreboard tells.
+    pub(crate) fn is_variable_class(&self, class: Class) -> bool {
+        self.variable[class as usize]
+    }
+
+    /// The row of a result, `None` for one that a scoreboard reports (or a convergence barrier).
+    fn producer(&self, class: Class, part: ResultPart) -> Option<Producer> {
+        match self.is_variable_class(class) {
+            true => None,
+            false => Producer::of(class, part),
         }
     }
 
     /// Read after write: cycles after which a reader in `slot` sees a result. `None` if a scoreboard reports it.
     pub fn raw(&self, producer: Class, part: ResultPart, consumer: Class, slot: Slot) -> Option<Distance> {
-        let row = Producer::of(producer, part)?;
+        let row = self.producer(producer, part)?;
         let column = Consumer::of(consumer, slot);
         Some(self.raw[row as usize][column as usize].distance())
     }
@@ -173,24 +207,24 @@ impl Model {
         second: Class,
         second_part: ResultPart,
     ) -> Option<Distance> {
-        let row = Producer::of(first, first_part)?;
-        Some(match Producer::of(second, second_part) {
+        let row = self.producer(first, first_part)?;
+        Some(match self.producer(second, second_part) {
             Some(column) => self.waw[row as usize][column as usize].distance(),
-            None => Distance { cycles: self.waw_variable[row as usize], origin: Origin::Measured },
+            None => self.waw_variable[row as usize].distance(),
         })
     }
 
     /// Write after read, the reader of fixed latency (a scoreboard guards the other readers).
     pub fn war(&self, reader: Class, slot: Slot, writer: Class, part: ResultPart) -> u8 {
-        match Producer::of(writer, part) {
-            Some(column) => self.war[Consumer::of(reader, slot) as usize][column as usize],
-            None => self.war_variable[Consumer::of(reader, slot) as usize],
+        match self.producer(writer, part) {
+            Some(column) => self.war[Consumer::of(reader, slot) as usize][column as usize].cycles,
+            None => self.war_variable[Consumer::of(reader, slot) as usize].cycles,
         }
     }
 
     /// The longest latency of a fixed result: no reader needs more. `None` if a scoreboard reports it.
     pub fn longest(&self, producer: Class, part: ResultPart) -> Option<u8> {
-        let row = Producer::of(producer, part)?;
+        let row = self.producer(producer, part)?;
         let raw = ALL_CONSUMERS
             .iter()
             .filter(|c| c.kind() == row.kind())
@@ -198,32 +232,30 @@ impl Model {
         raw.max()
     }
 
-    /// Every pair that nobody measured, in the order of the tables.
-    pub fn guesses(&self) -> Vec<Guess> {
+    /// Every pair of groups that can meet, in the order of the tables. A write that a scoreboard reports stands as
+    /// `by scoreboard`.
+    pub fn listed(&self) -> Vec<Listed> {
         let mut list = Vec::new();
-        for row in ALL_PRODUCERS {
-            for column in ALL_CONSUMERS {
-                let cell = self.raw[row as usize][column as usize];
-                if cell.origin == Origin::Guessed && row.kind() == column.kind() {
-                    list.push(Guess {
-                        hazard: "RAW",
-                        producer: format!("{row:?}"),
-                        consumer: format!("{column:?}"),
-                        cycles: cell.cycles,
-                    });
-                }
+        let mut add = |hazard: &'static str, first: &dyn fmt::Debug, second: String, cell: Cell| {
+            list.push(Listed { hazard, first: format!("{first:?}"), second, distance: cell.distance() });
+        };
+        // A row without a longest latency belongs to no instruction of the chip.
+        let rows =
+            || ALL_PRODUCERS.into_iter().filter(|&row| self.raw[row as usize].iter().any(|c| c.cycles > 0));
+        for row in rows() {
+            for column in ALL_CONSUMERS.into_iter().filter(|column| column.kind() == row.kind()) {
+                add("RAW", &row, format!("{column:?}"), self.raw[row as usize][column as usize]);
             }
-            for column in ALL_PRODUCERS {
-                let cell = self.waw[row as usize][column as usize];
-                if cell.origin == Origin::Guessed && row.kind() == column.kind() {
-                    list.push(Guess {
-                        hazard: "WAW",
-                        producer: format!("{row:?}"),
-                        consumer: format!("{column:?}"),
-                        cycles: cell.cycles,
-                    });
-                }
+            for column in rows().filter(|column| column.kind() == row.kind()) {
+                add("WAW", &row, format!("{column:?}"), self.waw[row as usize][column as usize]);
             }
+            add("WAW", &row, "by scoreboard".to_owned(), self.waw_variable[row as usize]);
+        }
+        for row in ALL_CONSUMERS {
+            for column in rows().filter(|column| column.kind() == row.kind()) {
+                add("WAR", &row, format!("{column:?}"), self.war[row as usize][column as usize]);
+            }
+            add("WAR", &row, "by scoreboard".to_owned(), self.war_variable[row as usize]);
         }
         list
     }

@@ -14,14 +14,14 @@ mod resource;
 mod tables;
 
 pub use control::{
-    Reports, SCOREBOARDS, Touched, accepts_read_barrier, accepts_write_barrier, class, counted_scoreboard,
-    estimate, is_branch_like, is_variable, minimum_stall, needs_read_barrier, needs_write_barrier, reports,
+    Reports, SCOREBOARDS, Touched, accepts_read_barrier, accepts_write_barrier, counted_scoreboard,
+    is_branch_like,
 };
-pub use distance::{Distance, Guess, Model, Origin};
-pub use operand_cache::{CACHE_SLOTS, Cached, banks, operand_cache};
+pub use distance::{Distance, Listed, Model, Origin};
+pub use operand_cache::{CACHE_SLOTS, Cached, banks};
 pub use oriole_sass::access::{ResultPart, Slot};
 pub use oriole_sass::info::{Class, Unit};
-pub use resource::{Resources, UNITS, resources};
+pub use resource::{Resources, UNITS};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! What the tables must obey.
 
-use crate::{Class, Model, Origin, ResultPart, Slot, class, is_variable, minimum_stall};
+use crate::{Class, Model, Origin, ResultPart, Slot};
 use oriole_chip::Chip;
 use oriole_sass::{Mods, Op};
 
@@ -27,7 +27,7 @@ fn well_known_pairs() {
 #[test]
 fn a_guard_needs_the_same_in_every_unit() {
     for &op in Op::all() {
-        let class = class(op, &Mods::none());
+        let class = model().class(op, &Mods::none());
         assert_eq!(raw(Class::Alu, ResultPart::Predicate, class, Slot::Guard), 13, "{}", op.name());
         assert_eq!(raw(Class::Double, ResultPart::Predicate, class, Slot::Guard), 14, "{}", op.name());
     }
@@ -35,8 +35,8 @@ fn a_guard_needs_the_same_in_every_unit() {
 
 #[test]
 fn no_fixed_distance_is_zero_or_beyond_the_longest() {
-    for guess in model().guesses() {
-        assert!(guess.cycles > 0, "{guess:?}");
+    for pair in model().listed() {
+        assert!(pair.distance.cycles > 0, "{pair:?}");
     }
     for producer in [Class::Alu, Class::Fma, Class::Wide, Class::Double, Class::Other] {
         let longest = model().longest(producer, ResultPart::General).unwrap();
@@ -48,12 +48,12 @@ fn no_fixed_distance_is_zero_or_beyond_the_longest() {
 #[test]
 fn every_opcode_has_a_class_and_branches_stall() {
     for &op in Op::all() {
-        let _ = class(op, &Mods::none());
+        let _ = model().class(op, &Mods::none());
         if crate::is_branch_like(op) && !matches!(op, Op::BSSY | Op::BPT) {
-            assert!(minimum_stall(op) >= 5, "{}", op.name());
+            assert!(model().minimum_stall(op) >= 5, "{}", op.name());
         }
         if crate::is_branch_like(op) {
-            assert!(!is_variable(op, &Mods::none()), "{}", op.name());
+            assert!(!model().is_variable(op, &Mods::none()), "{}", op.name());
         }
     }
 }

@@ -7,7 +7,7 @@
 //! [`EXPLAINED`] which of those that count are long for another reason than their latency.
 
 use oriole_chip::Chip;
-use oriole_latency::{Class, Model, ResultPart, Slot, class, minimum_stall};
+use oriole_latency::{Class, Model, ResultPart, Slot};
 use oriole_sass::{Mod, Mods, Op};
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ struct Fact {
     pairs: u32,
 }
 
-fn end(name: &'static str) -> End {
+fn end(model: &Model, name: &'static str) -> End {
     // Of a guard the facts tell only the unit, which does not matter for it.
     if name.starts_with('@') {
         return End { op: Op::NOP, class: Class::Alu, name };
@@ -44,10 +44,10 @@ fn end(name: &'static str) -> End {
     let mut parts = name.split('.');
     let op = parts.next().and_then(Op::from_name).unwrap_or_else(|| panic!("no opcode in {name}"));
     let mods: Vec<Mod> = parts.filter_map(Mod::from_name).collect();
-    End { op, class: class(op, &Mods::of(&mods)), name }
+    End { op, class: model.class(op, &Mods::of(&mods)), name }
 }
 
-fn facts() -> Vec<Fact> {
+fn facts(model: &Model) -> Vec<Fact> {
     let mut list = Vec::new();
     for line in include_str!("minima_sm_90.txt").lines().filter(|line| !line.starts_with('#')) {
         let (head, tail) = line.split_once(": ").expect("a colon");
@@ -60,9 +60,13 @@ fn facts() -> Vec<Fact> {
             let (least, pairs) = numbers.split_once('/').expect("a count");
             list.push(Fact {
                 hazard: head[0],
-                first: if head[0] == "war" && head[2] == "guard" { end("@") } else { end(head[1]) },
+                first: if head[0] == "war" && head[2] == "guard" {
+                    end(model, "@")
+                } else {
+                    end(model, head[1])
+                },
                 role: head[2],
-                second: end(name),
+                second: end(model, name),
                 second_role: role,
                 least: least.parse::<u16>().expect("a number").min(255) as u8,
                 pairs: pairs.parse().expect("a number"),
@@ -121,7 +125,7 @@ fn left(model: &Model, fact: &Fact) -> Option<u8> {
         "war" => {
             let slot = slot(first, fact.role, fact.second_role);
             let distance = model.war(first.class, slot, second.class, part(fact.second_role));
-            Some(distance.max(minimum_stall(first.op)))
+            Some(distance.max(model.minimum_stall(first.op)))
         }
         other => panic!("no such hazard: {other}"),
     }
@@ -189,9 +193,9 @@ fn add<K: Ord>(sums: &mut BTreeMap<K, Sum>, key: K, fact: &Fact, left: u8) {
 fn no_group_leaves_less_than_was_ever_seen() {
     let model = Model::of(Chip::SM_90).expect("distances");
     let mut groups = BTreeMap::new();
-    for fact in facts() {
+    for fact in facts(model) {
         // Readers that a scoreboard guards need no distance.
-        if fact.hazard == "war" && oriole_latency::is_variable(fact.first.op, &Mods::none()) {
+        if fact.hazard == "war" && model.is_variable(fact.first.op, &Mods::none()) {
             continue;
         }
         let Some(left) = left(model, &fact) else { continue };
@@ -215,7 +219,7 @@ fn no_group_leaves_less_than_was_ever_seen() {
 fn no_member_of_a_group_is_slower_than_its_group() {
     let model = Model::of(Chip::SM_90).expect("distances");
     let (mut producers, mut consumers) = (BTreeMap::new(), BTreeMap::new());
-    for fact in facts().iter().filter(|fact| fact.hazard == "raw") {
+    for fact in facts(model).iter().filter(|fact| fact.hazard == "raw") {
         let Some(left) = left(model, fact) else { continue };
         let (first, second) = names(fact);
         if !is_explained("raw", &first, &second) {
@@ -242,7 +246,7 @@ fn no_member_of_a_group_is_slower_than_its_group() {
 fn no_reader_is_asked_for_more_than_was_seen() {
     let model = Model::of(Chip::SM_90).expect("distances");
     let mut long = Vec::new();
-    for fact in facts().iter().filter(|fact| fact.hazard == "raw") {
+    for fact in facts(model).iter().filter(|fact| fact.hazard == "raw") {
         // A guard of a uniform vote stands for guards of all units, of which the facts know only the name.
         if fact.role == "UP" && fact.second_role == "guard" {
             continue;
@@ -261,7 +265,8 @@ fn no_reader_is_asked_for_more_than_was_seen() {
 
 #[test]
 fn explanations_are_used() {
-    let facts = facts();
+    let model = Model::of(Chip::SM_90).expect("distances");
+    let facts = facts(model);
     for (hazard, first, second, reason) in EXPLAINED {
         let used = facts.iter().any(|fact| {
             let (a, b) = names(fact);

@@ -156,22 +156,37 @@ pub fn latency(arguments: &Latency) -> Outcome {
         Ok(model) => model,
         Err(reason) => return failed(&reason.to_string()),
     };
+    let Some(forms) = oriole_sass::form::table(chip) else {
+        return failed(&format!("there is no instruction table for {chip}"));
+    };
     let mut text = String::new();
-    if arguments.guesses {
-        for guess in model.guesses() {
+    if !arguments.guesses {
+        let none = oriole_sass::Mods::none();
+        for &op in oriole_sass::Op::all().iter().filter(|&&op| !forms.forms_of(op).is_empty()) {
+            let busy = model.resources(op, &none);
+            let units = oriole_latency::Unit::ALL.into_iter().filter(|&unit| busy[unit as usize] > 0);
+            let units: Vec<String> =
+                units.map(|unit| format!("{} {}", unit.name(), busy[unit as usize])).collect();
+            let result = match model.is_variable(op, &none) {
+                true => format!("by scoreboard, about {} cycles", model.estimate(op)),
+                false => "fixed".to_owned(),
+            };
+            let (class, stall) = (model.class(op, &none), model.minimum_stall(op));
             let _ = writeln!(
                 text,
-                "{} {} -> {}: {} cycles",
-                guess.hazard, guess.producer, guess.consumer, guess.cycles
+                "{:<16} {class:?}, {result}, unit {} cycles, least stall {stall} cycles",
+                op.name(),
+                units.join(", "),
             );
         }
-        return print(&text);
     }
-    for &op in oriole_sass::Op::all() {
-        let mods = oriole_sass::Mods::none();
-        let class = oriole_latency::class(op, &mods);
-        let report = if oriole_latency::is_variable(op, &mods) { "by scoreboard" } else { "fixed" };
-        let _ = writeln!(text, "{:<16} {class:?} {report}", op.name());
+    for pair in model.listed() {
+        let origin = pair.distance.origin;
+        if !arguments.guesses || origin == oriole_latency::Origin::Guessed {
+            let origin = format!("{origin:?}").to_lowercase();
+            let oriole_latency::Listed { hazard, first, second, .. } = pair;
+            let _ = writeln!(text, "{hazard} {first} -> {second}: {} cycles, {origin}", pair.distance.cycles);
+        }
     }
     print(&text)
 }

@@ -43,8 +43,10 @@ pub fn report(session: &Session, cubin: &[u8]) -> String {
                 let _ = writeln!(text, "  {line}");
             });
         }
-        if let Ok(finished) = graph::finished(db, unit, session.config) {
-            text.push_str(&oriole_schedule::report(finished));
+        if let (Ok(finished), Ok(model)) =
+            (graph::finished(db, unit, session.config), view::latencies(db, session.config))
+        {
+            text.push_str(&oriole_schedule::report(finished, *model));
         }
     }
     text

@@ -397,14 +397,14 @@ fn words(chip: Chip, finished: &MachineFunction, facts: &mut FunctionFacts) {
                     elapsed = elapsed.max(ready);
                 }
             }
-            if stalls_by_itself(instruction) {
+            if model.is_some_and(|model| stalls_by_itself(model, instruction)) {
                 word.waits.push(Wait::Opcode);
             }
             facts.words.push(word);
             if let (Some(model), Some(forms)) = (model, forms) {
                 binding(model, forms, block, first, index, issue, &writers, facts);
             }
-            let estimate = u64::from(oriole_latency::estimate(instruction.op));
+            let estimate = u64::from(model.map_or(0, |model| model.estimate(instruction.op)));
             if let Some(number) = control.write_barrier {
                 setters[usize::from(number & 7)] = Some((index, true, elapsed + estimate));
             }
@@ -440,7 +440,7 @@ fn binding(
 ) {
     let machine = |word: u32| &block.instructions[word as usize - first];
     let at = |word: u32| &machine(word).instruction;
-    let class = |instruction: &Instruction| oriole_latency::class(instruction.op, &instruction.mods);
+    let class = |instruction: &Instruction| model.class(instruction.op, &instruction.mods);
     let consumer = at(index);
     let mut tight: Vec<(u32, u8, RegisterFile, u8)> = Vec::new();
     accesses(forms, machine(index).form, consumer, |access| {
@@ -465,7 +465,7 @@ fn binding(
 }
 
 /// Whether the opcode of an instruction demands its stall by itself.
-fn stalls_by_itself(instruction: &Instruction) -> bool {
-    let least = oriole_latency::minimum_stall(instruction.op);
+fn stalls_by_itself(model: &Model, instruction: &Instruction) -> bool {
+    let least = model.minimum_stall(instruction.op);
     least > 1 && instruction.control.stall <= least
 }

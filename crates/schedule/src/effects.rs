@@ -1,7 +1,7 @@
 //! What one machine instruction means to the control words: its class, the registers it touches with their roles, and
 //! what it reports by scoreboard. Computed once per instruction.
 
-use oriole_latency::{Class, Reports, ResultPart, Slot, Touched, class, reports};
+use oriole_latency::{Class, Model, Reports, ResultPart, Slot, Touched};
 use oriole_ori::MachineInstruction;
 use oriole_sass::form::Table;
 use oriole_sass::{Access, Op, RegisterFile, accesses};
@@ -37,10 +37,10 @@ pub struct Effects {
 
 impl Effects {
     /// The effects of an instruction.
-    pub fn new(forms: &'static Table, machine: &MachineInstruction) -> Effects {
+    pub fn new(model: &Model, forms: &'static Table, machine: &MachineInstruction) -> Effects {
         let instruction = &machine.instruction;
         let mut effects = Effects {
-            class: class(instruction.op, &instruction.mods),
+            class: model.class(instruction.op, &instruction.mods),
             reads: SmallVec::new(),
             writes: SmallVec::new(),
             reports: Reports::default(),
@@ -58,7 +58,7 @@ impl Effects {
                 }
             }
         });
-        effects.reports = reports(instruction, touched);
+        effects.reports = model.reports(instruction, touched);
         effects
     }
 

@@ -1,7 +1,7 @@
 //! The dependency graph of a block: its shape, the order of memory accesses, and how it is built for a block of Ori.
 
 use crate::numbers::Numbers;
-use oriole_latency::{Class, class};
+use oriole_latency::Class;
 use oriole_ori::effects::{is_convergent, is_pure, is_removable};
 use oriole_ori::{Instruction, MemoryInfo, Opcode, Pseudo, Space, Value};
 use smallvec::SmallVec;
@@ -109,7 +109,7 @@ pub enum Kind {
 fn kind(instruction: &Instruction) -> Kind {
     let wall = match instruction.opcode {
         Opcode::Sass(op) => matches!(
-            class(op, &instruction.mods),
+            op.info().class(&instruction.mods),
             Class::Fence | Class::Control | Class::Bulk | Class::Sync | Class::Group
         ),
         Opcode::Pseudo(Pseudo::Copy | Pseudo::ParallelCopy | Pseudo::FrameAddress | Pseudo::Undefined) => {

@@ -7,7 +7,7 @@
 
 use crate::effects::{Effects, REGISTERS, Registers};
 use crate::graph::{Accesses, Edges, Graph, Kind};
-use oriole_latency::{Class, Model, ResultPart, estimate, is_variable, minimum_stall};
+use oriole_latency::{Class, Model, ResultPart};
 use oriole_ori::effects::{is_convergent_operation, is_fixed_register};
 use oriole_ori::{BlockId, MachineBlock, MachineFunction, MachineInstruction};
 use oriole_sass::form::Table;
@@ -45,7 +45,7 @@ pub fn order(function: &mut MachineFunction, model: &Model, forms: &'static Tabl
 /// What an instruction is to the order of others.
 fn kind(machine: &MachineInstruction) -> Kind {
     let Instruction { op, mods, operands, .. } = &machine.instruction;
-    match (oriole_latency::class(*op, mods), *op) {
+    match (op.info().class(mods), *op) {
         // Lanes are only gathered later; nothing but the branches that follow depends on it.
         (_, Op::BSSY) => return Kind::Together,
         // Threads meet: what touches no memory may pass.
@@ -86,8 +86,8 @@ struct Uses {
 /// Time from the issue of an instruction until its result is there.
 fn result_time(model: &Model, from: &MachineInstruction, class: Class, part: ResultPart) -> u32 {
     let Instruction { op, mods, .. } = &from.instruction;
-    match is_variable(*op, mods) {
-        true => u32::from(estimate(*op)),
+    match model.is_variable(*op, mods) {
+        true => u32::from(model.estimate(*op)),
         false => model.longest(class, part).map_or(1, u32::from),
     }
 }
@@ -199,6 +199,7 @@ fn graph(block: &MachineBlock, effects: &[Effects], model: &Model, registers: &m
 /// The time at which each instruction issues in an order, and the time after the last one. `arrival` says when the
 /// registers that the block does not write itself are there.
 struct Clock<'a> {
+    model: &'a Model,
     block: &'a MachineBlock,
     graph: &'a Graph,
     ready_at: Vec<u32>,
@@ -206,7 +207,13 @@ struct Clock<'a> {
 }
 
 impl<'a> Clock<'a> {
-    fn new(block: &'a MachineBlock, effects: &[Effects], graph: &'a Graph, arrival: &[u32]) -> Clock<'a> {
+    fn new(
+        model: &'a Model,
+        block: &'a MachineBlock,
+        effects: &[Effects],
+        graph: &'a Graph,
+        arrival: &[u32],
+    ) -> Clock<'a> {
         let mut written = Registers::default();
         let mut ready_at = Vec::with_capacity(effects.len());
         for e in effects {
@@ -215,7 +222,7 @@ impl<'a> Clock<'a> {
             ready_at.push(outside.map(|r| arrival[usize::from(r)]).max().unwrap_or(0));
             e.writes.iter().for_each(|&(r, _)| written.insert(r));
         }
-        Clock { block, graph, ready_at, cycle: 0 }
+        Clock { model, block, graph, ready_at, cycle: 0 }
     }
 
     /// Issues an instruction; gives the time.
@@ -226,7 +233,7 @@ impl<'a> Clock<'a> {
             let ready = &mut self.ready_at[to as usize];
             *ready = (*ready).max(time + distance);
         }
-        self.cycle = time + u32::from(minimum_stall(self.block.instructions[at].instruction.op));
+        self.cycle = time + u32::from(self.model.minimum_stall(self.block.instructions[at].instruction.op));
         time
     }
 }
@@ -240,13 +247,13 @@ fn order_block(
     arrival: &mut [u32],
     uses: &mut [Uses],
 ) {
-    let effects: Vec<Effects> = block.instructions.iter().map(|m| Effects::new(forms, m)).collect();
+    let effects: Vec<Effects> = block.instructions.iter().map(|m| Effects::new(model, forms, m)).collect();
     let graph = graph(block, &effects, model, uses);
-    let mut clock = Clock::new(block, &effects, &graph, arrival);
+    let mut clock = Clock::new(model, block, &effects, &graph, arrival);
     let old: Vec<u32> = (0..effects.len() as u32).collect();
     let old_times: Vec<u32> = old.iter().map(|&node| clock.issue(node)).collect();
     let old_end = clock.cycle;
-    let clock = Clock::new(block, &effects, &graph, arrival);
+    let clock = Clock::new(model, block, &effects, &graph, arrival);
     let (new, new_times, new_end) = list(clock, &heights(block, &effects, &graph, model));
     let better = new_end < old_end;
     let (places, times, end) = if better { (new, new_times, new_end) } else { (old, old_times, old_end) };

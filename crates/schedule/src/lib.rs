@@ -105,14 +105,14 @@ pub fn control_words(
     let effects: Vec<Vec<effects::Effects>> = function
         .blocks
         .iter()
-        .map(|block| block.instructions.iter().map(|m| effects::Effects::new(forms, m)).collect())
+        .map(|block| block.instructions.iter().map(|m| effects::Effects::new(model, forms, m)).collect())
         .collect();
     let order = reverse_postorder(function);
     scoreboards::assign(function, &effects, &order);
     let cap = if options.stall_cap == 0 { words::LONGEST_STALL } else { options.stall_cap };
     stalls::assign(function, &effects, &order, model, &nop, cap);
     if options.reuse {
-        reuse::assign(function, chip, forms);
+        reuse::assign(function, chip, model, forms);
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::late::arrange;
 use crate::numbers::Numbers;
 use crate::piece::{Counts, FILES, Piece};
 use crate::{backward, forward};
-use oriole_latency::{Class, Model, ResultPart, Slot, class, estimate, is_variable};
+use oriole_latency::{Class, Model, ResultPart, Slot};
 use oriole_options::{OrderOptions, ScheduleMode};
 use oriole_ori::{BlockId, Cfg, Dominators, File, Function, Instruction, Liveness, Loops, Opcode};
 
@@ -124,7 +124,7 @@ fn candidates(function: &Function, model: &Model) -> Vec<Candidate> {
     let candidate = |&block: &BlockId| {
         let instructions = &function.block(block).instructions;
         let graph = Graph::new(instructions, &mut numbers, |from, to, node| latency(model, from, to, node));
-        let piece = Piece::new(function, instructions, liveness.live_out(block), graph, &mut numbers);
+        let piece = Piece::new(model, function, instructions, liveness.live_out(block), graph, &mut numbers);
         let source: Vec<u32> = (0..piece.len() as u32).collect();
         let quick = Choice::new(&piece, source.clone());
         let low = Choice::new(&piece, backward::order(&piece, [0, PREDICATES, UNIFORM]));
@@ -161,12 +161,12 @@ impl Candidate {
 /// Cycles between two instructions joined by an edge.
 pub fn latency(model: &Model, from: &Instruction, to: &Instruction, node: Node) -> u32 {
     let (Opcode::Sass(op), Node::Read) = (from.opcode, node) else { return 1 };
-    if is_variable(op, &from.mods) {
-        return u32::from(estimate(op));
+    if model.is_variable(op, &from.mods) {
+        return u32::from(model.estimate(op));
     }
-    let producer = class(op, &from.mods);
+    let producer = model.class(op, &from.mods);
     let consumer = match to.opcode {
-        Opcode::Sass(op) => class(op, &to.mods),
+        Opcode::Sass(op) => model.class(op, &to.mods),
         Opcode::Pseudo(_) => Class::Alu,
     };
     let file = from.destinations.first().map_or(File::R, |d| d.file);

@@ -3,7 +3,7 @@
 
 use crate::graph::Graph;
 use crate::numbers::Numbers;
-use oriole_latency::{estimate, is_variable};
+use oriole_latency::Model;
 use oriole_ori::{File, Function, Instruction, Opcode, Value};
 use smallvec::SmallVec;
 
@@ -43,6 +43,7 @@ pub struct Piece {
 impl Piece {
     /// Prepares a block. `live_out` are the values live behind it; `numbers` are empty before and after.
     pub fn new(
+        model: &Model,
         function: &Function,
         instructions: &[Instruction],
         live_out: &[Value],
@@ -87,7 +88,9 @@ impl Piece {
         let leaving = instructions.iter().zip(&touches).map(|(instruction, touched)| {
             let leaves = touched.definitions.iter().any(|&v| out[v as usize]);
             match instruction.opcode {
-                Opcode::Sass(op) if leaves && is_variable(op, &instruction.mods) => u32::from(estimate(op)),
+                Opcode::Sass(op) if leaves && model.is_variable(op, &instruction.mods) => {
+                    u32::from(model.estimate(op))
+                }
                 _ => 1,
             }
         });

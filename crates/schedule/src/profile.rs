@@ -7,7 +7,7 @@ use crate::ScheduleError;
 use crate::graph::Node;
 use crate::order::latency;
 use oriole_chip::{Chip, Occupancy, Usage, occupancy};
-use oriole_latency::{Class, Model, UNITS, Unit, class, resources};
+use oriole_latency::{Class, Model, UNITS, Unit};
 use oriole_ori::{BlockId, Cfg, Function, Opcode, Statistics};
 use oriole_sass::{Mod, Op};
 use std::fmt;
@@ -70,7 +70,7 @@ pub fn profile(function: &Function, around: Surroundings) -> Result<Profile, Sch
     let cfg = Cfg::new(function);
     let mut work = Work::default();
     for &block in cfg.order() {
-        work.add(function, block);
+        work.add(model, function, block);
     }
     let (worst_latency, average_latency) = latencies(function, &cfg, model);
     let cycles = f64::from(work.cycles).max(1.0);
@@ -104,15 +104,15 @@ struct Work {
 }
 
 impl Work {
-    fn add(&mut self, function: &Function, block: BlockId) {
+    fn add(&mut self, model: &Model, function: &Function, block: BlockId) {
         let mut busy = [0u32; UNITS];
         let mut issued = 0u32;
         for instruction in &function.block(block).instructions {
             let Opcode::Sass(op) = instruction.opcode else { continue };
             let mods = &instruction.mods;
             issued += 1;
-            busy.iter_mut().zip(resources(op, mods)).for_each(|(busy, cost)| *busy += u32::from(cost));
-            self.floats += u32::from(is_float(op, class(op, mods)));
+            busy.iter_mut().zip(model.resources(op, mods)).for_each(|(busy, cost)| *busy += u32::from(cost));
+            self.floats += u32::from(is_float(op, model.class(op, mods)));
             self.hinted += u32::from(HINTS.iter().any(|&hint| mods.has(hint)));
             self.pairs += u32::from(instruction.destinations.iter().any(|d| d.values.len() == 2));
         }

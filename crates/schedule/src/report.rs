@@ -1,7 +1,7 @@
 //! The report of a schedule as text: how much of the long latencies is hidden, and which units each block keeps busy.
 
 use crate::statistics::{Hiding, Usage, statistics, usage};
-use oriole_latency::Unit;
+use oriole_latency::{Model, Unit};
 use oriole_ori::MachineFunction;
 use std::fmt::Write as _;
 
@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 const BLOCKS: usize = 8;
 
 /// The report, indented lines. The control words must be in place.
-pub fn report(function: &MachineFunction) -> String {
+pub fn report(function: &MachineFunction, model: &Model) -> String {
     let figures = statistics(function);
-    let blocks = usage(function);
+    let blocks = usage(function, model);
     let mut text = format!(
         "  schedule: {} instructions, {} cycles to issue, {} with loops counted tenfold\n",
         figures.instructions, figures.issue_cycles, figures.weighted_cycles

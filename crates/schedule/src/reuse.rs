@@ -4,7 +4,7 @@
 //! The flags are set last, because they depend on the final order and on where the warp may be put aside.
 
 use oriole_chip::Chip;
-use oriole_latency::{CACHE_SLOTS, Cached, Class, banks, class, operand_cache};
+use oriole_latency::{CACHE_SLOTS, Cached, Class, Model, banks};
 use oriole_ori::MachineFunction;
 use oriole_sass::form::Table;
 use oriole_sass::{Access, Op, OperandKind, RegisterFile, accesses, cached_operands};
@@ -22,7 +22,7 @@ struct Reader {
 type Readers = [[[Option<Reader>; 2]; CACHE_SLOTS]; 2];
 
 /// Sets the flags of all instructions; other fields are final.
-pub fn assign(function: &mut MachineFunction, chip: Chip, forms: &'static Table) {
+pub fn assign(function: &mut MachineFunction, chip: Chip, model: &Model, forms: &'static Table) {
     for block in &mut function.blocks {
         let mut last = Readers::default();
         for index in 0..block.instructions.len() {
@@ -30,8 +30,8 @@ pub fn assign(function: &mut MachineFunction, chip: Chip, forms: &'static Table)
             let instruction = &mut machine.instruction;
             instruction.operands.iter_mut().for_each(|operand| operand.reuse = false);
             let (op, mods) = (instruction.op, &instruction.mods);
-            let class = class(op, mods);
-            let known = operand_cache(op, mods, 0).is_some();
+            let class = model.class(op, mods);
+            let known = model.operand_cache(op, mods, 0).is_some();
             // A form that does not take its instruction is reported where it is encoded.
             let slots = match known {
                 true => cached_operands(chip, machine.form, instruction).unwrap_or_default(),
@@ -43,7 +43,9 @@ pub fn assign(function: &mut MachineFunction, chip: Chip, forms: &'static Table)
                 let OperandKind::Reg(first) = instruction.operands[usize::from(operand)].kind else {
                     continue;
                 };
-                let Some(cached) = operand_cache(op, mods, slot).filter(|_| first < 255) else { continue };
+                let Some(cached) = model.operand_cache(op, mods, slot).filter(|_| first < 255) else {
+                    continue;
+                };
                 let readers = &mut last[usize::from(cached.double)][slot];
                 let mine = banks(first, cached.registers);
                 let mut same = true;

@@ -3,7 +3,7 @@
 
 use crate::effects::Effects;
 use crate::words::{LONGEST_STALL, Nop, accepts_wait, yields};
-use oriole_latency::{Model, counted_scoreboard, is_branch_like, is_variable, minimum_stall};
+use oriole_latency::{Model, counted_scoreboard, is_branch_like};
 use oriole_ori::MachineFunction;
 use oriole_sass::form::Table;
 use oriole_sass::{Control, Op};
@@ -22,7 +22,7 @@ pub fn assign(function: &mut MachineFunction, model: &Model, forms: &'static Tab
             if !accepts_wait(&machine.instruction) {
                 out.push(nop.beside(&machine, Control { wait_mask: ALL, stall: 2, ..Control::NEUTRAL }));
             }
-            let effects = Effects::new(forms, &machine);
+            let effects = Effects::new(model, forms, &machine);
             let instruction = &mut machine.instruction;
             let (op, mods) = (instruction.op, &instruction.mods);
             let results = effects.writes.iter().filter_map(|&(_, part)| model.longest(effects.class, part));
@@ -30,8 +30,8 @@ pub fn assign(function: &mut MachineFunction, model: &Model, forms: &'static Tab
             let stall = match op {
                 // The special long pause of an error barrier.
                 Op::ERRBAR => 0,
-                _ if is_branch_like(op) => minimum_stall(op).max(5),
-                _ if is_variable(op, mods) => minimum_stall(op).max(2),
+                _ if is_branch_like(op) => model.minimum_stall(op).max(5),
+                _ if model.is_variable(op, mods) => model.minimum_stall(op).max(2),
                 _ => LONGEST_STALL,
             };
             let counted = counted_scoreboard(op);
@@ -43,7 +43,7 @@ pub fn assign(function: &mut MachineFunction, model: &Model, forms: &'static Tab
             };
             instruction.control = Control {
                 stall,
-                yields: op == Op::ERRBAR || yields(op, mods, stall),
+                yields: op == Op::ERRBAR || yields(model, op, mods, stall),
                 write_barrier: write,
                 read_barrier: read,
                 wait_mask: if accepts_wait(instruction) { ALL } else { 0 },

@@ -4,7 +4,7 @@
 
 use crate::effects::Effects;
 use crate::words::{LONGEST_STALL, Nop, accepts_wait, yields};
-use oriole_latency::{Class, Model, ResultPart, Slot, is_variable, minimum_stall};
+use oriole_latency::{Class, Model, ResultPart, Slot};
 use oriole_ori::{BlockId, MachineFunction, MachineInstruction};
 use oriole_sass::{Control, Op};
 
@@ -155,7 +155,7 @@ fn walk(
         if missing > 0 {
             state.pass(missing);
         }
-        let late = is_variable(op, &machine.instruction.mods);
+        let late = model.is_variable(op, &machine.instruction.mods);
         for &(register, slot) in &e.reads {
             if !late || slot == Slot::Guard {
                 state.note(register, Event::Read(e.class, slot), model);
@@ -168,7 +168,7 @@ fn walk(
                 }
             }
         }
-        let mut stall = u16::from(minimum_stall(op));
+        let mut stall = u16::from(model.minimum_stall(op));
         if op == Op::ERRBAR {
             // The special pause: at least as long as the longest plain one.
             stall = u16::from(LONGEST_STALL);
@@ -222,7 +222,7 @@ pub fn assign(
     for &block in order {
         let at = block.0 as usize;
         // Only behind empty blocks something is left for the block itself.
-        write(function, at, &stalls[at], lead[at], nop, cap);
+        write(&mut function.blocks[at].instructions, &stalls[at], lead[at], model, nop, cap);
     }
 }
 
@@ -244,8 +244,14 @@ fn extra(
 }
 
 /// Writes the stalls of a block into its words.
-fn write(function: &mut MachineFunction, block: usize, stalls: &[u16], pause: u8, nop: &Nop, cap: u16) {
-    let instructions = &mut function.blocks[block].instructions;
+fn write(
+    instructions: &mut Vec<MachineInstruction>,
+    stalls: &[u16],
+    pause: u8,
+    model: &Model,
+    nop: &Nop,
+    cap: u16,
+) {
     // What has to stand before which instruction; mostly nothing.
     let mut added: Vec<(usize, MachineInstruction)> = Vec::new();
     let passing = |cycles: u16| Control { stall: cycles as u8, yields: cycles >= 12, ..Control::NEUTRAL };
@@ -268,7 +274,7 @@ fn write(function: &mut MachineFunction, block: usize, stalls: &[u16], pause: u8
             added.push((index, nop.beside(machine, wait)));
         }
         // A branch needs its own few cycles whatever the longest stall may be.
-        let cap = cap.max(u16::from(minimum_stall(machine.instruction.op)));
+        let cap = cap.max(u16::from(model.minimum_stall(machine.instruction.op)));
         let instruction = &mut machine.instruction;
         let mut rest = if index + 1 == count { stall.min(cap) } else { stall };
         if instruction.op == Op::ERRBAR {
@@ -278,7 +284,7 @@ fn write(function: &mut MachineFunction, block: usize, stalls: &[u16], pause: u8
         } else {
             let first = rest.min(cap);
             instruction.control.stall = first as u8;
-            instruction.control.yields = yields(instruction.op, &instruction.mods, first as u8);
+            instruction.control.yields = yields(model, instruction.op, &instruction.mods, first as u8);
             rest -= first;
         }
         while rest > 0 {

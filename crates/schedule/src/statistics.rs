@@ -1,7 +1,7 @@
 //! Figures of a finished function: how long it takes to issue, how much of the long latencies other work hides, and how
 //! busy each unit is in each block.
 
-use oriole_latency::{Class, Resources, UNITS, Unit, class, resources};
+use oriole_latency::{Class, Model, Resources, UNITS, Unit};
 use oriole_ori::{MachineBlock, MachineFunction};
 use oriole_sass::info::Space;
 use oriole_sass::{Effect, Instruction, Mod};
@@ -100,7 +100,7 @@ fn kind(instruction: &Instruction) -> Option<Kind> {
     match (op.info().effect, op.info().space) {
         (Effect::Load | Effect::Atomic, Some(Space::Shared)) => Some(Kind::Shared),
         (Effect::Load | Effect::Atomic, Some(Space::Global | Space::Generic)) => Some(Kind::Global),
-        _ if class(op, mods) == Class::Special => Some(if wide { Kind::Wide } else { Kind::Special }),
+        _ if op.info().class(mods) == Class::Special => Some(if wide { Kind::Wide } else { Kind::Special }),
         _ => None,
     }
 }
@@ -154,21 +154,21 @@ pub fn statistics(function: &MachineFunction) -> Statistics {
 }
 
 /// How busy each block keeps the units, for blocks that are not empty.
-pub fn usage(function: &MachineFunction) -> Vec<Usage> {
+pub fn usage(function: &MachineFunction, model: &Model) -> Vec<Usage> {
     let mut first = 0;
     let mut list = Vec::with_capacity(function.blocks.len());
     for block in function.blocks.iter().filter(|block| !block.instructions.is_empty()) {
-        list.push(block_usage(block, first));
+        list.push(block_usage(model, block, first));
         first += block.instructions.len() as u32;
     }
     list
 }
 
-fn block_usage(block: &MachineBlock, first: u32) -> Usage {
+fn block_usage(model: &Model, block: &MachineBlock, first: u32) -> Usage {
     let mut usage = Usage { first, loop_depth: block.loop_depth, ..Usage::default() };
     for machine in &block.instructions {
         let Instruction { op, mods, control, .. } = &machine.instruction;
-        let cost: Resources = resources(*op, mods);
+        let cost: Resources = model.resources(*op, mods);
         usage.instructions += 1;
         usage.issue_cycles += u32::from(control.stall.max(1));
         usage.busy.iter_mut().zip(cost).for_each(|(busy, cycles)| *busy += u32::from(cycles));

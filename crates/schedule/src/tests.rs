@@ -7,6 +7,10 @@ use oriole_options::{FinishOptions, Options, OrderOptions, ScheduleMode};
 use oriole_ori::{BlockId, MachineBlock, MachineFunction, MachineInstruction, MemoryInfo, Origin};
 use oriole_sass::{Op, Style, parse, text};
 
+fn model() -> &'static oriole_latency::Model {
+    oriole_latency::Model::of(Chip::SM_90).expect("latencies")
+}
+
 fn machine(instruction: oriole_sass::Instruction, origin: Origin) -> MachineInstruction {
     MachineInstruction::new(Chip::SM_90, instruction, origin).expect("what was parsed has a form")
 }
@@ -571,7 +575,7 @@ proptest::proptest! {
         let graph = crate::graph::Graph::new(instructions, &mut numbers, |_, _, _| 4);
         let edges: Vec<Vec<(u32, u32)>> =
             (0..instructions.len() as u32).map(|node| graph.after(node).to_vec()).collect();
-        let piece = crate::piece::Piece::new(&function, instructions, &[], graph, &mut numbers);
+        let piece = crate::piece::Piece::new(model(), &function, instructions, &[], graph, &mut numbers);
         let budget = [budget, 6, 6];
         for order in [crate::forward::order(&piece, budget), crate::backward::order(&piece, budget)] {
             let mut place = vec![usize::MAX; order.len()];
@@ -644,6 +648,9 @@ fn a_report_in_figures() {
           block 0x0000: 4 instructions, 9 cycles; busy ALU 4 LSU 4 SFU 8
     "#]]
     .assert_eq(
-        &crate::report(&function).lines().map(|line| line.trim_start().to_owned() + "\n").collect::<String>(),
+        &crate::report(&function, model())
+            .lines()
+            .map(|line| line.trim_start().to_owned() + "\n")
+            .collect::<String>(),
     );
 }

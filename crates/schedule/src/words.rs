@@ -1,7 +1,7 @@
 //! Rules of a single control word: what an opcode accepts, and when the yield flag is set.
 
 use oriole_chip::Chip;
-use oriole_latency::{is_branch_like, is_variable};
+use oriole_latency::{Model, is_branch_like};
 use oriole_ori::{MachineInstruction, Origin};
 use oriole_sass::{Control, EncodeError, Guard, Instruction, Mod, Mods, Op};
 use smallvec::SmallVec;
@@ -11,11 +11,11 @@ pub const LONGEST_STALL: u8 = 15;
 
 /// The yield flag that goes with a stall. A stall of 12 or more only works with it; short stalls and everything
 /// that reports by scoreboard or branches go without.
-pub fn yields(op: Op, mods: &Mods, stall: u8) -> bool {
+pub fn yields(model: &Model, op: Op, mods: &Mods, stall: u8) -> bool {
     match stall {
         12.. => true,
         0..=2 => false,
-        _ => op == Op::DEPBAR || !(is_variable(op, mods) || is_branch_like(op)),
+        _ => op == Op::DEPBAR || !(model.is_variable(op, mods) || is_branch_like(op)),
     }
 }
 

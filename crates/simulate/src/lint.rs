@@ -43,7 +43,7 @@ pub fn lint(cubin: &Cubin) -> Vec<Hazard> {
     let Some(model) = Model::of(chip) else { return Vec::new() };
     let mut hazards = Vec::new();
     for kernel in &cubin.kernels {
-        let program = Program::decode(chip, &kernel.code);
+        let program = Program::decode(chip, model, &kernel.code);
         let mut found = BTreeSet::new();
         check(model, kernel, &program, &mut found);
         hazards.extend(found);

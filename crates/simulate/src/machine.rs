@@ -11,7 +11,7 @@ use crate::tracker::{Condition, Tracker};
 use crate::warp::{Wait, Warp};
 use oriole_cubin::Cubin;
 use oriole_cubin::read::Kernel;
-use oriole_latency::{Model, estimate};
+use oriole_latency::Model;
 use oriole_sass::{Access, Op, RegisterFile};
 use std::collections::BTreeSet;
 
@@ -59,7 +59,7 @@ struct Machine<'a> {
     launch: &'a Launch,
     kernel: &'a Kernel,
     program: Program,
-    model: Option<&'static Model>,
+    model: &'static Model,
     surroundings: Surroundings,
     global: Global,
     /// Which ranges of global memory are the launch's buffers.
@@ -129,7 +129,9 @@ impl<'a> Machine<'a> {
             }
             place[..bytes.len()].copy_from_slice(&bytes);
         }
-        let program = Program::decode(chip, &relocated_code(cubin, kernel, &variables));
+        let model =
+            Model::of(chip).ok_or_else(|| Fault::Launch(format!("no latencies are known for {chip}")))?;
+        let program = Program::decode(chip, model, &relocated_code(cubin, kernel, &variables));
         // The file states what a kernel needs that calls nothing; recursion needs what the caller grants.
         let calls = (0..kernel.code.len())
             .any(|at| program.get(at).is_some_and(|step| matches!(step.instruction.op, Op::CALL)));
@@ -141,7 +143,7 @@ impl<'a> Machine<'a> {
             launch,
             kernel,
             program,
-            model: Model::of(chip),
+            model,
             surroundings: Surroundings { banks, block: launch.block, perturb: launch.options.perturb },
             global,
             buffers,
@@ -253,9 +255,8 @@ impl<'a> Machine<'a> {
         };
         self.instructions += 1;
         let active = guarded(warp, step.instruction.guard, group.lanes);
-        if self.launch.options.check_hazards
-            && let Some(model) = self.model
-        {
+        if self.launch.options.check_hazards {
+            let model = self.model;
             let (hazards, seen, kernel) = (&mut self.hazards, &mut self.seen, &self.kernel.name);
             let mut add =
                 |other: u32, kind: HazardKind, register: (RegisterFile, u8), distance: u32, needed: u32| {
@@ -347,7 +348,7 @@ fn advance(warp: &mut Warp, timing: &mut Timing, step: &Step) {
     if step.instruction.op == Op::NANOSLEEP {
         warp.cycle += 32;
     }
-    let done = warp.cycle + u64::from(estimate(step.instruction.op));
+    let done = warp.cycle + u64::from(step.estimate);
     if let Some(scoreboard) = control.write_barrier {
         let clear = &mut timing.clears[scoreboard as usize];
         *clear = (*clear).max(done);

@@ -3,7 +3,7 @@
 use crate::accesses::accesses;
 use crate::operand_cache::{Source, sources};
 use oriole_chip::Chip;
-use oriole_latency::{Class, class, is_variable};
+use oriole_latency::{Class, Model};
 use oriole_sass::decode::decode_with_form;
 use oriole_sass::info::Queue;
 use oriole_sass::{Access, Guard, Instruction, Op};
@@ -33,6 +33,7 @@ pub(crate) struct Step {
     pub instruction: Instruction,
     pub class: Class,
     pub variable: bool,
+    pub estimate: u16,
     pub queue: Completion,
     pub read_queue: ReadQueue,
     pub accesses: Vec<Access>,
@@ -65,7 +66,7 @@ fn read_queue(op: Op, class: Class) -> ReadQueue {
 }
 
 impl Program {
-    pub(crate) fn decode(chip: Chip, code: &[u128]) -> Program {
+    pub(crate) fn decode(chip: Chip, model: &Model, code: &[u128]) -> Program {
         let steps = code
             .iter()
             .map(|&word| {
@@ -76,14 +77,15 @@ impl Program {
                             list.push(access);
                         }
                     });
-                    let class = class(instruction.op, &instruction.mods);
+                    let class = model.class(instruction.op, &instruction.mods);
                     Step {
                         class,
                         read_queue: read_queue(instruction.op, class),
-                        variable: is_variable(instruction.op, &instruction.mods),
+                        variable: model.is_variable(instruction.op, &instruction.mods),
+                        estimate: model.estimate(instruction.op),
                         queue: queue(instruction.op),
                         accesses: list,
-                        cached: sources(form, &instruction),
+                        cached: sources(model, form, &instruction),
                         instruction,
                     }
                 })

@@ -5,7 +5,7 @@
 use crate::launch::HazardKind;
 use crate::operand_cache::OperandCache;
 use crate::program::{Completion, ReadQueue, Step};
-use oriole_latency::{Class, Model, ResultPart, Slot, is_branch_like, minimum_stall};
+use oriole_latency::{Class, Model, ResultPart, Slot, is_branch_like};
 use oriole_sass::{Access, Op, OperandKind, RegisterFile};
 
 /// Under which condition an instruction acts.
@@ -231,7 +231,7 @@ impl<C: Condition> Tracker<C> {
                 }
             }
         }
-        let least = minimum_stall(step.instruction.op);
+        let least = model.minimum_stall(step.instruction.op);
         if is_branch_like(step.instruction.op) && control.stall != 0 && control.stall < least {
             report(Conflict {
                 other: pc,

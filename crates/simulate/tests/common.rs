@@ -2,7 +2,7 @@
 
 use oriole_chip::Chip;
 use oriole_cubin::{Cubin, KernelImage, Module, Parameter};
-use oriole_latency::{accepts_write_barrier, is_variable};
+use oriole_latency::{Model, accepts_write_barrier};
 use oriole_sass::{Control, encode, parse};
 use oriole_simulate::{Argument, Launch, Options, Outcome, run};
 
@@ -34,8 +34,8 @@ pub fn assemble(text: &str) -> Cubin {
             let mut instruction =
                 parse(chip, &body, Some(index as u64 * 16)).unwrap_or_else(|error| panic!("{body}: {error}"));
             if !body.contains(';') {
-                let variable =
-                    is_variable(instruction.op, &instruction.mods) && accepts_write_barrier(instruction.op);
+                let variable = Model::of(chip).unwrap().is_variable(instruction.op, &instruction.mods)
+                    && accepts_write_barrier(instruction.op);
                 instruction.control = Control {
                     stall: 15,
                     yields: true,
