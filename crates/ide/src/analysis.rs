@@ -365,7 +365,7 @@ impl Analysis {
     }
 
     /// The container of a file for a chip; nothing if there are errors.
-    pub fn cubin(&self, file: FileId, chip: Chip) -> Cancellable<Option<Arc<Vec<u8>>>> {
+    pub fn cubin(&self, file: FileId, chip: Chip) -> Cancellable<Option<triomphe::Arc<Vec<u8>>>> {
         self.with(|this| {
             let (source, config) = (this.ptx(file)?, this.config(file, chip)?);
             graph::cubin(&this.db, source, config).as_ref().ok().cloned()

@@ -22,8 +22,8 @@ use crate::{Analysis, FileId, Range};
 /// A function as it was compiled, with the text it was compiled from.
 #[derive(Clone)]
 pub(crate) struct Compiled {
-    pub facts: Arc<FunctionFacts>,
-    pub code: Arc<LinkedFunction>,
+    pub facts: triomphe::Arc<FunctionFacts>,
+    pub code: triomphe::Arc<LinkedFunction>,
     pub map: Arc<SourceMap>,
     pub text: Arc<str>,
     /// What it means, to know it again in another database.
@@ -34,7 +34,7 @@ pub(crate) struct Compiled {
 /// A kernel laid out.
 #[derive(Clone)]
 pub(crate) struct Image {
-    pub image: Arc<KernelImage>,
+    pub image: triomphe::Arc<KernelImage>,
     /// Name of each clone's function and its first byte in the kernel, the kernel itself first.
     pub members: Vec<(String, u32)>,
 }

@@ -11,11 +11,11 @@ use crate::{Db, SourceFile};
 /// The text of a unit, which knows its tree. What shares one allocation is equal without a look at it, as all units are that
 /// an edit leaves.
 #[derive(Clone, Eq, Debug, salsa::SalsaValue)]
-pub struct UnitText(pub Arc<UnitSource>);
+pub struct UnitText(pub triomphe::Arc<UnitSource>);
 
 impl PartialEq for UnitText {
     fn eq(&self, other: &UnitText) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+        triomphe::Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
     }
 }
 

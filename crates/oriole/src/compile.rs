@@ -131,7 +131,7 @@ pub fn cubin_of(
     text: &str,
     chip: Option<Chip>,
     options: &Options,
-) -> Result<std::sync::Arc<Vec<u8>>, String> {
+) -> Result<triomphe::Arc<Vec<u8>>, String> {
     let session = Session::once(text, chip, options, false, false, None);
     let compiled = oriole_queries::compile(&session.db, session.file, session.config, 1);
     match compiled.cubin {

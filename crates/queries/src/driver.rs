@@ -19,7 +19,7 @@ use crate::view::code_units;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Compiled {
     /// The container; `None` if there are errors.
-    pub cubin: Option<Arc<Vec<u8>>>,
+    pub cubin: Option<triomphe::Arc<Vec<u8>>>,
     /// All findings, in file order.
     pub findings: Vec<Diagnostic>,
 }

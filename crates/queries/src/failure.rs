@@ -3,10 +3,10 @@
 //! A failure says nothing of positions: a statement is named by its ordinal, so that moving text leaves it equal.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_hir::SourceMap;
+use triomphe::Arc;
 
 /// What a stage gives: its result, or why there is none.
 pub type Staged<T> = Result<Arc<T>, Failed>;

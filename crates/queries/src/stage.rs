@@ -3,8 +3,6 @@
 //! Each function here reads just the options that its group may know; the others are filled with defaults, which no
 //! phase of the group looks at.
 
-use std::sync::Arc;
-
 use oriole_hir::Body;
 use oriole_inputs::{Config, Db, FunctionUnit, Part, Running, Times};
 use oriole_options::Options;
@@ -14,6 +12,7 @@ use oriole_pipeline::image::LinkedFunction;
 use oriole_pipeline::{Allocated, Context, Group, Observer, Phase, Profile, Routine, Settings};
 
 use oriole_syntax::UnitKind;
+use triomphe::Arc;
 
 use crate::failure::{Failed, Staged, guarded};
 use crate::graph;

@@ -5,8 +5,6 @@
 //! facts. The key of a file holds its text; it is asked by the driver, outside of all queries, so that no query depends on
 //! more than before. What cannot be compiled is never kept, nor is a file about which there is something to say.
 
-use std::sync::Arc;
-
 use oriole_diagnostics::Code;
 use oriole_hir::Body;
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
@@ -14,6 +12,7 @@ use oriole_pipeline::Routine;
 use oriole_pipeline::image::LinkedFunction;
 use oriole_store::{Cache, Key, KeyBuilder, Mode};
 use oriole_syntax::UnitKind;
+use triomphe::Arc;
 
 use crate::driver::Compiled;
 use crate::failure::{Failed, Staged, at_start};

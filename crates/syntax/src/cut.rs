@@ -17,7 +17,7 @@ pub struct Piece {
     /// The (first) name that it declares; a section's name; else empty.
     pub name: Arc<str>,
     /// Its text and tree.
-    pub source: Arc<UnitSource>,
+    pub source: triomphe::Arc<UnitSource>,
     /// How many lines end in it.
     pub lines: u32,
     /// How many bytes from its start on were looked at; one more than there are if the end of the text was.
@@ -208,7 +208,13 @@ impl Found<'_> {
 
     fn piece(&self, source: UnitSource) -> Piece {
         let lines = line_ends(self.text.as_bytes());
-        Piece { kind: self.kind, name: (*self.name).into(), source: Arc::new(source), lines, seen: self.seen }
+        Piece {
+            kind: self.kind,
+            name: (*self.name).into(),
+            source: triomphe::Arc::new(source),
+            lines,
+            seen: self.seen,
+        }
     }
 }
 
@@ -234,7 +240,7 @@ mod tests {
             .pieces
             .iter()
             .zip(after.pieces.iter())
-            .map(|(old, new)| Arc::ptr_eq(&old.source, &new.source));
+            .map(|(old, new)| triomphe::Arc::ptr_eq(&old.source, &new.source));
         assert_eq!(kept.collect::<Vec<_>>(), [true, true, false, true, true]);
     }
 
