@@ -40,7 +40,7 @@ pub fn run(function: &mut Function) -> bool {
                     named[v.0 as usize] = ((id.0, at), if copy == (id.0, at) { times + 1 } else { 1 });
                 });
                 let mut keep = vec![true; instructions[at].destinations.len()];
-                for component in 0..keep.len() {
+                for (component, kept) in keep.iter_mut().enumerate() {
                     let copy = &instructions[at];
                     let destination = &copy.destinations[component];
                     let to = destination.values.first().copied();
@@ -69,7 +69,7 @@ pub fn run(function: &mut Function) -> bool {
                             *v = to;
                         }
                     });
-                    keep[component] = false;
+                    *kept = false;
                     changed = true;
                     touched[to.0 as usize] = (id.0, at);
                 }

@@ -64,7 +64,7 @@ $L__1:
 .file 1 "a.cu", 12, 34
 .section .debug_str {
 info:
-.b8 1, 2, "x"
+.b8 1, 2
 .b64 info+4
 .b32 .debug_abbrev
 }
