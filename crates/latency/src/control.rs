@@ -38,6 +38,16 @@ pub fn counted_scoreboard(op: Op) -> Option<u8> {
     op.info().counted_scoreboard
 }
 
+/// Scoreboards that the instruction waits for before it issues: those of its control word and those that a `DEPBAR`
+/// names, bit n for SBn.
+pub fn waits(instruction: &Instruction) -> u8 {
+    instruction.operands.iter().fold(instruction.control.wait_mask, |mask, operand| match operand.kind {
+        OperandKind::Scoreboard(number) => mask | 1u8.checked_shl(number.into()).unwrap_or(0),
+        OperandKind::ScoreboardSet(set) => mask | set,
+        _ => mask,
+    })
+}
+
 /// Which scoreboards an instruction sets, given its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Reports {

@@ -98,7 +98,6 @@ pub enum Consumer {
     VectorUniformPredicate,
     UniformGuard,
     BulkUniformGuard,
-    SlowUniformGuard,
     ControlUniformPredicate,
     OtherUniformPredicate,
 }
@@ -205,7 +204,6 @@ pub const ALL_CONSUMERS: [Consumer; CONSUMERS] = {
         VectorUniformPredicate,
         UniformGuard,
         BulkUniformGuard,
-        SlowUniformGuard,
         ControlUniformPredicate,
         OtherUniformPredicate,
     ]
@@ -357,14 +355,8 @@ impl Consumer {
                 Class::Alu | Class::Fma | Class::Wide => C::VectorUniformPredicate,
                 _ => C::OtherUniformPredicate,
             },
-            Slot::UniformGuard => match class {
-                Class::Uniform | Class::UniformLoad | Class::UniformMove | Class::UniformVote => {
-                    C::UniformGuard
-                }
-                Class::SpecialRegister | Class::ToUniform => C::UniformGuard,
-                Class::Bulk => C::BulkUniformGuard,
-                _ => C::SlowUniformGuard,
-            },
+            Slot::UniformGuard if class == Class::Bulk => C::BulkUniformGuard,
+            Slot::UniformGuard => C::UniformGuard,
             // Convergence barriers are kept in order by their unit; they have no column and no row asks for them.
             Slot::Barrier => C::OtherUniformPredicate,
         }

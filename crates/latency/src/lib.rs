@@ -15,7 +15,7 @@ mod tables;
 
 pub use control::{
     Reports, SCOREBOARDS, Touched, accepts_read_barrier, accepts_write_barrier, counted_scoreboard,
-    is_branch_like,
+    is_branch_like, waits,
 };
 pub use distance::{Distance, Listed, Model, Origin};
 pub use operand_cache::{CACHE_SLOTS, Cached, banks};

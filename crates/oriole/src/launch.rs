@@ -229,7 +229,11 @@ fn scalar_bytes(scalar: &Scalar) -> Result<Vec<u8>, String> {
     let bad = || format!("`{}` is no value of type {}", scalar.value, scalar.ty);
     let kind = scalar.ty.trim_start_matches('.');
     let (class, bits) = kind.split_at(kind.find(|c: char| c.is_ascii_digit()).ok_or_else(bad)?);
-    let bytes = bits.parse::<usize>().map_err(|_| bad())? / 8;
+    let bits = bits.parse::<usize>().map_err(|_| bad())?;
+    if !matches!(bits, 8 | 16 | 32 | 64) {
+        return Err(bad());
+    }
+    let bytes = bits / 8;
     if class == "f" {
         let value = match &scalar.value {
             serde_json::Value::String(text) => text.parse::<f64>().map_err(|_| bad())?,
@@ -246,12 +250,23 @@ fn scalar_bytes(scalar: &Scalar) -> Result<Vec<u8>, String> {
             number.as_i64().map(i128::from).or(number.as_u64().map(i128::from)).ok_or_else(bad)?
         }
         serde_json::Value::String(text) => match text.strip_prefix("0x") {
+            // A sign has no place behind the prefix.
+            Some(hex) if hex.starts_with(['+', '-']) => return Err(bad()),
             Some(hex) => i128::from_str_radix(hex, 16).map_err(|_| bad())?,
             None => text.parse().map_err(|_| bad())?,
         },
         _ => return Err(bad()),
     };
     if !matches!(bytes, 1 | 2 | 4 | 8) || !matches!(class, "u" | "s" | "b") {
+        return Err(bad());
+    }
+    let range = 1i128 << (8 * bytes);
+    let (least, end) = match class {
+        "u" => (0, range),
+        "s" => (-range / 2, range / 2),
+        _ => (-range / 2, range),
+    };
+    if !(least..end).contains(&value) {
         return Err(bad());
     }
     Ok(value.to_le_bytes()[..bytes].to_vec())
@@ -340,6 +355,20 @@ mod tests {
     fn ulp_distance_crosses_zero() {
         assert_eq!(steps(&1.0f32.to_le_bytes(), &(1.0f32 + f32::EPSILON).to_le_bytes()), 1);
         assert_eq!(steps(&0.0f32.to_le_bytes(), &(-0.0f32).to_le_bytes()), 0);
+    }
+
+    #[test]
+    fn scalars_fit_their_types() {
+        let scalar =
+            |ty: &str, value: serde_json::Value| scalar_bytes(&Scalar { ty: ty.to_owned(), value }).ok();
+        assert_eq!(scalar("u8", 255.into()), Some(vec![0xff]));
+        assert_eq!(scalar("s8", (-128).into()), Some(vec![0x80]));
+        assert_eq!(scalar("b16", (-1).into()), Some(vec![0xff; 2]));
+        assert_eq!(scalar("u64", "0xffffffffffffffff".into()), Some(vec![0xff; 8]));
+        for (ty, value) in [("u8", 4096), ("u8", -1), ("s8", 128), ("b16", 65536), ("u12", 1)] {
+            assert_eq!(scalar(ty, value.into()), None, "{ty} {value}");
+        }
+        assert_eq!(scalar("s32", "0x-5".into()), None);
     }
 
     #[test]

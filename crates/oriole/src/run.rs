@@ -43,10 +43,10 @@ pub fn run(arguments: &Run) -> Outcome {
         Err(message) => return misused(&message),
     };
     let mut runner = Runner { arguments, chip, options, cubins: BTreeMap::new() };
-    let mut wrong = 0usize;
+    let (mut right, mut wrong, mut uncompared) = (0usize, 0usize, 0usize);
     for launch in &launches {
         let result = match arguments.on {
-            Machine::Interp => interpret(launch),
+            Machine::Interp => interpret(launch, arguments.step_limit),
             Machine::Sim => runner.simulate(launch),
         };
         let mut complaint = result.error.clone();
@@ -59,11 +59,20 @@ pub fn run(arguments: &Run) -> Outcome {
         if complaint.is_none() && !result.hazards.is_empty() {
             complaint = Some(format!("{} hazards, the first: {}", result.hazards.len(), result.hazards[0]));
         }
-        wrong += usize::from(complaint.is_some());
+        match complaint {
+            Some(_) => wrong += 1,
+            None if launch.expect.is_empty() => uncompared += 1,
+            None => right += 1,
+        }
         print(arguments.json, launch, &result, complaint.as_deref());
     }
     if !arguments.json {
-        eprintln!("{} of {} right", launches.len() - wrong, launches.len());
+        let ran = if uncompared == 0 {
+            String::new()
+        } else {
+            format!("; {uncompared} ran with nothing to compare")
+        };
+        eprintln!("{right} of {} right{ran}", right + wrong);
     }
     if wrong == 0 { Outcome::Right } else { Outcome::Failed }
 }
@@ -96,7 +105,7 @@ fn print(json: bool, launch: &Launch, result: &Result, complaint: Option<&str>) 
     crate::outcome::print(&line);
 }
 
-fn interpret(launch: &Launch) -> Result {
+fn interpret(launch: &Launch, step_limit: Option<u64>) -> Result {
     let Some(ptx) = &launch.ptx else {
         return Result::failed(launch, "the launch gives no PTX".to_owned());
     };
@@ -110,6 +119,7 @@ fn interpret(launch: &Launch) -> Result {
         Value::Scalar(bytes) => oriole_interp::Arg::Scalar(bytes.clone()),
         Value::Alias(of) => oriole_interp::Arg::Alias(*of),
     });
+    let whole = oriole_interp::Launch::new(launch.entry.clone());
     let outcome = oriole_interp::run(
         &program,
         &oriole_interp::Launch {
@@ -117,7 +127,8 @@ fn interpret(launch: &Launch) -> Result {
             block: launch.block,
             shared_bytes: launch.shared_bytes,
             args: arguments.collect(),
-            ..oriole_interp::Launch::new(launch.entry.clone())
+            budget: step_limit.unwrap_or(whole.budget),
+            ..whole
         },
     );
     Result {
@@ -148,6 +159,7 @@ impl Runner<'_> {
             Value::Scalar(bytes) => oriole_simulate::Argument::Value(bytes.clone()),
             Value::Alias(of) => oriole_simulate::Argument::Alias(*of),
         });
+        let defaults = oriole_simulate::Options::default();
         let outcome = oriole_simulate::run(
             &cubin,
             &oriole_simulate::Launch {
@@ -158,7 +170,8 @@ impl Runner<'_> {
                 arguments: arguments.collect(),
                 options: oriole_simulate::Options {
                     perturb: self.arguments.perturb,
-                    ..oriole_simulate::Options::default()
+                    step_limit: self.arguments.step_limit.unwrap_or(defaults.step_limit),
+                    ..defaults
                 },
             },
         );

@@ -144,7 +144,7 @@ fn walk(
         if index > 0 {
             let before = &instructions[index - 1].instruction.control;
             if stalls[index - 1] + u16::from(missing) < 2
-                && sets(before) & machine.instruction.control.wait_mask != 0
+                && sets(before) & oriole_latency::waits(&machine.instruction) != 0
             {
                 missing += 1;
             }

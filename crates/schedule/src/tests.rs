@@ -154,6 +154,25 @@ fn counted_groups_keep_their_scoreboard() {
 }
 
 #[test]
+fn a_scoreboard_just_set_is_waited_for_two_cycles_later() {
+    words(
+        "-> 
+         LDGSTS.E [R0], desc[UR4][R2.64]
+         LDGDEPBAR
+         DEPBAR.LE SB0, 0x0
+         EXIT",
+        options(),
+        expect![[r#"
+            --
+            ------:-:-:-:01 LDGSTS.E [R0], desc[UR4][R2.64]
+            ------:-:0:-:02 LDGDEPBAR
+            ------:-:-:Y:04 DEPBAR.LE SB0, 0x0
+            ------:-:-:-:05 EXIT
+        "#]],
+    );
+}
+
+#[test]
 fn serial_mode() {
     words(
         "-> 

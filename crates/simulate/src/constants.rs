@@ -7,6 +7,12 @@ use oriole_chip::ConstantBank;
 use oriole_cubin::read::{Kernel, Section};
 use oriole_cubin::{Cubin, RelocationKind};
 
+/// Bytes of a constant bank.
+pub(crate) const BANK_BYTES: u32 = 0x10000;
+
+/// Most bytes of global variables that a file may ask for.
+const MOST_VARIABLES: u64 = 1 << 32;
+
 /// Function pointers of undefined functions: calls to them are recognised and refused.
 pub(crate) const EXTERN_FUNCTIONS: u64 = 0x7fff_0000_0000;
 
@@ -38,9 +44,9 @@ fn address(cubin: &Cubin, symbol: usize, variables: &Variables) -> u64 {
         return EXTERN_FUNCTIONS;
     }
     match cubin.sections[symbol.section].name.as_str() {
-        ".nv.global.init" => variables.initialized + symbol.value,
-        ".nv.global" => variables.zeroed + symbol.value,
-        ".nv.constant3" => CONSTANT_WINDOW + symbol.value,
+        ".nv.global.init" => variables.initialized.wrapping_add(symbol.value),
+        ".nv.global" => variables.zeroed.wrapping_add(symbol.value),
+        ".nv.constant3" => CONSTANT_WINDOW.wrapping_add(symbol.value),
         _ => symbol.value,
     }
 }
@@ -53,7 +59,7 @@ fn relocated(cubin: &Cubin, section: &Section, variables: &Variables) -> Vec<u8>
         let kind = relocation.kind();
         let at = relocation.offset as usize;
         if matches!(kind, Some(RelocationKind::Abs64 | RelocationKind::Generic64))
-            && let Some(place) = bytes.get_mut(at..at + 8)
+            && let Some(place) = bytes.get_mut(at..at.saturating_add(8))
         {
             place.copy_from_slice(&value.to_le_bytes());
         }
@@ -68,7 +74,7 @@ pub(crate) fn place_variables(cubin: &Cubin, global: &mut Global) -> Result<Vari
         variables.initialized = global.add(section.data.clone());
     }
     if let Some(section) = cubin.section(".nv.global") {
-        if section.size > 1 << 32 {
+        if section.size > MOST_VARIABLES {
             return Err(Fault::Launch("global variables are too large to simulate".into()));
         }
         variables.zeroed = global.add(vec![0; section.size as usize]);
@@ -105,8 +111,10 @@ pub(crate) fn fill(
     stack_pointer: u32,
 ) -> Banks {
     let base = if kernel.parameter_base == 0 { layout.parameters } else { kernel.parameter_base };
-    // Reads may go a little beyond the last parameter, as the bank is longer than what the kernel declares.
-    let mut first = vec![0; (base as usize + parameters.len()).next_multiple_of(16) + 16];
+    // Reads may go a little beyond the last parameter, as the bank is longer than what the kernel declares. A file that
+    // puts its parameters over what the driver writes gets what it asks for.
+    let end = (base as usize + parameters.len()).max(layout.parameters as usize);
+    let mut first = vec![0; end.next_multiple_of(16) + 16];
     let mut word = |offset: u32, value: u32| {
         first[offset as usize..offset as usize + 4].copy_from_slice(&value.to_le_bytes())
     };

@@ -24,7 +24,7 @@ pub struct Launch {
 pub enum Argument {
     /// A buffer in global memory with these initial bytes; the parameter is its address.
     Buffer(Vec<u8>),
-    /// The bytes of the parameter itself; shorter ones are padded with zeros.
+    /// The bytes of the parameter itself, as many as it has.
     Value(Vec<u8>),
     /// The address of the buffer that is argument number N, an earlier one.
     Alias(usize),

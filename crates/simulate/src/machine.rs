@@ -9,8 +9,8 @@ use crate::memory::Global;
 use crate::program::{Program, Step};
 use crate::tracker::{Condition, Tracker};
 use crate::warp::{Wait, Warp};
-use oriole_cubin::Cubin;
 use oriole_cubin::read::Kernel;
+use oriole_cubin::{Bound, Cubin};
 use oriole_latency::Model;
 use oriole_sass::{Access, Op, RegisterFile};
 use std::collections::BTreeSet;
@@ -29,8 +29,15 @@ impl Condition for u32 {
 /// Most threads of a block.
 const MOST_THREADS: u32 = 1024;
 
+/// Most threads of a block in each direction, and most blocks of a grid.
+const MOST_BLOCK: [u32; 3] = [1024, 1024, 64];
+const MOST_GRID: [u32; 3] = [0x7fff_ffff, 0xffff, 0xffff];
+
 /// Local memory that a thread with calls has beyond what the file states, in bytes.
 const UNKNOWN_STACK: u32 = 0x10000;
+
+/// Most bytes of local memory that a thread may have.
+const MOST_LOCAL: u32 = 512 << 10;
 
 /// Runs a kernel of a cubin. What goes wrong is in the outcome, with all buffers as they were then.
 pub fn run(cubin: &Cubin, launch: &Launch) -> Outcome {
@@ -55,6 +62,31 @@ struct Timing {
     predicate_writers: [u32; 8],
 }
 
+/// What the machine and the kernel's own directives allow of grids and blocks.
+fn check_shape(launch: &Launch, bound: Bound) -> Result<(), Fault> {
+    let (grid, block) = (launch.grid, launch.block);
+    let within = |sizes: [u32; 3], most: [u32; 3]| sizes.iter().zip(most).all(|(&size, most)| size <= most);
+    let threads: u64 = block.iter().map(|&size| u64::from(size)).fold(1, u64::saturating_mul);
+    if grid.contains(&0)
+        || !within(grid, MOST_GRID)
+        || !within(block, MOST_BLOCK)
+        || !(1..=u64::from(MOST_THREADS)).contains(&threads)
+    {
+        return Err(Fault::Launch(format!("grid {grid:?} with blocks {block:?} cannot be launched")));
+    }
+    let volume = |sizes: [u32; 3]| sizes.iter().map(|&size| u64::from(size)).fold(1, u64::saturating_mul);
+    match bound {
+        // Only the product counts.
+        Bound::AtMost(most) if threads > volume(most) => {
+            Err(Fault::Launch(format!("blocks {block:?} for a kernel with `.maxntid` {most:?}")))
+        }
+        Bound::Exactly(sizes) if block != sizes => {
+            Err(Fault::Launch(format!("blocks {block:?} for a kernel with `.reqntid` {sizes:?}")))
+        }
+        _ => Ok(()),
+    }
+}
+
 struct Machine<'a> {
     launch: &'a Launch,
     kernel: &'a Kernel,
@@ -77,23 +109,20 @@ impl<'a> Machine<'a> {
         let chip = chip_of(cubin.sm, cubin.accelerated).ok_or(Fault::Chip(cubin.sm))?;
         let layout = chip.constant_bank().ok_or(Fault::Chip(cubin.sm))?;
         let kernel = cubin.kernel(&launch.kernel).ok_or_else(|| Fault::NoKernel(launch.kernel.clone()))?;
-        let threads = launch
-            .block
-            .iter()
-            .try_fold(1u32, |product, &size| product.checked_mul(size))
-            .unwrap_or(u32::MAX);
-        if threads == 0 || threads > MOST_THREADS || launch.grid.contains(&0) {
-            return Err(Fault::Launch(format!(
-                "grid {:?} with blocks {:?} cannot be launched",
-                launch.grid, launch.block
-            )));
-        }
+        check_shape(launch, kernel.bound)?;
         if launch.arguments.len() != kernel.parameters.len() {
             let (given, wanted) = (launch.arguments.len(), kernel.parameters.len());
             return Err(Fault::Launch(format!("{given} arguments for {wanted} parameters")));
         }
         let mut global = Global::default();
         let variables = place_variables(cubin, &mut global)?;
+        let bank_end = kernel.parameter_base.max(layout.parameters).checked_add(kernel.parameter_size);
+        if bank_end.is_none_or(|end| end > crate::constants::BANK_BYTES) {
+            return Err(Fault::Launch(format!(
+                "{} bytes of parameters at {:#x} do not fit into a constant bank",
+                kernel.parameter_size, kernel.parameter_base
+            )));
+        }
         let mut parameters = vec![0; kernel.parameter_size as usize];
         let mut buffers = Vec::new();
         let mut addresses: Vec<Option<u64>> = Vec::new();
@@ -117,17 +146,17 @@ impl<'a> Machine<'a> {
                     address.to_le_bytes().to_vec()
                 }
             };
-            let place =
-                parameters.get_mut(parameter.offset as usize..(parameter.offset + parameter.size) as usize);
+            let start = parameter.offset as usize;
+            let place = parameters.get_mut(start..start + parameter.size as usize);
             let place = place.ok_or_else(|| Fault::Launch("a parameter lies outside its bank".into()))?;
-            if bytes.len() > place.len() {
+            if bytes.len() != place.len() {
                 return Err(Fault::Launch(format!(
                     "an argument of {} bytes for a parameter of {}",
                     bytes.len(),
                     place.len()
                 )));
             }
-            place[..bytes.len()].copy_from_slice(&bytes);
+            place.copy_from_slice(&bytes);
         }
         let model =
             Model::of(chip).ok_or_else(|| Fault::Launch(format!("no latencies are known for {chip}")))?;
@@ -135,10 +164,24 @@ impl<'a> Machine<'a> {
         // The file states what a kernel needs that calls nothing; recursion needs what the caller grants.
         let calls = (0..kernel.code.len())
             .any(|at| program.get(at).is_some_and(|step| matches!(step.instruction.op, Op::CALL)));
-        let stack = kernel.stack_size.unwrap_or(0).next_multiple_of(16);
+        let stack = kernel.stack_size.unwrap_or(0);
+        if stack > MOST_LOCAL {
+            return Err(Fault::Launch(format!("a stack of {stack} bytes, {MOST_LOCAL} at most")));
+        }
+        let stack = stack.next_multiple_of(16);
         let local_size = if calls || kernel.stack_size.is_none() { stack + UNKNOWN_STACK } else { stack };
         let banks = fill(cubin, kernel, &layout, launch, &parameters, &variables, local_size);
-        let shared_size = u64::from(launch.dynamic_shared) + kernel.shared_size.max(0x400);
+        let limits = chip.limits().ok_or(Fault::Chip(cubin.sm))?;
+        let most_shared = limits.shared_per_block + limits.shared_reserved_per_block;
+        let shared_size = kernel
+            .shared_size
+            .max(u64::from(limits.shared_reserved_per_block))
+            .saturating_add(u64::from(launch.dynamic_shared));
+        if shared_size > u64::from(most_shared) {
+            return Err(Fault::Launch(format!(
+                "{shared_size} bytes of shared memory for a block, {most_shared} at most"
+            )));
+        }
         Ok(Machine {
             launch,
             kernel,
@@ -147,8 +190,7 @@ impl<'a> Machine<'a> {
             surroundings: Surroundings { banks, block: launch.block, perturb: launch.options.perturb },
             global,
             buffers,
-            shared_size: u32::try_from(shared_size)
-                .map_err(|_| Fault::Launch("too much shared memory".into()))?,
+            shared_size: shared_size as u32,
             local_size,
             instructions: 0,
             cycles: 0,

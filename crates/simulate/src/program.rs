@@ -17,6 +17,22 @@ pub(crate) enum Completion {
     Own(Op),
 }
 
+impl Completion {
+    /// True if an instruction of this queue, once its scoreboard clears, tells that earlier ones of the other queue are
+    /// through as well. All of these go one way to the shared memory and come back in order: mature code waits for a
+    /// constant load, a special register, a barrier in shared memory or an atomic behind a shared load in place of the
+    /// load itself.
+    pub(crate) fn vouches_for(self, earlier: Completion) -> bool {
+        use Op::*;
+        let behind_shared = matches!(
+            self,
+            Completion::Unit(Queue::Constant | Queue::SpecialRegister)
+                | Completion::Own(QSPC | SYNCS | ATOMG | LDGDEPBAR)
+        );
+        self == earlier || (earlier == Completion::Unit(Queue::Shared) && behind_shared)
+    }
+}
+
 /// Units whose instructions read their operands in the order of issue among themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ReadQueue {

@@ -70,10 +70,12 @@ const HORIZON: i64 = 40;
 /// Cycles after which any instruction may overwrite a fixed-latency result, matrix results apart.
 const LONGEST_OVERWRITE: u8 = 6;
 
-/// Cycles that the special stall of zero lasts at least.
-const SPECIAL_STALL: i64 = 16;
+/// Cycles that the special stall of zero lasts at least: mature code relies on it for the result of a matrix multiply in
+/// two steps.
+const SPECIAL_STALL: i64 = 24;
 
-/// Scoreboards may be waited for this many cycles after the instruction that sets them.
+/// Scoreboards may be waited for this many cycles after the instruction that sets them. A `DEPBAR` looks at them later
+/// than a control word does: mature code leaves no cycle between.
 const SET_TO_WAIT: i64 = 2;
 
 /// The state of a warp's registers in time.
@@ -116,7 +118,9 @@ fn is_read_late(step: &Step, file: RegisterFile, slot: Slot) -> bool {
     }
     match file {
         RegisterFile::General => !matches!(step.class, Class::SpecialRegister | Class::Fence),
-        RegisterFile::Uniform => matches!(step.class, Class::Bulk | Class::Sync),
+        // The address of a barrier in shared memory is read at once, what is stored there is not.
+        RegisterFile::Uniform if step.class == Class::Sync => slot == Slot::Uniform,
+        RegisterFile::Uniform => step.class == Class::Bulk,
         _ => false,
     }
 }
@@ -200,7 +204,7 @@ impl<C: Condition> Tracker<C> {
         let (full, partial) = explicit_waits(step);
         let waits = control.wait_mask | full;
         for scoreboard in 0..6u8 {
-            if waits >> scoreboard & 1 == 1
+            if control.wait_mask >> scoreboard & 1 == 1
                 && let Some((time, other)) = self.set[scoreboard as usize]
                 && self.time - time < SET_TO_WAIT
             {
@@ -384,15 +388,15 @@ impl<C: Condition> Tracker<C> {
     /// An instruction that sets a scoreboard vouches for earlier ones of its unit, which finish before it.
     fn cover(&mut self, step: &Step) {
         let control = &step.instruction.control;
-        if let Some(scoreboard) = control.write_barrier {
-            for entry in self.results.iter_mut().filter(|entry| entry.queue == step.queue) {
-                entry.scoreboards |= 1 << scoreboard;
-            }
-        }
         let set = [control.write_barrier, control.read_barrier]
             .into_iter()
             .flatten()
             .fold(0, |mask, n| mask | 1u8 << n);
+        if set != 0 {
+            for entry in self.results.iter_mut().filter(|entry| step.queue.vouches_for(entry.queue)) {
+                entry.scoreboards |= set;
+            }
+        }
         if set != 0 {
             for entry in self.operands.iter_mut().filter(|entry| entry.read_queue == step.read_queue) {
                 entry.scoreboards |= set;

@@ -1,7 +1,8 @@
 //! No words and no file make the simulator or the checker panic: what is wrong is an error in the outcome.
 
 use crate::common::{assemble, launch};
-use oriole_simulate::{lint, run};
+use oriole_cubin::Bound;
+use oriole_simulate::{Argument, Launch, lint, run};
 
 #[test]
 fn random_words_end_in_an_outcome() {
@@ -32,4 +33,54 @@ fn random_words_end_in_an_outcome() {
         lint(&cubin);
     }
     assert!(errors > 0);
+}
+
+/// A file may say anything about sizes: what no machine has is refused before anything is reserved.
+#[test]
+fn sizes_that_lie_are_refused() {
+    let right = assemble("EXIT");
+    let launch = launch(32, &[0; 8], 8);
+    assert_eq!(run(&right, &launch).error, None);
+    let refused = |change: &dyn Fn(&mut oriole_cubin::read::Kernel), what: &str| {
+        let mut cubin = right.clone();
+        change(&mut cubin.kernels[0]);
+        let error = run(&cubin, &launch).error.map(|error| error.to_string());
+        assert!(error.as_ref().is_some_and(|text| text.contains(what)), "{what}: {error:?}");
+    };
+    refused(&|kernel| kernel.parameter_base = u32::MAX, "constant bank");
+    refused(&|kernel| kernel.parameter_base = 0xfff8, "constant bank");
+    refused(&|kernel| kernel.parameter_size = u32::MAX, "constant bank");
+    refused(&|kernel| kernel.parameters[1].offset = u32::MAX, "outside its bank");
+    refused(&|kernel| kernel.parameters[1].size = u32::MAX, "outside its bank");
+    refused(&|kernel| kernel.stack_size = Some(u32::MAX), "stack");
+    refused(&|kernel| kernel.shared_size = 0xff00_0600, "shared memory");
+    refused(&|kernel| kernel.shared_size = u64::MAX, "shared memory");
+    // Parameters over what the driver writes make no sense, but harm nobody.
+    let mut low = right.clone();
+    low.kernels[0].parameter_base = 4;
+    assert_eq!(run(&low, &launch).error, None);
+}
+
+/// What the machine or the kernel's directives do not allow is not launched, and an argument has its parameter's size.
+#[test]
+fn launches_that_do_not_fit_are_refused() {
+    let cubin = assemble("EXIT");
+    let fits = |change: &dyn Fn(&mut Launch), bound: Bound| {
+        let (mut cubin, mut launch) = (cubin.clone(), launch(32, &[0; 8], 8));
+        cubin.kernels[0].bound = bound;
+        change(&mut launch);
+        run(&cubin, &launch).error.is_none()
+    };
+    assert!(fits(&|_| {}, Bound::None));
+    assert!(!fits(&|launch| launch.grid = [u32::MAX; 3], Bound::None));
+    assert!(!fits(&|launch| launch.grid = [1, 65536, 1], Bound::None));
+    assert!(!fits(&|launch| launch.grid = [1, 1, 0], Bound::None));
+    assert!(!fits(&|launch| launch.block = [1, 1, 65], Bound::None));
+    assert!(!fits(&|launch| launch.block = [1024, 2, 1], Bound::None));
+    assert!(fits(&|_| {}, Bound::AtMost([8, 4, 1])));
+    assert!(!fits(&|_| {}, Bound::AtMost([31, 1, 1])));
+    assert!(fits(&|_| {}, Bound::Exactly([32, 1, 1])));
+    assert!(!fits(&|_| {}, Bound::Exactly([16, 2, 1])));
+    assert!(!fits(&|launch| launch.arguments[1] = Argument::Value(vec![1]), Bound::None));
+    assert!(fits(&|launch| launch.arguments[1] = Argument::Value(vec![1; 8]), Bound::None));
 }

@@ -109,6 +109,9 @@ fn doubles_and_halves() {
         ("HFMA2.MMA R9, R0, R1, R2", &[0x4000_3c00, 0x4000_4000, 0x3c00_3c00], 0x4500_4200),
         ("HMUL2.BF16_V2 R9, R0, R1", &[0x3f80_4000, 0x4000_4000], 0x4000_4080),
         ("HMNMX2 R9, R0, R1, PT", &[0x7e00_3c00, 0x4000_bc00], 0x4000_bc00),
+        // A pair of subnormal immediates is flushed as a register is.
+        ("HMNMX2.FTZ R9, R0, 5.9604644775390625e-08, 5.9604644775390625e-08, !PT", &[0], 0),
+        ("HADD2.FTZ R9, R0, -5.9604644775390625e-08, 1", &[0x8000_8000], 0x8000_3c00),
         ("HSETP2.GT.AND P0, P1, R0, R1, PT\nP2R R9, PR, RZ, 0x3", &[0x4000_3c00, 0x3c00_4000], 2),
     ]);
 }

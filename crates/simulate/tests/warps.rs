@@ -166,7 +166,7 @@ fn hazards(body: &str) -> Vec<HazardKind> {
 #[test]
 fn hazards_are_found() {
     use HazardKind::*;
-    let rows: [(&str, &[HazardKind]); 13] = [
+    let rows: [(&str, &[HazardKind]); 16] = [
         ("IADD3 R2, R0, R1, RZ ; stall=4\nIADD3 R9, R2, R1, RZ", &[]),
         ("IADD3 R2, R0, R1, RZ ; stall=3\nIADD3 R9, R2, R1, RZ", &[ReadTooEarly]),
         ("IADD3 R2, R0, R1, RZ ; stall=4\nFADD R9, R2, R1", &[ReadTooEarly]),
@@ -184,6 +184,20 @@ fn hazards_are_found() {
             &[],
         ),
         ("STS [0x400], R2 ; stall=15 read=1\nMOV R2, R1 ; stall=15", &[OverwriteUnread]),
+        // A later load of a constant comes back behind the shared one; a special function does not.
+        (
+            "LDS R2, [0x400] ; stall=2\nLDC R3, c[0x0][0x210] ; stall=2 write=1\nMOV R9, R2 ; stall=15 wait=1",
+            &[],
+        ),
+        (
+            "LDS R2, [0x400] ; stall=2\nMUFU.RCP R3, R0 ; stall=2 write=1\nMOV R9, R2 ; stall=15 wait=1",
+            &[ReadWithoutWait],
+        ),
+        // An address of a barrier in shared memory is read at once.
+        (
+            "SYNCS.ARRIVE.TRANS64.A1T0 R2, [UR4+0x400], RZ ; stall=2 write=1\nUMOV UR4, 0x0 ; stall=15\nMOV R9, R2 ; stall=15 wait=1",
+            &[],
+        ),
     ];
     for (body, expected) in rows {
         assert_eq!(hazards(body), expected, "{body}");

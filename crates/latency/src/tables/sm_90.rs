@@ -587,11 +587,10 @@ const RAW: &[Row<P, C>] = &[
             (C::VectorUniformPredicate, observed(6)),
             (C::UniformGuard, observed(11)),
             (C::BulkUniformGuard, inferred(11)),
-            (C::SlowUniformGuard, observed(11)),
             (C::ControlUniformPredicate, published(9)),
         ],
     ),
-    // A guard of a copy engine or a memory operation is read later than one of the uniform datapath.
+    // A guard of a copy engine is read one cycle later than others.
     Row::new(
         P::UniformVotePredicate,
         11,
@@ -600,7 +599,6 @@ const RAW: &[Row<P, C>] = &[
             (C::VectorUniformPredicate, observed(1)),
             (C::UniformGuard, observed(5)),
             (C::BulkUniformGuard, observed(6)),
-            (C::SlowUniformGuard, observed(11)),
             (C::OtherUniformPredicate, observed(5)),
         ],
     ),
@@ -772,7 +770,7 @@ const WAW: &[Row<P, P>] = &[
             (P::WideSingle, observed(10)),
         ],
     ),
-    Row::new(P::Mask, 8, &[]),
+    Row::new(P::Mask, 8, &[(P::Alu, inferred(2)), (P::Fma, observed(1))]),
     Row::new(
         P::Double,
         11,

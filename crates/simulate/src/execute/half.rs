@@ -42,15 +42,16 @@ fn pairs(context: &Context, index: usize) -> Result<Pairs, Fault> {
     let format = format(context);
     let sign = format.sign();
     let operand = &context.instruction.operands[index];
+    let flush = context.has(Mod::FTZ);
     if entries(context, index) == 2 {
         let (OperandKind::Float(high), OperandKind::Float(low)) =
             (context.kind(index)?, context.kind(index + 1)?)
         else {
             return Err(context.refuse());
         };
-        return Ok([[u64::from(low & 0xffff), u64::from(high & 0xffff)]; 32]);
+        let pair = [low, high].map(|bits| u64::from(bits & 0xffff));
+        return Ok([pair.map(|bits| if flush { format.flush(bits) } else { bits }); 32]);
     }
-    let flush = context.has(Mod::FTZ);
     let values = context.raw(index)?;
     if operand.has(Mod::F32) || operand.has(Mod::H0_NH1) {
         return Err(context.refuse());

@@ -81,6 +81,8 @@ fn register(context: &Context) -> Result<Lanes, Fault> {
         Symbol::SR_GLOBALTIMERHI => [(warp.cycle >> 32) as u32; 32],
         other => match other.name() {
             "SR_SWINHI" => [(SHARED_WINDOW >> 32) as u32; 32],
+            // The lowest address that a stack may grow down to.
+            "SR_LMEMHIOFF" => [0; 32],
             "SR_CgaCtaId" => [0; 32],
             "SR_SMEMSZ" => [context.block.shared.len() as u32; 32],
             // Warp slots of the multiprocessor, in the second byte.
