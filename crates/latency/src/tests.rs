@@ -2,7 +2,7 @@
 
 use crate::{Class, Model, Origin, ResultPart, Slot};
 use oriole_chip::Chip;
-use oriole_sass::{Mods, Op};
+use oriole_sass::{Mod, Mods, Op};
 
 fn model() -> &'static Model {
     Model::of(Chip::SM_90).unwrap()
@@ -55,5 +55,40 @@ fn every_opcode_has_a_class_and_branches_stall() {
         if crate::is_branch_like(op) {
             assert!(!model().is_variable(op, &Mods::none()), "{}", op.name());
         }
+    }
+}
+
+/// What differs between the chips: classes, scoreboard need, least stalls, intervals.
+#[test]
+fn facts_of_timing_are_the_chips() {
+    let of = |name: &str| Model::of(name.parse().unwrap()).unwrap();
+    let (ampere, ada, hopper) = (of("sm_80"), of("sm_89"), of("sm_90"));
+    let none = Mods::none();
+    for op in [Op::DADD, Op::DMUL, Op::DFMA, Op::DSETP, Op::R2UR] {
+        assert!(ampere.is_variable(op, &none) && ada.is_variable(op, &none), "{}", op.name());
+        assert!(ampere.needs_write_barrier(op, &none) && !hopper.is_variable(op, &none), "{}", op.name());
+    }
+    let double = |model: &Model| model.raw(Class::Double, ResultPart::General, Class::Alu, Slot::Operand);
+    assert_eq!((double(ampere), double(hopper).map(|d| d.cycles)), (None, Some(10)));
+    assert_eq!((ampere.minimum_stall(Op::WARPSYNC), hopper.minimum_stall(Op::WARPSYNC)), (1, 5));
+    let small = Mods::of(&[Mod::_16832, Mod::S4]);
+    assert_eq!(ampere.class(Op::IMMA, &small), Class::MatrixOneInteger);
+    assert_eq!(hopper.class(Op::IMMA, &small), Class::MatrixTwo);
+    let multiply = |model: &Model| model.resources(Op::FFMA, &none)[crate::Unit::Fma as usize];
+    assert_eq!([ampere, ada, hopper].map(multiply), [2, 1, 1]);
+    // The high half of a wide addend is read as early as the low one before sm_90.
+    let high = |model: &Model| {
+        model.raw(Class::Alu, ResultPart::General, Class::Wide, Slot::AddendHigh).unwrap().cycles
+    };
+    assert_eq!([ampere, ada, hopper].map(high), [5, 5, 3]);
+}
+
+#[test]
+fn pairs_are_listed_with_their_origin_on_every_chip() {
+    for name in ["sm_80", "sm_89", "sm_90"] {
+        let listed = Model::of(name.parse().unwrap()).unwrap().listed();
+        assert!(listed.iter().all(|pair| pair.distance.cycles > 0), "{name}");
+        let count = |origin: Origin| listed.iter().filter(|pair| pair.distance.origin == origin).count();
+        assert!(count(Origin::Observed) > 200 && count(Origin::Guessed) > 0, "{name}");
     }
 }

@@ -1,5 +1,7 @@
 //! The latency tables, one file a chip: what a table holds, and which chip has which. Each number carries its origin.
 
+mod sm_80;
+mod sm_89;
 mod sm_90;
 
 use crate::Class;
@@ -46,4 +48,4 @@ pub struct Timing {
 }
 
 /// Every table.
-pub const ALL: &[&Tables] = &[&sm_90::TABLES];
+pub const ALL: &[&Tables] = &[&sm_80::TABLES, &sm_89::TABLES, &sm_90::TABLES];
