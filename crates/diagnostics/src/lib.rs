@@ -15,5 +15,5 @@ mod span;
 
 pub use code::{Code, Family};
 pub use diagnostic::{Diagnostic, Message, Part, Place, Related, Severity};
-pub use line_index::{LineColumn, LineIndex};
+pub use line_index::{Encoding, LineColumn, LineIndex, Position};
 pub use span::Span;

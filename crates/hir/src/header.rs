@@ -27,10 +27,18 @@ pub struct Header {
 /// Newest PTX version that is understood.
 pub const NEWEST_VERSION: (u8, u8) = (9, 0);
 
+/// The last minor version of each major one, from 1.
+const LAST: [u8; 9] = [5, 3, 2, 3, 1, 5, 8, 8, 0];
+
+/// All PTX versions, the oldest first.
+pub fn versions() -> impl DoubleEndedIterator<Item = (u8, u8)> + ExactSizeIterator {
+    let all: Vec<(u8, u8)> =
+        (1..).zip(LAST).flat_map(|(major, last)| (0..=last).map(move |minor| (major, minor))).collect();
+    all.into_iter()
+}
+
 /// Whether there is such a PTX version, up to the newest.
 fn exists((major, minor): (u8, u8)) -> bool {
-    // The last minor version of each major one.
-    const LAST: [u8; 9] = [5, 3, 2, 3, 1, 5, 8, 8, 0];
     usize::from(major).checked_sub(1).and_then(|index| LAST.get(index)).is_some_and(|&last| minor <= last)
 }
 

@@ -35,7 +35,7 @@ pub use checks::{
 };
 pub use constant::{Constant, evaluate};
 pub use function::{resolve, resolve_function};
-pub use header::{Header, read_header};
+pub use header::{Header, read_header, versions};
 pub use initializer::{InitialValue, Relocation};
 pub use module::resolve_module;
 pub use module_context::{GlobalInfo, HeaderQuestion, ModuleContext, SignatureInfo};

@@ -10,6 +10,7 @@ use oriole_queries::graph;
 
 use crate::compiled::{Lacks, LastGood};
 use crate::embedded::Snippet;
+use crate::format::Style;
 use crate::host::{FileData, SettingsData};
 use crate::{
     Call, CallItem, Completion, Edit, Feature, FileId, Finding, Fix, Fold, Hint, HintOptions, Hover,
@@ -285,8 +286,8 @@ impl Analysis {
     }
 
     /// Edits of white space that format a range, or the whole file.
-    pub fn format(&self, file: FileId, range: Option<Range>) -> Cancellable<Vec<Edit>> {
-        self.with(|this| crate::format::format(this, file, range))
+    pub fn format(&self, file: FileId, range: Option<Range>, style: Style) -> Cancellable<Vec<Edit>> {
+        self.with(|this| crate::format::format(this, file, range, style))
     }
 
     /// The function at a position.

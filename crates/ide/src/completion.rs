@@ -68,7 +68,18 @@ fn context<'a>(analysis: &'a Analysis, file: FileId, at: u32) -> Option<Context<
     let located = analysis.locate(file, at)?;
     let db: &dyn Db = &analysis.db;
     let spot = spot(db, located.source, located.at)?;
-    let typing = typing(spot.unit.text(db), spot.at);
+    let text = spot.unit.text(db);
+    let before = Range::new(0, spot.at).slice(text);
+    let typing = match spot.before(db, located.source) {
+        // On the line on which the unit before ends, what is typed goes on there.
+        Some(unit) if before.chars().all(|blank| blank == ' ' || blank == '\t') => {
+            let ended: &str = unit.text(db);
+            let mut joined = ended.to_owned();
+            joined.push_str(before);
+            Typing { range: Range::point(spot.at), ..typing(&joined, joined.len() as u32) }
+        }
+        _ => typing(text, spot.at),
+    };
     Some(Context { located, spot, typing })
 }
 
@@ -182,8 +193,21 @@ fn modifiers(typing: &Typing, out: &mut Collector<'_>) {
 }
 
 fn directive(db: &dyn Db, source: SourceFile, words: &[String], dotted: bool, out: &mut Collector<'_>) {
+    let opened = words.iter().rposition(|word| word == "(");
+    let closed = words.iter().rposition(|word| word == ")");
+    let in_list = opened.is_some() && opened > closed;
+    let words = match words.iter().rposition(|word| word == "(" || word == ",") {
+        Some(at) if in_list => &words[at + 1..],
+        _ => words,
+    };
     let first = words.first().map_or("", String::as_str);
     match first {
+        // A list of parameters or results.
+        "" if in_list && dotted => {
+            let known = documentation::BODY_DIRECTIVES.iter().copied();
+            let may_begin: Vec<_> = known.filter(|row| matches!(row.0, ".param" | ".reg")).collect();
+            directives(out, &may_begin);
+        }
         ".target" => {
             for chip in Chip::all() {
                 let rank = u8::from(!chip.is_supported());
@@ -192,8 +216,10 @@ fn directive(db: &dyn Db, source: SourceFile, words: &[String], dotted: bool, ou
             }
         }
         ".version" => {
-            for version in ["8.0", "8.3", "8.5", "8.6", "8.7", "8.8", "9.0", "7.8"] {
-                out.add(version, CompletionKind::Constant, "PTX version", "", 0);
+            // The latest first; those that know the chips of today before older ones.
+            for (at, (major, minor)) in oriole_hir::versions().rev().enumerate() {
+                let rank = u8::from((major, minor) < (7, 8)) + u8::from(at > 0);
+                out.add(&format!("{major}.{minor}"), CompletionKind::Constant, "PTX version", "", rank);
             }
         }
         ".address_size" => out.add("64", CompletionKind::Constant, "bits", "", 0),
@@ -231,6 +257,11 @@ fn directive(db: &dyn Db, source: SourceFile, words: &[String], dotted: bool, ou
             out.add(".align", CompletionKind::Directive, ".align n", "The alignment in bytes.", 1);
             for width in [".v2", ".v4"] {
                 out.add(width, CompletionKind::Modifier, "vector", "", 2);
+            }
+            if in_list && first == ".param" {
+                let known = documentation::BODY_DIRECTIVES.iter().copied();
+                let pointer: Vec<_> = known.filter(|row| row.0 == ".ptr").collect();
+                directives(out, &pointer);
             }
         }
         ".entry" | ".func" if dotted => directives(out, documentation::HEAD_DIRECTIVES),

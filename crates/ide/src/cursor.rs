@@ -44,6 +44,13 @@ pub(crate) fn units_in(
 }
 
 impl<'db> Spot<'db> {
+    /// The unit before the one at the position.
+    pub fn before(&self, db: &'db dyn Db, source: SourceFile) -> Option<FunctionUnit<'db>> {
+        let units = graph::split_file(db, source);
+        let at = units.partition_point(|unit| unit.start(db) < self.start);
+        units.get(at.checked_sub(1)?).copied()
+    }
+
     /// The way to the token at the position: of two that touch it to the one that is a word.
     pub fn path(&self, db: &'db dyn Db) -> Option<Path<'db>> {
         let root = graph::function_tree(db, self.unit).syntax();
@@ -192,13 +199,21 @@ pub(crate) fn typing(text: &str, at: u32) -> Typing {
                 statement.clear();
             }
             SyntaxKind::COLON if statement.len() == 1 => statement.clear(),
-            // A line that starts a directive ends a header line before it.
-            SyntaxKind::DOTTED if depth == 0 && token.on_new_line && !statement.is_empty() => {
-                statement.clear();
+            _ => {
+                // A line that starts a directive ends a header line before it.
+                let starts_line = token.kind == SyntaxKind::DOTTED && depth == 0;
+                if token.on_new_line && (starts_line || ended_with_line(text, &statement)) {
+                    statement.clear();
+                }
                 statement.push((token.kind, range));
             }
-            _ => statement.push((token.kind, range)),
         }
+    }
+    if let Some(&(_, last)) = statement.last()
+        && ended_with_line(text, &statement)
+        && Range::new(last.end, at).slice(text).contains('\n')
+    {
+        statement.clear();
     }
     if let Some(&(kind, range)) = statement.last()
         && range.end == at
@@ -217,6 +232,18 @@ pub(crate) fn typing(text: &str, at: u32) -> Typing {
     }
     place(text, &statement, depth, &mut typing);
     typing
+}
+
+/// Whether a directive of this name has no semicolon: the end of its line ends it.
+pub(crate) fn ends_with_line(word: &str) -> bool {
+    matches!(word, ".version" | ".target" | ".address_size" | ".file" | ".loc")
+}
+
+/// Whether the end of a line here is the end of the statement: that of a directive without a semicolon, unless it is the
+/// name alone or a comma says that more follows.
+fn ended_with_line(text: &str, statement: &[(SyntaxKind, Range)]) -> bool {
+    matches!(statement, [(SyntaxKind::DOTTED, word), .., (last, _)]
+        if *last != SyntaxKind::COMMA && ends_with_line(word.slice(text)))
 }
 
 /// Whether a statement begins with an opcode, perhaps behind a guard.
@@ -303,6 +330,7 @@ mod tests {
 
     #[test]
     fn places() {
+        let directive = |words: &[&str]| format!("Directive({words:?})  [] ``");
         let guard = Place::Operand { index: usize::MAX, address: false, argument: None };
         check(".vers$0", "Module  [] `vers`");
         check(".target sm_$0", "Directive([\".target\"])  [] `sm_`");
@@ -326,5 +354,17 @@ mod tests {
         check(".entry k() { @$0", &format!("{:?}  [] ``", guard));
         check(".entry k() { .reg .b$0", "Directive([\".reg\"])  [] `b`");
         check(".entry k() { // add.$0", "Nothing  [] ``");
+        check(".entry k() {\n.loc 1 2 3\nad$0 }", "Statement  [] `ad`");
+        check(
+            ".entry k() {\n.loc 1 2 3,\n inlined_at 1 $0 }",
+            &directive(&[".loc", "1", "2", "3", ",", "inlined_at", "1"]),
+        );
+        check(
+            ".entry k() {\n.loc 1 2 3\nadd.u32 $0 }",
+            "Operand { index: 0, address: false, argument: None } add [\"u32\"] ``",
+        );
+        check(".version 8.0\n$0", "Module  [] ``");
+        check(".version 8.0\n.target $0", &directive(&[".target"]));
+        check(".version\n $0", &directive(&[".version"]));
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use oriole_syntax::Replaced;
 
-use crate::{Change, Encoding, LineIndex, Position, Range};
+use crate::{Change, Encoding, LineIndex, Position};
 
 /// A text with changes.
 pub struct EditedText<'a> {
@@ -46,7 +46,7 @@ impl<'a> EditedText<'a> {
     }
 
     /// A part of the text as it is now, which begins and ends between characters.
-    fn slice(&self, range: Range) -> Cow<'_, str> {
+    fn slice(&self, range: std::ops::Range<u32>) -> Cow<'_, str> {
         let (start, end) = (range.start as usize, (range.end as usize).min(self.len()));
         let behind = |at: usize| at - self.middle_end() + self.end;
         if end <= self.start {
@@ -84,7 +84,7 @@ impl<'a> EditedText<'a> {
             at
         };
         let (start, end) = (clip(range.start), clip(range.end.max(range.start)));
-        Arc::make_mut(&mut self.lines).change(Range::new(start as u32, end as u32), &change.text);
+        Arc::make_mut(&mut self.lines).change(start as u32..end as u32, &change.text);
         if !self.changed {
             (self.start, self.end, self.changed) = (start, start, true);
         }
@@ -112,6 +112,7 @@ impl<'a> EditedText<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Range;
 
     #[test]
     fn changes_here_and_there() {
@@ -135,7 +136,7 @@ mod tests {
             let length = plain.len() as u32;
             for start in (0..=length).filter(|&at| plain.is_char_boundary(at as usize)) {
                 for end in (start..=length).filter(|&at| plain.is_char_boundary(at as usize)) {
-                    assert_eq!(edited.slice(Range::new(start, end)), plain[start as usize..end as usize]);
+                    assert_eq!(edited.slice(start..end), plain[start as usize..end as usize]);
                 }
             }
         }

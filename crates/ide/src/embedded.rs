@@ -32,6 +32,21 @@ pub(crate) struct Snippet {
 }
 
 impl Snippet {
+    /// A message about the module with the names of operands as the host spells them.
+    pub fn names(&self, message: &str) -> String {
+        let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let mut out = String::with_capacity(message.len());
+        let mut rest = message;
+        while let Some(letter) = rest.chars().next() {
+            let end = rest.find(|letter| !is_word(letter)).unwrap_or(rest.len()).max(letter.len_utf8());
+            let (word, behind) = rest.split_at(end);
+            let known = self.holes.iter().find(|(name, _)| name == word);
+            out.push_str(known.map_or(word, |(_, spelling)| spelling));
+            rest = behind;
+        }
+        out
+    }
+
     /// Text of the module as the host must spell it.
     pub fn spell(&self, text: &str) -> String {
         let is_word = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '$' | '%');
@@ -159,6 +174,8 @@ fn module(language: Language, asm: &Asm, chip: Chip) -> Option<Snippet> {
     let mut pieces: Vec<(Range, Range)> = Vec::new();
     let mut at = 0;
     let mut unnamed = 0;
+    // Holes that no operand fills.
+    let mut empty: Vec<usize> = Vec::new();
     while at < asm.bytes.len() {
         let here = out.len() as u32;
         let (taken, added) = match part(language, &asm.bytes[at..], &asm.holes) {
@@ -174,8 +191,11 @@ fn module(language: Language, asm: &Asm, chip: Chip) -> Option<Snippet> {
                     index
                 };
                 let name = asm.holes.get(index).map_or_else(
-                    // Of a hole without an operand the name says so; no declaration has it.
-                    || format!("operand_{index}"),
+                    // No declaration has the name; [`Snippet::names`] gives the host's spelling back.
+                    || {
+                        empty.push(index);
+                        format!("operand_{index}")
+                    },
                     |hole| hole_name(hole, index),
                 );
                 out.extend_from_slice(name.as_bytes());
@@ -201,16 +221,15 @@ fn module(language: Language, asm: &Asm, chip: Chip) -> Option<Snippet> {
     }
     out.extend_from_slice(b"\n}\n");
     let registers = asm.holes.iter().enumerate().filter(|(_, hole)| !hole.ty.is_empty());
-    let spelling = |(index, hole): (usize, &Hole)| {
-        let spelling = match (language, hole.name.as_str()) {
-            (Language::Rust, "") => format!("{{{index}}}"),
-            (Language::Rust, name) => format!("{{{name}}}"),
-            (_, "") => format!("%{index}"),
-            (_, name) => format!("%[{name}]"),
-        };
-        (hole_name(hole, index), spelling)
+    let spelling = |index: usize, name: &str| match (language, name) {
+        (Language::Rust, "") => format!("{{{index}}}"),
+        (Language::Rust, name) => format!("{{{name}}}"),
+        (_, "") => format!("%{index}"),
+        (_, name) => format!("%[{name}]"),
     };
-    let holes = registers.map(spelling).collect();
+    let filled = registers.map(|(index, hole)| (hole_name(hole, index), spelling(index, &hole.name)));
+    let empty = empty.into_iter().map(|index| (format!("operand_{index}"), spelling(index, "")));
+    let holes = filled.chain(empty).collect();
     // A byte escape may have made something that is no text.
     let text = String::from_utf8(out).ok()?;
     Some(Snippet { text: text.into(), host, pieces, holes, language, raw: asm.raw })
@@ -278,6 +297,9 @@ mod tests {
     fn text_is_spelled_as_the_host_wants_it() {
         let cuda =
             snippets(Language::Cuda, r#"asm("mov.u32 %0, %[in];" : "=r"(o) : [in] "r"(i));"#, Chip::SM_90);
+        assert_eq!(cuda[0].names("`operand_0` and `operand_01`"), "`%0` and `operand_01`");
+        let more = snippets(Language::Cuda, r#"asm("mov.u32 %0, %3;" : "=r"(o) : "r"(i));"#, Chip::SM_90);
+        assert_eq!(more[0].names("`operand_3` is not declared"), "`%3` is not declared");
         let text = ".reg .b32 %x;\nadd.u32 operand_0, %x, operand_in;";
         assert_eq!(cuda[0].spell(text), r".reg .b32 %%x;\nadd.u32 %0, %%x, %[in];");
         let raw = snippets(Language::Cuda, "asm(R\"(ret;)\");", Chip::SM_90);

@@ -65,6 +65,9 @@ fn place(db: &dyn Db, located: Located<'_>, found: &Diagnostic) -> Option<Findin
     for help in &found.help {
         message.push_str(&format!("\nhelp: {help}"));
     }
+    if let Some(snippet) = located.snippet {
+        message = snippet.names(&message);
+    }
     let related = found
         .related
         .iter()

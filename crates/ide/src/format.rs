@@ -6,10 +6,10 @@
 use oriole_queries::graph;
 use oriole_syntax::{SyntaxKind, tokenize};
 
-use crate::cursor::units_in;
+use crate::cursor::{ends_with_line, units_in};
 use crate::{Analysis, Edit, Feature, FileId, Range};
 
-pub(crate) fn format(analysis: &Analysis, file: FileId, range: Option<Range>) -> Vec<Edit> {
+pub(crate) fn format(analysis: &Analysis, file: FileId, range: Option<Range>, style: Style) -> Vec<Edit> {
     let Some(source) = analysis.ptx(file) else { return Vec::new() };
     if range.is_none() && !analysis.is_on(file, Feature::Formatting) {
         return Vec::new();
@@ -17,11 +17,17 @@ pub(crate) fn format(analysis: &Analysis, file: FileId, range: Option<Range>) ->
     let db = &analysis.db;
     let count = graph::split_file(db, source).len();
     let first = graph::split_file(db, source).first().copied();
+    // Lines end as the first one does.
+    let text = analysis.text(file);
+    let first_line = text.as_deref().and_then(|text| text.split_once('\n')).map(|(line, _)| line);
+    let carriage = first_line.is_some_and(|line| line.ends_with('\r'));
     let mut edits = Vec::new();
     for (unit, start) in units_in(db, source, range.unwrap_or(Range::new(0, u32::MAX))) {
         let place = UnitPlace {
             first: Some(unit) == first,
             last: graph::split_file(db, source).get(count - 1) == Some(&unit),
+            carriage,
+            style,
         };
         for edit in gaps(unit.text(db), place) {
             let edit = Edit::new(edit.range.shifted(start), edit.text);
@@ -38,10 +44,29 @@ pub(crate) fn format(analysis: &Analysis, file: FileId, range: Option<Range>) ->
 struct UnitPlace {
     first: bool,
     last: bool,
+    /// Lines of the file end with a carriage return.
+    carriage: bool,
+    style: Style,
 }
 
-/// One indentation.
-const INDENT: &str = "    ";
+/// How white space is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Style {
+    /// Blanks of one indentation; nothing for a tabulator.
+    pub blanks: Option<u32>,
+}
+
+impl Default for Style {
+    fn default() -> Style {
+        Style { blanks: Some(4) }
+    }
+}
+
+impl Style {
+    fn indentation(self, levels: usize) -> String {
+        self.blanks.map_or_else(|| "\t".repeat(levels), |blanks| " ".repeat(blanks.min(16) as usize * levels))
+    }
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Solid {
@@ -64,6 +89,10 @@ struct State {
     section: bool,
     /// The braces that are open are an initial value.
     initializer: bool,
+    /// The statement is a directive that ends with its line.
+    line: bool,
+    /// The last token of the statement is a comma.
+    comma: bool,
     /// The token before is a modifier or opcode of an instruction.
     in_opcode: bool,
 }
@@ -80,7 +109,14 @@ fn gaps(text: &str, place: UnitPlace) -> Vec<Edit> {
         .collect();
     let mut edits = Vec::new();
     let mut state = State::default();
-    let mut push = |range: Range, wanted: String| {
+    let mut push = |range: Range, mut wanted: String| {
+        if place.carriage && wanted.contains('\n') {
+            wanted = wanted.replace('\n', "\r\n");
+            // A comment up to the end of its line holds the first one.
+            if text[..range.start as usize].ends_with('\r') {
+                wanted.remove(0);
+            }
+        }
         if range.slice(text) != wanted {
             edits.push(Edit::new(range, wanted));
         }
@@ -103,7 +139,10 @@ fn gaps(text: &str, place: UnitPlace) -> Vec<Edit> {
         step(&mut state, token, text);
         let Some(&next) = solid.get(index + 1) else { break };
         let gap = Range::new(token.range.end, next.range.start);
-        push(gap, between(&state, token, next, gap.slice(text)));
+        if state.line && state.length > 1 && !state.comma && gap.slice(text).contains('\n') {
+            state = State { blocks: state.blocks, section: state.section, ..State::default() };
+        }
+        push(gap, between(&state, token, next, gap.slice(text), place.style));
     }
     // Behind a comment or string that is not closed everything would become part of it.
     if let Some(last) = solid.last()
@@ -121,6 +160,7 @@ fn step(state: &mut State, token: Solid, text: &str) {
     if token.kind.is_trivia() {
         return;
     }
+    state.comma = token.kind == COMMA;
     match token.kind {
         SEMICOLON => {
             // Inside of parentheses a semicolon is a slip; the statement is over all the same.
@@ -153,6 +193,7 @@ fn step(state: &mut State, token: Solid, text: &str) {
         AT if state.length == 0 => {}
         DOTTED if state.length == 0 => {
             state.section |= token.range.slice(text) == ".section";
+            state.line = ends_with_line(token.range.slice(text));
         }
         IDENT if !state.instruction && state.length > 0 && state.length <= 3 => {
             // The opcode behind a guard: `@p`, `@!p`.
@@ -165,7 +206,7 @@ fn step(state: &mut State, token: Solid, text: &str) {
 }
 
 /// The white space between two tokens, given what stands there.
-fn between(state: &State, token: Solid, next: Solid, gap: &str) -> String {
+fn between(state: &State, token: Solid, next: Solid, gap: &str, style: Style) -> String {
     use SyntaxKind::*;
     let lines = gap.matches('\n').count();
     let line_comment = |solid: Solid| solid.kind == LINE_MARKER;
@@ -175,7 +216,7 @@ fn between(state: &State, token: Solid, next: Solid, gap: &str) -> String {
         // The rest of a statement is indented once more.
         let more = usize::from(state.length > 0 && !(next.kind == L_BRACE && state.groups == 0))
             * usize::from(!(closes));
-        format!("{}{}", "\n".repeat(count.clamp(1, 2)), INDENT.repeat(inside + more))
+        format!("{}{}", "\n".repeat(count.clamp(1, 2)), style.indentation(inside + more))
     };
     if line_comment(next) || line_comment(token) {
         return if lines > 0 { "\n".repeat(lines.clamp(1, 2)) } else { gap.to_owned() };
@@ -220,11 +261,16 @@ mod tests {
     use super::*;
 
     fn formatted(text: &str) -> String {
+        formatted_as(text, Style::default())
+    }
+
+    fn formatted_as(text: &str, style: Style) -> String {
+        let carriage = text.contains("\r\n");
         let units = oriole_syntax::split_file(text);
         let last = units.len().saturating_sub(1);
         let mut out = String::new();
         for (index, unit) in units.iter().enumerate() {
-            let place = UnitPlace { first: index == 0, last: index == last };
+            let place = UnitPlace { first: index == 0, last: index == last, carriage, style };
             let text = unit.text(text);
             out.push_str(&Edit::apply(text, &gaps(text, place)));
         }
@@ -259,8 +305,8 @@ mod tests {
              DONE:\nret;\n}\n\n\n",
             expect![[r#"
                 .version 8.0
-                    .target sm_90
-                    .address_size 64
+                .target sm_90
+                .address_size 64
 
                 .visible .entry k(.param .u64 p,
                     .param .u32 n)
@@ -278,6 +324,37 @@ mod tests {
                 }
             "#]],
         );
+    }
+
+    #[test]
+    fn directives_that_end_with_their_lines() {
+        check(
+            ".version 8.0 // one\n.target sm_90,\ndebug\n.file 1 \"a.cu\"\n.entry k()\n{\n.loc 1 2 3\nret;\n.loc 1 4 3,\ninlined_at 1 2 3\n}\n",
+            expect![[r#"
+                .version 8.0 // one
+                .target sm_90,
+                    debug
+                .file 1 "a.cu"
+                .entry k()
+                {
+                    .loc 1 2 3
+                    ret;
+                    .loc 1 4 3,
+                        inlined_at 1 2 3
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn line_ends_and_indentation_are_those_of_the_author() {
+        let text = ".version 8.0\r\n.entry k() { // one\r\nret; exit;\r\n}\r\n";
+        let once = formatted(text);
+        assert_eq!(once, ".version 8.0\r\n.entry k() { // one\r\n    ret;\r\n    exit;\r\n}\r\n");
+        assert_eq!(formatted(&once), once);
+        let style = |blanks| formatted_as(".entry k() { { ret; } }\n", Style { blanks });
+        assert_eq!(style(None), ".entry k() {\n\t{\n\t\tret;\n\t}\n}\n");
+        assert_eq!(style(Some(2)), ".entry k() {\n  {\n    ret;\n  }\n}\n");
     }
 
     #[test]

@@ -28,7 +28,7 @@ fn ask_everything(language: Language, text: &str, places: usize, compile: bool) 
         good(text, symbol.full, "symbol");
         assert!(symbol.full.holds(symbol.range), "{}", symbol.name);
     }
-    let edits = analysis.format(file, None).unwrap();
+    let edits = analysis.format(file, None, oriole_ide::Style::default()).unwrap();
     edits.iter().for_each(|edit| {
         good(text, edit.range, "format");
         assert!(edit.text.trim().is_empty() && edit.range.slice(text).trim().is_empty());
@@ -89,7 +89,7 @@ fn ask_everything(language: Language, text: &str, places: usize, compile: bool) 
     drop(analysis);
     // Formatting a second time changes nothing, whatever the text.
     let file = host.open(language, &formatted, SettingsId(0));
-    assert_eq!(host.analysis().format(file, None).unwrap(), []);
+    assert_eq!(host.analysis().format(file, None, oriole_ide::Style::default()).unwrap(), []);
 }
 
 fn kernels() -> Vec<String> {

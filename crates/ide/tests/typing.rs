@@ -61,7 +61,7 @@ fn completion() {
             Modifier L1::evict_normal ld[.weak][.global][.{L1::evict_normal,L1::evict_unchanged,L1::evict_first,L1::evict_last,L1::no_allocate}][.L2::cache_hint][.{L2::64B,L2::128B,L2::256B}][.{v2,v4,v8}].{b8,b16,b32,b64,b128,u8,u16,u32,u64,s8,s16,s32,s64,f32,f64} d, [a], [cache_policy]
             Modifier L1::evict_unchanged ld[.weak][.global][.{L1::evict_normal,L1::evict_unchanged,L1::evict_first,L1::evict_last,L1::no_allocate}][.L2::cache_hint][.{L2::64B,L2::128B,L2::256B}][.{v2,v4,v8}].{b8,b16,b32,b64,b128,u8,u16,u32,u64,s8,s16,s32,s64,f32,f64} d, [a], [cache_policy]
             Modifier L1::no_allocate ld[.weak][.global][.{L1::evict_normal,L1::evict_unchanged,L1::evict_first,L1::evict_last,L1::no_allocate}][.L2::cache_hint][.{L2::64B,L2::128B,L2::256B}][.{v2,v4,v8}].{b8,b16,b32,b64,b128,u8,u16,u32,u64,s8,s16,s32,s64,f32,f64} d, [a], [cache_policy]
-            Modifier ca ld[.weak][.{const,global,local,shared,shared::cluster,param,param}][.{ca,cg,cs,lu,cv}][.{v2,v4,v8}].{b8,b16,b32,b64,b128,u8,u16,u32,u64,s8,s16,s32,s64,f32,f64} d, [a]
+            Modifier ca ld[.weak][.{const,global,local,shared,shared::cluster,param}][.{ca,cg,cs,lu,cv}][.{v2,v4,v8}].{b8,b16,b32,b64,b128,u8,u16,u32,u64,s8,s16,s32,s64,f32,f64} d, [a]
         "#]],
     );
     check_completion(
@@ -247,5 +247,57 @@ done:
         expect![[r#"
             Change to `done`:     bra done;
         "#]],
+    );
+}
+
+/// What is offered at the cursor of a file.
+fn labels(text: &str) -> Vec<String> {
+    let fixture = fixture(text);
+    let found = fixture.analysis().completions(fixture.file, fixture.at).unwrap();
+    found.into_iter().map(|item| item.label).collect()
+}
+
+/// A directive without a semicolon ends with its line.
+#[test]
+fn statements_behind_directives_that_end_with_their_lines() {
+    let body =
+        |text: &str| format!("{HEAD}.file 1 \"a.cu\"\n.entry k() {{\n    .reg .b32 %r<2>;\n{text}\n}}\n");
+    assert_eq!(labels(&body("    .loc 1 2 3\n    fm$0")), ["fma"]);
+    assert!(labels(&body("    .loc 1 2 3\n    fma.$0")).contains(&"rn".to_owned()));
+    let signature = |text: &str| {
+        let fixture = fixture(text);
+        fixture.analysis().signature_help(fixture.file, fixture.at).unwrap().is_some()
+    };
+    assert!(signature(&body("    .loc 1 2 3\n    add.u32 %r0, $0")));
+    assert!(labels(".version 8.0\n.target $0").contains(&"sm_90".to_owned()));
+    assert!(labels(".version 8.0\n.target $0\n.address_size 64\n").contains(&"sm_90".to_owned()));
+    assert!(labels(".version 8.0\n.target sm_90\n$0").contains(&".address_size".to_owned()));
+    let versions = labels(".version $0");
+    for version in ["8.1", "8.2", "8.4", "9.0", "1.0"] {
+        assert!(versions.contains(&version.to_owned()), "{version} of {versions:?}");
+    }
+}
+
+#[test]
+fn parameters_are_offered_types_and_no_directives_of_heads() {
+    let found = labels(&format!("{HEAD}.entry k(.param .$0"));
+    assert!(found.contains(&".u64".to_owned()) && !found.contains(&".maxntid".to_owned()), "{found:?}");
+    let found = labels(&format!("{HEAD}.entry k(.param .u64 a, .$0"));
+    assert!(found.contains(&".param".to_owned()) && !found.contains(&".maxntid".to_owned()), "{found:?}");
+    let found = labels(&format!("{HEAD}.entry k(.param .u64 a) .$0"));
+    assert!(found.contains(&".maxntid".to_owned()) && !found.contains(&".u64".to_owned()), "{found:?}");
+}
+
+/// Spaces that share a name are named once, and a type that is none is told the types.
+#[test]
+fn names_in_forms() {
+    let fixture = kernel("    l$0d.param.u32 %r1, [p];");
+    let hover = fixture.analysis().hover(fixture.file, fixture.at).unwrap().expect("an instruction");
+    assert!(!hover.text.contains("param,param"), "{}", hover.text);
+    let fixture = kernel("    add.s3$03 %r1, %r2, %r2;");
+    let found = fixture.analysis().findings(fixture.file).unwrap();
+    assert!(
+        found.iter().any(|it| it.message.contains("`.s32`") && !it.message.contains("`.rn`")),
+        "{found:?}"
     );
 }

@@ -1,7 +1,7 @@
 //! Running a request on a worker: its snapshot, its answer, and the error that it gets if something goes wrong.
 //!
 //! A worker takes its snapshot when it starts, so that what waits in a queue never holds up a change; it does not start
-//! if the text has changed since it was asked.
+//! if the text has changed since it was asked. Where only settings changed, it starts anew.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -37,16 +37,23 @@ pub(crate) fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
 }
 
 /// Runs a request on a worker.
-pub(crate) fn run(core: &Core, request: Request, row: Row, pending: &Pending, revision: u64) {
+pub(crate) fn run(core: &Core, request: Request, row: Row, pending: &Pending, asked: Asked) {
     if row.cost == Cost::Looks {
         let again = request.clone();
-        if run_once(core, request, Row { cost: Cost::Reads, ..row }, pending, revision, true) {
+        if run_once(core, request, Row { cost: Cost::Reads, ..row }, pending, asked, true) {
             return;
         }
-        run_once(core, again, Row { cost: Cost::Builds, ..row }, pending, revision, false);
+        run_once(core, again, Row { cost: Cost::Builds, ..row }, pending, asked, false);
         return;
     }
-    run_once(core, request, row, pending, revision, false);
+    run_once(core, request, row, pending, asked, false);
+}
+
+/// What had changed so far when a request came.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked {
+    pub revision: u64,
+    pub texts: u64,
 }
 
 /// Runs a request on a snapshot. False if there is no answer, since code is lacking that would have said more and `complete`
@@ -56,7 +63,7 @@ fn run_once(
     request: Request,
     row: Row,
     pending: &Pending,
-    revision: u64,
+    asked: Asked,
     complete: bool,
 ) -> bool {
     let id = request.id.clone();
@@ -70,21 +77,30 @@ fn run_once(
         }
         error(ErrorCode::ContentModified as i32, "the text changed")
     };
-    let snapshot = match row.cost {
-        Cost::Reads | Cost::Looks => core.snapshot(),
-        Cost::Builds | Cost::BuildsMuch => core.building_snapshot(revision),
+    let (answer, lacks) = loop {
+        let snapshot = match row.cost {
+            Cost::Reads | Cost::Looks => core.snapshot(),
+            Cost::Builds | Cost::BuildsMuch => core.building_snapshot(asked.revision),
+        };
+        if snapshot.texts != asked.texts || pending.is_cancelled() {
+            drop(snapshot);
+            core.respond(id, Err(outdated()));
+            return true;
+        }
+        let (lacks, revision) = (snapshot.analysis.lacks(), snapshot.revision);
+        *locked(&pending.canceller) = Some(snapshot.analysis.canceller());
+        if pending.is_cancelled() {
+            pending.cancel();
+        }
+        let parameters = request.params.clone();
+        let answer = catch_unwind(AssertUnwindSafe(|| (row.run)(snapshot, parameters)));
+        // New settings stop what runs; the question is as good as before.
+        let stopped = matches!(answer, Ok(Err(Failure::Cancelled))) && !pending.is_cancelled();
+        let now = core.now();
+        if !stopped || now.texts != asked.texts || now.revision == revision {
+            break (answer, lacks);
+        }
     };
-    if snapshot.revision != revision || pending.is_cancelled() {
-        drop(snapshot);
-        core.respond(id, Err(outdated()));
-        return true;
-    }
-    let lacks = snapshot.analysis.lacks();
-    *locked(&pending.canceller) = Some(snapshot.analysis.canceller());
-    if pending.is_cancelled() {
-        pending.cancel();
-    }
-    let answer = catch_unwind(AssertUnwindSafe(|| (row.run)(snapshot, request.params)));
     if complete && lacks.is_some_and(|lacks| lacks.anything()) {
         return false;
     }
@@ -128,7 +144,7 @@ mod tests {
             request,
             Row { method: "test", run, cost: Cost::Reads },
             &pending,
-            u64::from(outdated),
+            Asked { revision: 0, texts: u64::from(outdated) },
         );
         let Ok(Message::Response(response)) = client.receiver.try_recv() else {
             panic!("there is no answer")

@@ -54,13 +54,14 @@ impl Server {
         let address = item.uri.0;
         let language = serde_json::to_value(&item.language_id).unwrap_or_default();
         let Some(language) = language_of(&address, language.as_str().unwrap_or_default()) else { return };
+        self.spell(&address, true);
         let path = uri::to_path(&address);
         let ruling = rule(path.as_deref(), &self.client_settings, &*self.core.environment);
         self.warn(&ruling.warnings);
         {
             let mut state = locked(&self.core.state);
             let state = &mut *state;
-            let settings = settings_of(&mut self.settings, state, ruling.root, ruling.settings);
+            let settings = settings_of(&mut self.settings, state, &ruling.root, ruling.settings);
             if let Some(known) = state.documents.get(&address).map(|known| known.file) {
                 state.apply(move |host| host.close(known));
             }
@@ -72,6 +73,7 @@ impl Server {
                 version: item.version,
                 hints: ruling.hints,
                 background: ruling.background && language == Language::Ptx,
+                root: ruling.root,
             };
             Arc::make_mut(&mut state.documents).insert(address.clone(), document);
             self.core.commit(state);
@@ -173,6 +175,7 @@ impl Server {
     }
 
     pub fn close(&mut self, uri: &str) {
+        self.spell(uri, false);
         {
             let mut state = locked(&self.core.state);
             let Some(document) = Arc::make_mut(&mut state.documents).remove(uri) else { return };
@@ -189,33 +192,44 @@ impl Server {
         }
     }
 
-    /// Reads the configuration again for every document.
+    /// Reads the configuration again for every document. What is as it was stops nothing that runs.
     pub fn reload(&mut self) {
         let uris: Vec<String> = locked(&self.core.state).documents.keys().cloned().collect();
-        for address in &uris {
-            let path = uri::to_path(address);
+        let mut changed = Vec::new();
+        for address in uris {
+            let path = uri::to_path(&address);
             let ruling = rule(path.as_deref(), &self.client_settings, &*self.core.environment);
             self.warn(&ruling.warnings);
             let mut state = locked(&self.core.state);
             let state = &mut *state;
-            let settings = settings_of(&mut self.settings, state, ruling.root, ruling.settings);
-            let file = state.documents.get(address).map(|document| document.file);
-            let Some(file) = file else { continue };
-            state.apply(move |host| host.set_file_settings(file, settings));
-            let is_ptx = state.host.analysis().language(file) == Some(Language::Ptx);
-            if let Some(document) = Arc::make_mut(&mut state.documents).get_mut(address) {
-                document.hints = ruling.hints;
-                document.background = ruling.background && is_ptx;
+            let Some(document) = state.documents.get(&address).cloned() else { continue };
+            let is_ptx = state.host.analysis().language(document.file) == Some(Language::Ptx);
+            let now = Document {
+                hints: ruling.hints,
+                background: ruling.background && is_ptx,
+                root: ruling.root,
+                ..document.clone()
+            };
+            let known = self.settings.get(&now.root).is_some_and(|(_, known)| *known == ruling.settings);
+            if known && now == document && !changed.contains(&now.root) {
+                continue;
             }
-            self.core.commit(state);
+            let settings = settings_of(&mut self.settings, state, &now.root, ruling.settings);
+            let file = now.file;
+            changed.push(now.root.clone());
+            state.apply(move |host| host.set_file_settings(file, settings));
+            Arc::make_mut(&mut state.documents).insert(address.clone(), now);
+            self.core.commit_settings(state);
         }
+        if changed.is_empty() {
+            return;
+        }
+        let uris: Vec<String> = locked(&self.core.state).documents.keys().cloned().collect();
         for address in &uris {
             self.touched(address);
         }
-        if !uris.is_empty() {
-            self.core.refresh();
-            uris.iter().for_each(|uri| self.core.refresh_content(uri));
-        }
+        self.core.refresh();
+        uris.iter().for_each(|uri| self.core.refresh_content(uri));
     }
 
     /// Says once what is wrong with the configuration.
@@ -231,17 +245,22 @@ impl Server {
 
 /// The settings of a root, made at first and brought up to date.
 fn settings_of(
-    known: &mut BTreeMap<String, SettingsId>,
+    known: &mut BTreeMap<String, (SettingsId, Settings)>,
     state: &mut HostState,
-    root: String,
+    root: &str,
     settings: Settings,
 ) -> SettingsId {
-    if let Some(&id) = known.get(&root) {
-        state.apply(move |host| host.set_settings(id, settings.clone()));
+    if let Some((id, now)) = known.get_mut(root) {
+        let id = *id;
+        if *now != settings {
+            now.clone_from(&settings);
+            state.apply(move |host| host.set_settings(id, settings.clone()));
+        }
         return id;
     }
+    let kept = settings.clone();
     let id = state.apply(move |host| host.add_settings(settings.clone()));
-    known.insert(root, id);
+    known.insert(root.to_owned(), (id, kept));
     id
 }
 
@@ -259,8 +278,8 @@ fn language_of(uri: &str, id: &str) -> Option<Language> {
         _ => match extension {
             "cu" | "cuh" | "h" | "hpp" | "cpp" | "cc" => Some(Language::Cuda),
             "rs" => Some(Language::Rust),
-            "cubin" => None,
-            _ => Some(Language::Ptx),
+            "ptx" => Some(Language::Ptx),
+            _ => None,
         },
     }
 }
@@ -312,6 +331,8 @@ mod tests {
         assert_eq!(language_of("file:///a.ptx", "plaintext"), Some(Language::Ptx));
         assert_eq!(language_of("file:///a.cu", ""), Some(Language::Cuda));
         assert_eq!(language_of("file:///a", "rust"), Some(Language::Rust));
+        assert_eq!(language_of("file:///a.ptx.md", "markdown"), None);
+        assert_eq!(language_of("untitled:Untitled-1", "ptx"), Some(Language::Ptx));
         assert_eq!(language_of("oriole:///sass/k.sass?uri=x", "sass"), None);
     }
 }

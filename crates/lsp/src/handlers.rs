@@ -1,7 +1,7 @@
 //! The requests of the protocol: each converts its parameters, asks, and converts the answer.
 
 use gen_lsp_types as lsp;
-use oriole_ide::{Edit, Hint, Lens};
+use oriole_ide::{Edit, Hint, Lens, Style};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -238,16 +238,43 @@ pub(crate) fn tokens_range(snapshot: Snapshot, parameters: OfRange) -> Answer {
     Ok(json!({ "data": crate::tokens::pack(&text, &tokens) }))
 }
 
-pub(crate) fn formatting(snapshot: Snapshot, parameters: OfDocument) -> Answer {
+/// Parameters of formatting; of the options those that say how lines are indented.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Formatting {
+    text_document: lsp::TextDocumentIdentifier,
+    range: Option<lsp::Range>,
+    #[serde(default)]
+    options: Indentation,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Indentation {
+    tab_size: Option<u32>,
+    insert_spaces: Option<bool>,
+}
+
+impl Indentation {
+    fn style(&self) -> Style {
+        match self.insert_spaces {
+            Some(false) => Style { blanks: None },
+            _ => self.tab_size.map_or_else(Style::default, |blanks| Style { blanks: Some(blanks) }),
+        }
+    }
+}
+
+pub(crate) fn formatting(snapshot: Snapshot, parameters: Formatting) -> Answer {
     let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
-    let edits = snapshot.analysis.format(file, None)?;
+    let edits = snapshot.analysis.format(file, None, parameters.options.style())?;
     drop(snapshot);
     answer(text.edits(&edits))
 }
 
-pub(crate) fn range_formatting(snapshot: Snapshot, parameters: OfRange) -> Answer {
+pub(crate) fn range_formatting(snapshot: Snapshot, parameters: Formatting) -> Answer {
     let (file, text) = snapshot.open(&parameters.text_document.uri.0)?;
-    let edits = snapshot.analysis.format(file, Some(text.bytes(parameters.range)))?;
+    let range = parameters.range.map(|range| text.bytes(range));
+    let edits = snapshot.analysis.format(file, range, parameters.options.style())?;
     answer(text.edits(&edits))
 }
 

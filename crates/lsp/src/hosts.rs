@@ -15,6 +15,7 @@ use lsp_server::{Message, Notification, Request, RequestId, Response, ResponseEr
 use oriole_ide::{AnalysisHost, Canceller, Change, FileId};
 use serde_json::{Value, json};
 
+use crate::answers::Asked;
 use crate::capabilities::Client;
 use crate::environment::Environment;
 use crate::state::{Document, Shared, Snapshot};
@@ -52,6 +53,7 @@ pub(crate) struct Order {
     acts: Vec<Act>,
     documents: Arc<BTreeMap<String, Document>>,
     revision: u64,
+    texts: u64,
 }
 
 /// A host with what belongs to it.
@@ -60,13 +62,15 @@ pub(crate) struct HostState {
     pub documents: Arc<BTreeMap<String, Document>>,
     /// Counts changes of texts and settings.
     pub revision: u64,
+    /// Counts changes of texts alone: a request whose text is as it was is not outdated.
+    pub texts: u64,
     /// What has been done to this host and not yet to the workshop's.
     acts: Vec<Act>,
 }
 
 impl HostState {
     fn new(host: AnalysisHost) -> HostState {
-        HostState { host, documents: Arc::default(), revision: 0, acts: Vec::new() }
+        HostState { host, documents: Arc::default(), revision: 0, texts: 0, acts: Vec::new() }
     }
 
     /// Does something to the host, and notes it for the workshop.
@@ -141,7 +145,14 @@ impl Core {
             environment: self.environment.clone(),
             shared: self.shared.clone(),
             revision: state.revision,
+            texts: state.texts,
         }
+    }
+
+    /// What has changed so far.
+    pub fn now(&self) -> Asked {
+        let state = locked(&self.state);
+        Asked { revision: state.revision, texts: state.texts }
     }
 
     /// A snapshot for what reads trees and types.
@@ -160,9 +171,16 @@ impl Core {
 
     /// After changes: counts the revision and has the workshop follow.
     pub fn commit(&self, state: &mut HostState) {
+        state.texts += 1;
+        self.commit_settings(state);
+    }
+
+    /// The same where no text changed.
+    pub fn commit_settings(&self, state: &mut HostState) {
         state.revision += 1;
         let (acts, documents) = (std::mem::take(&mut state.acts), state.documents.clone());
-        let _ = self.orders.send(Some(Order { acts, documents, revision: state.revision }));
+        let (revision, texts) = (state.revision, state.texts);
+        let _ = self.orders.send(Some(Order { acts, documents, revision, texts }));
     }
 
     /// The workshop: follows until it is told to end.
@@ -173,6 +191,7 @@ impl Core {
                 act(&mut state.host);
             }
             (state.documents, state.revision) = (order.documents, order.revision);
+            state.texts = order.texts;
             drop(state);
             self.reached.notify_all();
         }

@@ -26,6 +26,7 @@ mod sass_map;
 mod server;
 mod state;
 mod tokens;
+pub mod transport;
 mod uri;
 mod virtual_documents;
 mod waits;
@@ -33,5 +34,5 @@ mod workspace;
 
 pub use config::{Config, DirectoryConfig, HintConfig, schema};
 pub use environment::{Environment, Nothing, Ptxas};
-pub use lsp_server::{Connection, IoThreads};
+pub use lsp_server::Connection;
 pub use server::{End, serve};

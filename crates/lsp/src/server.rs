@@ -11,7 +11,7 @@ use std::time::Instant;
 use crossbeam_channel::{Receiver, Sender, at, bounded, never, select};
 use gen_lsp_types as lsp;
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
-use oriole_ide::{AnalysisHost, SettingsId};
+use oriole_ide::{AnalysisHost, Settings, SettingsId};
 use serde_json::{Value, json};
 
 use crate::answers::{error, failure, panic_text, run};
@@ -29,7 +29,11 @@ use crate::workspace::{self, Begun, Scope, Stream};
 pub(crate) struct Server {
     pub core: Arc<Core>,
     pub pool: Pool,
-    pub settings: BTreeMap<String, SettingsId>,
+    pub settings: BTreeMap<String, (SettingsId, Settings)>,
+    /// How the client spelled the addresses of open documents, by their one spelling.
+    spellings: BTreeMap<String, String>,
+    /// The client has said goodbye; it may still leave.
+    ending: bool,
     pub client_settings: Value,
     /// The number of the question for settings that is open.
     asked_settings: Option<RequestId>,
@@ -83,7 +87,9 @@ pub fn serve(connection: Connection, environment: Arc<dyn Environment>) -> Resul
     let mut server = Server {
         core,
         pool: Pool::new(threads),
-        settings: BTreeMap::from([(String::new(), SettingsId(0))]),
+        settings: BTreeMap::from([(String::new(), (SettingsId(0), Settings::default()))]),
+        spellings: BTreeMap::new(),
+        ending: false,
         client_settings: parameters["initializationOptions"].clone(),
         asked_settings: None,
         warned: BTreeSet::new(),
@@ -176,17 +182,26 @@ impl Server {
                     if request.method == "shutdown" {
                         self.streams.drain(..).for_each(|stream| stream.end(&self.core));
                     }
-                    if connection.handle_shutdown(&request).map_err(|error| error.to_string())? {
-                        return Ok(End::Goodbye);
+                    if self.ending {
+                        let refused =
+                            error(ErrorCode::InvalidRequest as i32, "the server has been shut down");
+                        self.core.send(Response { id: request.id, response_result: Err(refused) });
+                    } else if request.method == "shutdown" {
+                        self.ending = true;
+                        self.core.send(Response { id: request.id, response_result: Ok(Value::Null) });
+                    } else {
+                        self.request(request);
                     }
-                    self.request(request);
                 }
                 Ok(Message::Notification(notification)) => {
                     if notification.method == "exit" {
-                        return Ok(End::Exit);
+                        return Ok(if self.ending { End::Goodbye } else { End::Exit });
                     }
-                    self.notification(notification);
+                    if !self.ending {
+                        self.notification(notification);
+                    }
                 }
+                Ok(Message::Response(_)) if self.ending => {}
                 Ok(Message::Response(response)) => self.response(response),
                 Err(_) => return Ok(End::Disconnected),
             }
@@ -195,7 +210,8 @@ impl Server {
 
     // ---- requests
 
-    fn request(&mut self, request: Request) {
+    fn request(&mut self, mut request: Request) {
+        self.respell(&mut request.params);
         let pending: Arc<Pending> = Arc::default();
         locked(&self.core.pending).insert(request.id.clone(), pending.clone());
         if let Some(answer) = self.own(&request) {
@@ -223,8 +239,8 @@ impl Server {
             locked(&self.core.shown).insert(uri.to_owned());
         }
         let core = self.core.clone();
-        let revision = locked(&core.state).revision;
-        let task = move || run(&core, request, row, &pending, revision);
+        let asked = self.core.now();
+        let task = move || run(&core, request, row, &pending, asked);
         match row.cost {
             Cost::Reads | Cost::Looks => self.pool.urgent(task),
             Cost::Builds => self.pool.building(task),
@@ -275,10 +291,39 @@ impl Server {
         }
     }
 
+    /// Writes the addresses of open documents in the parameters as the client wrote them when it opened them: two
+    /// spellings of one address are one document.
+    fn respell(&self, parameters: &mut Value) {
+        let document = [&["textDocument", "uri"][..], &["uri"], &["item", "uri"], &["arguments", "0", "uri"]];
+        for path in document {
+            let place = path.iter().try_fold(&mut *parameters, |value, key| match value {
+                Value::Object(map) => map.get_mut(*key),
+                Value::Array(list) => list.first_mut(),
+                _ => None,
+            });
+            if let Some(Value::String(address)) = place
+                && let Some(known) = self.spellings.get(&uri::one_spelling(address))
+                && known != address
+            {
+                address.clone_from(known);
+            }
+        }
+    }
+
+    /// Keeps how an address is spelled, from `didOpen` to `didClose`.
+    pub fn spell(&mut self, address: &str, open: bool) {
+        let spelling = uri::one_spelling(address);
+        match open {
+            true => self.spellings.insert(spelling, address.to_owned()),
+            false => self.spellings.remove(&spelling),
+        };
+    }
+
     // ---- notifications
 
     fn notification(&mut self, notification: Notification) {
-        let parameters = notification.params;
+        let mut parameters = notification.params;
+        self.respell(&mut parameters);
         match notification.method.as_str() {
             "textDocument/didOpen" => {
                 if let Ok(opened) = parse::<lsp::DidOpenTextDocumentParams>(parameters) {

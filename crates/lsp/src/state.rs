@@ -40,12 +40,14 @@ impl From<Cancelled> for Failure {
 pub(crate) type Answer = Result<Value, Failure>;
 
 /// An open document.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Document {
     pub file: FileId,
     pub version: i32,
     pub hints: HintOptions,
     pub background: bool,
+    /// The root of its settings.
+    pub root: String,
 }
 
 /// The findings of code generation, of a revision.
@@ -136,10 +138,14 @@ pub(crate) struct Snapshot {
     pub shared: Arc<Shared>,
     /// Counts changes of texts and settings.
     pub revision: u64,
+    /// Counts changes of texts alone.
+    pub texts: u64,
 }
 
 /// Reads the parameters of a request.
 pub(crate) fn parse<P: DeserializeOwned>(parameters: Value) -> Result<P, Failure> {
+    // Parameters may be left out, or be nothing, where all of them may.
+    let parameters = if parameters.is_null() { Value::Object(serde_json::Map::new()) } else { parameters };
     serde_json::from_value(parameters).map_err(|error| Failure::Invalid(error.to_string()))
 }
 

@@ -31,6 +31,29 @@ pub(crate) fn encode(text: &str) -> String {
     out
 }
 
+/// One spelling of all that mean the same address: every byte that may stand for itself does, and the letters of a percent
+/// sign are large.
+pub(crate) fn one_spelling(uri: &str) -> String {
+    let (scheme, rest) = uri.split_once(':').unwrap_or(("", uri));
+    let mut out = format!("{}:", scheme.to_ascii_lowercase());
+    let mut at = 0;
+    while let Some(&byte) = rest.as_bytes().get(at) {
+        let escaped = rest
+            .get(at + 1..at + 3)
+            .filter(|_| byte == b'%')
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        at += if escaped.is_some() { 3 } else { 1 };
+        match escaped.unwrap_or(byte) {
+            plain if plain.is_ascii_alphanumeric() || b"-._~".contains(&plain) => out.push(plain as char),
+            // What divides an address means something else where it is escaped.
+            other if escaped.is_none() && other.is_ascii() => out.push(other as char),
+            b':' => out.push(':'),
+            other => out.push_str(&format!("%{other:02X}")),
+        }
+    }
+    out
+}
+
 /// The path of a `file:` address.
 pub(crate) fn to_path(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
@@ -61,5 +84,16 @@ mod tests {
         assert_eq!(to_path("untitled:Untitled-1"), None);
         assert_eq!(from_path("/a b/c.ptx"), "file:///a%20b/c.ptx");
         assert_eq!(decode("%4"), None);
+    }
+
+    #[test]
+    fn spellings_of_one_address() {
+        let one = one_spelling("file:///a/%C3%A9%20b.ptx");
+        assert_eq!(one, "file:///a/%C3%A9%20b.ptx");
+        assert_eq!(one_spelling("file:///a/\u{e9}%20b.ptx"), one);
+        assert_eq!(one_spelling("FILE:///%61/%c3%a9%20b.ptx"), one);
+        assert_eq!(one_spelling("file:///c%3A/x"), one_spelling("file:///c:/x"));
+        assert_ne!(one_spelling("file:///a%2Fb"), one_spelling("file:///a/b"));
+        assert_eq!(one_spelling("%"), ":%");
     }
 }

@@ -343,9 +343,9 @@ fn phases_are_listed() {
         assert_eq!(found["message"], phase["reason"]);
     }
     expect![[r#"
-        {"doc":"Structural check of the raw function, in builds with debug assertions.","group":"bridged","level":0,"name":"OriCheckInitialProgram","number":0,"ori":true,"reason":null,"state":"done"}
+        {"doc":"Structural check of the raw function, where verification is asked for.","group":"bridged","level":0,"name":"OriCheckInitialProgram","number":0,"ori":true,"reason":null,"state":"done"}
         {"doc":"Register allocation.","group":"allocated","level":0,"name":"AdvancedPhaseAllocReg","number":101,"ori":false,"reason":"phase 101 AdvancedPhaseAllocReg leaves machine code, not Ori: see `oriole isel` and `oriole dis`","state":"done"}
-        {"doc":"Late duplicate: the work is done where the earlier phase of the name stands.","group":"report","level":0,"name":"NOP","number":158,"ori":false,"reason":"phase 158 NOP does nothing in compute code","state":"not for compute"}
+        {"doc":"Late duplicate: the work is done at the earlier phase of the name.","group":"report","level":0,"name":"NOP","number":158,"ori":false,"reason":"phase 158 NOP does nothing in compute code","state":"not for compute"}
     "#]]
     .assert_eq(&shown);
     client.stop();

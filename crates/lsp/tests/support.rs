@@ -47,6 +47,12 @@ impl Client {
         id
     }
 
+    /// Answers a request of the server.
+    pub fn respond(&self, id: RequestId, value: Value) {
+        let response = Response { id, response_result: Ok(value) };
+        self.connection.sender.send(response.into()).expect("the server listens");
+    }
+
     /// The next message of the server.
     pub fn receive(&self) -> Message {
         self.connection.receiver.recv_timeout(PATIENCE).expect("the server answers")

@@ -2,7 +2,8 @@
 
 use crate::arguments::Lsp;
 use crate::outcome::{Outcome, failed};
-use oriole_lsp::{Connection, End, Environment, IoThreads, Ptxas};
+use oriole_lsp::transport::{self, IoThreads};
+use oriole_lsp::{Connection, End, Environment, Ptxas};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -63,12 +64,12 @@ pub fn lsp(arguments: &Lsp) -> Outcome {
     }
     let served = match (arguments.port, &arguments.connect) {
         (Some(port), _) => listen(port, environment),
-        (None, Some(address)) => match Connection::connect(address) {
+        (None, Some(address)) => match transport::connect(address) {
             Ok((connection, threads)) => serve(connection, threads, environment),
             Err(error) => Err(format!("{address}: {error}")),
         },
         (None, None) => {
-            let (connection, threads) = Connection::stdio();
+            let (connection, threads) = transport::stdio();
             serve(connection, threads, environment)
         }
     };
@@ -95,10 +96,9 @@ fn serve(
 
 /// Waits for one client on a port of this machine. The port that was taken is told, so that 0 may be asked for.
 fn listen(port: u16, environment: Arc<dyn Environment>) -> Result<End, String> {
-    let probe = TcpListener::bind(("127.0.0.1", port)).map_err(|error| format!("port {port}: {error}"))?;
-    let address = probe.local_addr().map_err(|error| error.to_string())?;
-    drop(probe);
-    eprintln!("listening on {address}");
-    let (connection, threads) = Connection::listen(address).map_err(|error| error.to_string())?;
+    let failed = |error: std::io::Error| format!("port {port}: {error}");
+    let listener = TcpListener::bind(("127.0.0.1", port)).map_err(failed)?;
+    eprintln!("listening on {}", listener.local_addr().map_err(failed)?);
+    let (connection, threads) = transport::accept(&listener).map_err(failed)?;
     serve(connection, threads, environment)
 }

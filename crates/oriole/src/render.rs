@@ -13,6 +13,9 @@ const LONGEST_LINE: u32 = 400;
 
 /// Prints findings of one file to standard error, in order of place. The spans count from the start of the file.
 pub fn to_terminal(path: &str, text: &str, diagnostics: &[Diagnostic]) {
+    if diagnostics.is_empty() {
+        return;
+    }
     let variable = |name| std::env::var_os(name);
     let styled = is_styled(std::io::stderr().is_terminal(), variable("NO_COLOR"), variable("TERM"));
     let renderer = if styled { Renderer::styled() } else { Renderer::plain() };
@@ -35,8 +38,8 @@ fn render(renderer: &Renderer, path: &str, text: &str, lines: &LineIndex, diagno
     };
     let at = lines.line_column(diagnostic.span.start);
     let first = at.line.saturating_sub(CONTEXT_LINES).max(1);
-    let last = (at.line + CONTEXT_LINES).min(lines.line_count());
-    let bounds = |line: u32| lines.line_range(line).unwrap_or(0..0);
+    let last = (at.line + CONTEXT_LINES).min(lines.count());
+    let bounds = |line: u32| lines.range(line - 1).unwrap_or(0..0);
     let window = bounds(first).start as usize..(bounds(last).end as usize).min(text.len());
     let message = diagnostic.message.to_string();
     let title = level.primary_title(message.as_str()).id(diagnostic.code.as_str());
@@ -79,6 +82,9 @@ fn render(renderer: &Renderer, path: &str, text: &str, lines: &LineIndex, diagno
 
 /// Prints findings as JSON, one object a line, to standard output. Lines and columns count from 1.
 pub fn to_json(path: &str, text: &str, diagnostics: &[Diagnostic]) {
+    if diagnostics.is_empty() {
+        return;
+    }
     let lines = LineIndex::new(text);
     for diagnostic in diagnostics {
         let at = lines.line_column(diagnostic.span.start);

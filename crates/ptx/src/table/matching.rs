@@ -654,6 +654,11 @@ fn explain(opcode: Opcode, words: &[&str], joined: &[(usize, Token<'_>)], trial:
                     .collect::<Vec<_>>()
                     .join(".");
                 FormProblem::NotApplicable { word, instruction }
+            } else if is_like_type(&word)
+                && trial.missing.iter().any(|&slot| matches!(slots[slot], Slot::Type(_)))
+            {
+                let position = joined.iter().filter(|pair| matches!(pair.1, Token::Type(_))).count();
+                FormProblem::WrongType { word, expected: types_at(opcode, position) }
             } else {
                 // What is still open in the nearest form is the best list to offer.
                 let mut expected: Vec<&'static str> = Vec::new();
@@ -670,6 +675,15 @@ fn explain(opcode: Opcode, words: &[&str], joined: &[(usize, Token<'_>)], trial:
         }
     };
     FormError { word: Some(at), problem }
+}
+
+/// Whether a word is spelled as types are: a letter or two, and a number of bits.
+fn is_like_type(word: &str) -> bool {
+    let bits = word.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
+    matches!(word.len() - bits.len(), 1 | 2)
+        && word.starts_with(['b', 'e', 'f', 's', 'u'])
+        && !bits.is_empty()
+        && bits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Every type that some form of the opcode has at a type position.

@@ -341,7 +341,9 @@ impl Row {
 impl Slot {
     fn spell(&self, text: &mut String) {
         let mut list = |names: &mut dyn Iterator<Item = String>, optional: bool| {
-            let names: Vec<String> = names.collect();
+            let mut names: Vec<String> = names.collect();
+            // Two spaces may share a name.
+            names.dedup();
             text.push_str(if optional { "[." } else { "." });
             if names.len() == 1 {
                 text.push_str(&names[0]);

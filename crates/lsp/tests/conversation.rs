@@ -1,0 +1,113 @@
+//! What odd clients do: late answers, settings that come while requests run, two spellings of one address.
+
+use crate::support::Client;
+use lsp_server::{Message, RequestId};
+use oriole_lsp::End;
+use serde_json::{Value, json};
+
+const KERNEL: &str = "\
+.version 8.0
+.target sm_90
+.address_size 64
+.entry one()
+{
+    .reg .b32 %r<4>;
+    xor.b32 %r2, %r1, 5;
+    ret;
+}
+";
+
+/// The question for settings that the server asks.
+fn question(client: &Client) -> RequestId {
+    loop {
+        match client.receive() {
+            Message::Request(request) if request.method == "workspace/configuration" => return request.id,
+            _ => {}
+        }
+    }
+}
+
+fn hover(uri: &str) -> Value {
+    json!({ "textDocument": { "uri": uri }, "position": { "line": 6, "character": 5 } })
+}
+
+/// Settings that come between a question and its answer are no change of the text.
+#[test]
+fn settings_outdate_no_request() {
+    let uri = "file:///w/one.ptx";
+    for settings in [json!({}), json!({ "level": 1 })] {
+        let mut client = Client::start(json!({ "workspace": { "configuration": true } }));
+        let asked = question(&client);
+        client.open(uri, "ptx", KERNEL);
+        let sent: Vec<RequestId> = (0..40).map(|_| client.send("textDocument/hover", hover(uri))).collect();
+        client.respond(asked, json!([settings]));
+        let mut open = sent.len();
+        while open > 0 {
+            if let Message::Response(response) = client.receive() {
+                assert!(sent.contains(&response.id));
+                let value = response.response_result.expect("a hover");
+                assert!(value.to_string().contains("xor"), "{value}");
+                open -= 1;
+            }
+        }
+        client.stop();
+    }
+}
+
+#[test]
+fn after_shutdown_requests_are_refused_and_answers_passed_over() {
+    let mut client = Client::start(json!({}));
+    let id = client.send("shutdown", Value::Null);
+    assert_eq!(client.answer(&id).response_result.expect("goodbye"), Value::Null);
+    let refused = client.ask_value("textDocument/hover", hover("file:///w/one.ptx"));
+    assert_eq!(refused["error"], -32600);
+    client.respond(RequestId::from("oriole/9".to_owned()), Value::Null);
+    client.tell("textDocument/didOpen", json!({}));
+    client.tell("exit", Value::Null);
+    assert_eq!(client.ended(), End::Goodbye);
+}
+
+/// `é` may be written with percent signs or not.
+#[test]
+fn an_address_may_be_spelled_in_two_ways() {
+    let mut client = Client::start(json!({}));
+    client.open("file:///w/\u{e9}.ptx", "ptx", KERNEL);
+    let found = client.ask("textDocument/hover", hover("file:///w/%C3%A9.ptx"));
+    assert!(found.contains("xor"), "{found}");
+    client.open("file:///w/%c3%a9.ptx", "ptx", &KERNEL.replace("xor", "and"));
+    let found = client.ask("textDocument/hover", hover("file:///w/\u{e9}.ptx"));
+    assert!(found.contains("and"), "{found}");
+    client.close("file:///w/%C3%A9.ptx");
+    assert_eq!(client.ask_value("textDocument/hover", hover("file:///w/\u{e9}.ptx"))["error"], -32602);
+    client.stop();
+}
+
+/// The editor says how lines are indented.
+#[test]
+fn formatting_follows_the_editor() {
+    let uri = "file:///w/one.ptx";
+    let mut client = Client::start(json!({}));
+    client.open(uri, "ptx", ".version 8.0\r\n.entry one()\r\n{\r\nret;\r\n}\r\n");
+    let ask = |options: Value| json!({ "textDocument": { "uri": uri }, "options": options });
+    for (options, wanted) in [
+        (json!({ "tabSize": 2, "insertSpaces": true }), "\r\n  "),
+        (json!({ "tabSize": 8, "insertSpaces": false }), "\r\n\t"),
+    ] {
+        let edits = client.ask_value("textDocument/formatting", ask(options));
+        let texts: Vec<&str> =
+            edits.as_array().expect("edits").iter().filter_map(|it| it["newText"].as_str()).collect();
+        assert_eq!(texts, [wanted]);
+    }
+    client.stop();
+}
+
+/// Parameters may be null where all of them may be left out.
+#[test]
+fn parameters_may_be_null() {
+    let mut client = Client::start(json!({}));
+    for method in ["ptx/phases", "ptx/serverStatus", "ptx/writeWaits"] {
+        let answer = client.ask_value(method, Value::Null);
+        assert!(answer["error"].is_null(), "{method}: {answer}");
+    }
+    client.stop();
+}
