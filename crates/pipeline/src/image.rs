@@ -143,9 +143,15 @@ pub enum ImageError {
     NoAddress(String),
     /// Too much static shared memory: bytes, and the limit in bytes.
     SharedTooLarge(u64, u64),
+    /// Code takes the address of a variable that stands behind so many others that the table of addresses has no place
+    /// for it.
+    TooManySlots(String),
     /// Something that should not happen.
     Internal(String),
 }
+
+/// Addresses in the table that instructions can read.
+const SLOTS: usize = 8192;
 
 impl std::fmt::Display for ImageError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -158,6 +164,12 @@ impl std::fmt::Display for ImageError {
             }
             ImageError::SharedTooLarge(bytes, limit) => {
                 write!(f, "uses too much shared data ({bytes:#x} bytes, {limit:#x} at most)")
+            }
+            ImageError::TooManySlots(name) => {
+                write!(
+                    f,
+                    "takes the address of `{name}`, which comes after {SLOTS} other `.global` variables and functions of the module: no more addresses can be read"
+                )
             }
             ImageError::Internal(what) => write!(f, "internal error: {what}"),
         }
@@ -179,10 +191,18 @@ pub fn kernel_image<'a>(
 ) -> Result<KernelImage, ImageError> {
     let landmarks = landmarks(u16::from(chip.number())).ok_or(ImageError::Chip)?;
     let members = closure(entry, surroundings, find)?;
-    let shared = SharedLayout::new(&members, surroundings, landmarks)?;
+    let named = surroundings.variables.iter().rev();
+    let variables: Variables = named.map(|variable| (variable.name.as_str(), variable)).collect();
+    let shared = SharedLayout::new(&members, &variables, landmarks)?;
     let (constant2, table_offsets) = tables(&members, surroundings)?;
-    let linker =
-        Linker { chip, members: &members, surroundings, shared: &shared, table_offsets: &table_offsets };
+    let linker = Linker {
+        chip,
+        members: &members,
+        surroundings,
+        variables: &variables,
+        shared: &shared,
+        table_offsets: &table_offsets,
+    };
     let mut image = KernelImage {
         name: entry.to_owned(),
         shared_size: shared.static_size,
@@ -212,6 +232,9 @@ struct Member<'a> {
     /// Members it calls or may call, by index.
     callees: Vec<usize>,
 }
+
+/// Variables of the module by name.
+type Variables<'a> = BTreeMap<&'a str, &'a ModuleVariable>;
 
 /// The kernel and everything it reaches, in order of first reference.
 fn closure<'a>(
@@ -267,26 +290,28 @@ struct SharedLayout {
 impl SharedLayout {
     fn new(
         members: &[Member],
-        surroundings: &Surroundings,
+        variables: &Variables,
         landmarks: &Landmarks,
     ) -> Result<SharedLayout, ImageError> {
         // Which variables the code names; local ones hide module ones.
         let mut wanted: Vec<((Option<usize>, String), u64, u64)> = Vec::new();
+        let mut known: BTreeSet<(Option<usize>, String)> = BTreeSet::new();
         for (index, member) in members.iter().enumerate() {
+            let own: BTreeMap<&str, &(String, u64, u64)> =
+                member.function.shared.iter().rev().map(|own| (own.0.as_str(), own)).collect();
             for symbol in member.function.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::Shared) {
-                let local = member.function.shared.iter().find(|(name, ..)| *name == symbol.name);
+                let local = own.get(symbol.name.as_str()).copied();
                 let (key, size, align) = match local {
                     Some((name, size, align)) => ((Some(index), name.clone()), *size, *align),
                     None => {
-                        let variable = surroundings
-                            .variables
-                            .iter()
-                            .find(|v| v.name == symbol.name && v.space == VariableSpace::Shared)
+                        let variable = variables
+                            .get(symbol.name.as_str())
+                            .filter(|variable| variable.space == VariableSpace::Shared)
                             .ok_or_else(|| ImageError::MissingVariable(symbol.name.clone()))?;
                         ((None, variable.name.clone()), variable.size, variable.align)
                     }
                 };
-                if !wanted.iter().any(|(other, ..)| *other == key) {
+                if known.insert(key.clone()) {
                     wanted.push((key, size, align));
                 }
             }
@@ -378,6 +403,7 @@ struct Linker<'a> {
     chip: Chip,
     members: &'a [Member<'a>],
     surroundings: &'a Surroundings,
+    variables: &'a Variables<'a>,
     shared: &'a SharedLayout,
     table_offsets: &'a [Vec<u32>],
 }
@@ -510,8 +536,7 @@ impl Linker<'_> {
     }
 
     fn variable(&self, name: &str) -> Result<&ModuleVariable, ImageError> {
-        let variable = self.surroundings.variables.iter().find(|variable| variable.name == name);
-        variable.ok_or_else(|| ImageError::MissingVariable(name.to_owned()))
+        self.variables.get(name).copied().ok_or_else(|| ImageError::MissingVariable(name.to_owned()))
     }
 
     fn constant_variable(&self, name: &str) -> Result<i64, ImageError> {
@@ -556,7 +581,11 @@ impl Linker<'_> {
                     }
                     None => self.global_index(&symbol.name)?,
                 };
-                Ok(8 * slot as i64)
+                // The offset of a constant operand has sixteen bits.
+                match slot {
+                    ..SLOTS => Ok(8 * slot as i64),
+                    _ => Err(ImageError::TooManySlots(symbol.name.clone())),
+                }
             }
         }
     }

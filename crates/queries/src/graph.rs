@@ -20,13 +20,13 @@ use oriole_inputs::{Config, Db, FunctionUnit, Place, SourceFile};
 use oriole_options::{AllocateOptions, FinishOptions, LowerOptions, OrderOptions, PassOptions};
 use oriole_ori::{Function, MachineFunction};
 use oriole_pipeline::facts::FunctionFacts;
-use oriole_pipeline::image::{LinkedFunction, ModuleVariable, Surroundings};
+use oriole_pipeline::image::{LinkedFunction, ModuleVariable};
 use oriole_pipeline::{Allocated, Group, Routine};
 use oriole_syntax::Parse;
 
 use crate::driver;
 use crate::failure::{Failed, Staged};
-use crate::link::{self, CallGraph};
+use crate::link::{self, CallGraph, Layout};
 use crate::module::{self, Index, Resolution, VariableUnit};
 use crate::stage;
 use crate::stored;
@@ -384,7 +384,7 @@ pub fn addressed_functions(db: &dyn Db, file: SourceFile) -> Vec<Arc<str>> {
     link::addressed_functions(db, file)
 }
 
-/// The kernels that reach a function, in file order.
+/// The kernels that reach a function, in the order of their names.
 #[salsa::tracked(returns(ref))]
 pub fn reaching_kernels<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<FunctionUnit<'db>> {
     let _running = db.executes("reaching_kernels", Place::Unit(unit));
@@ -393,7 +393,7 @@ pub fn reaching_kernels<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Fu
 
 /// Where the variables of the module lie, without their values.
 #[salsa::tracked(returns(ref))]
-pub fn module_layout(db: &dyn Db, file: SourceFile) -> Surroundings {
+pub fn module_layout(db: &dyn Db, file: SourceFile) -> Layout {
     let _running = db.executes("module_layout", Place::File(file));
     link::module_layout(db, file)
 }

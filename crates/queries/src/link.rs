@@ -36,6 +36,8 @@ pub struct CallGraph {
     pub callees: BTreeMap<Arc<str>, Vec<Arc<str>>>,
     /// Strongly connected components, callees before callers; names within one are sorted.
     pub components: Vec<Vec<Arc<str>>>,
+    /// For each function with code the kernels that reach it, sorted; functions that the same ones reach share a list.
+    pub kernels: BTreeMap<Arc<str>, Arc<[Arc<str>]>>,
 }
 
 impl CallGraph {
@@ -54,7 +56,11 @@ impl CallGraph {
 
 pub(crate) fn call_graph(db: &dyn Db, file: SourceFile) -> CallGraph {
     let mut callees = BTreeMap::new();
+    let mut entries = BTreeSet::new();
     for &unit in graph::index(db, file).functions.iter().filter(|unit| unit.has_code(db)) {
+        if unit.kind(db) == UnitKind::Entry {
+            entries.insert(unit.name(db).clone());
+        }
         let uses = graph::uses(db, unit);
         let called = uses.called.iter().filter_map(|name| function_unit(db, file, name));
         let mut names: Vec<Arc<str>> = called.map(|unit| unit.name(db).clone()).collect();
@@ -64,7 +70,55 @@ pub(crate) fn call_graph(db: &dyn Db, file: SourceFile) -> CallGraph {
         callees.insert(unit.name(db).clone(), names);
     }
     let components = components(&callees);
-    CallGraph { callees, components }
+    let kernels = kernels(&callees, &components, &entries);
+    CallGraph { callees, components, kernels }
+}
+
+/// For each function the kernels that reach it: callers are done before what they call.
+fn kernels(
+    callees: &BTreeMap<Arc<str>, Vec<Arc<str>>>,
+    components: &[Vec<Arc<str>>],
+    entries: &BTreeSet<Arc<str>>,
+) -> BTreeMap<Arc<str>, Arc<[Arc<str>]>> {
+    let members = components.iter().enumerate();
+    let component: BTreeMap<&str, usize> =
+        members.flat_map(|(at, names)| names.iter().map(move |name| (&**name, at))).collect();
+    // The lists that come to each component from its callers, and what reaches it.
+    let mut coming: Vec<Vec<Arc<[Arc<str>]>>> = vec![Vec::new(); components.len()];
+    let mut reaching = BTreeMap::new();
+    let none: Arc<[Arc<str>]> = Arc::default();
+    for (at, names) in components.iter().enumerate().rev() {
+        let mut lists = std::mem::take(&mut coming[at]);
+        lists.sort_unstable();
+        lists.dedup();
+        let calls_itself = names.len() > 1 || callees[&names[0]].contains(&names[0]);
+        let own = names.iter().filter(|name| entries.contains(*name));
+        let own: Vec<Arc<str>> = own.cloned().collect();
+        let joined = |own: &[Arc<str>]| -> Arc<[Arc<str>]> {
+            match (own, lists.as_slice()) {
+                ([], []) => none.clone(),
+                ([], [only]) => only.clone(),
+                _ => {
+                    let all: BTreeSet<&Arc<str>> =
+                        own.iter().chain(lists.iter().flat_map(|it| it.iter())).collect();
+                    all.into_iter().cloned().collect()
+                }
+            }
+        };
+        let with_own = joined(&own);
+        let reach = if calls_itself { with_own.clone() } else { joined(&[]) };
+        for name in names {
+            reaching.insert(name.clone(), reach.clone());
+            for callee in &callees[name] {
+                if let Some(&callee) = component.get(&**callee).filter(|&&callee| callee != at)
+                    && coming[callee].last() != Some(&with_own)
+                {
+                    coming[callee].push(with_own.clone());
+                }
+            }
+        }
+    }
+    reaching
 }
 
 pub(crate) fn addressed_functions(db: &dyn Db, file: SourceFile) -> Vec<Arc<str>> {
@@ -140,24 +194,22 @@ fn components(callees: &BTreeMap<Arc<str>, Vec<Arc<str>>>) -> Vec<Vec<Arc<str>>>
 
 pub(crate) fn reaching_kernels<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<FunctionUnit<'db>> {
     let file = unit.file(db);
-    let callees = &graph::call_graph(db, file).callees;
-    let mut callers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (caller, callees) in callees {
-        for callee in callees {
-            callers.entry(callee).or_default().push(caller);
-        }
-    }
-    let mut reaching = BTreeSet::new();
-    let mut open: Vec<&str> = vec![unit.name(db)];
-    while let Some(name) = open.pop() {
-        open.extend(callers.get(name).into_iter().flatten().filter(|caller| reaching.insert(**caller)));
-    }
-    let functions = graph::index(db, file).functions.iter();
-    let kernels = functions.filter(|unit| unit.kind(db) == UnitKind::Entry);
-    kernels.filter(|kernel| reaching.contains(&**kernel.name(db))).copied().collect()
+    let index = graph::index(db, file);
+    let kernels = graph::call_graph(db, file).kernels.get(&**unit.name(db));
+    let units = kernels.into_iter().flat_map(|names| names.iter()).filter_map(|name| index.definition(name));
+    units.filter(|unit| unit.kind(db) == UnitKind::Entry).collect()
 }
 
-pub(crate) fn module_layout(db: &dyn Db, file: SourceFile) -> Surroundings {
+/// Where the variables of a module lie.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Layout {
+    /// The variables in file order, and what else the code of the module may name.
+    pub surroundings: Surroundings,
+    /// Their places in that list, by name.
+    by_name: BTreeMap<String, usize>,
+}
+
+pub(crate) fn module_layout(db: &dyn Db, file: SourceFile) -> Layout {
     let index = graph::index(db, file);
     let mut surroundings = Surroundings::default();
     let mut constants = Vec::new();
@@ -199,7 +251,9 @@ pub(crate) fn module_layout(db: &dyn Db, file: SourceFile) -> Surroundings {
     let externs =
         index.functions.iter().filter(|unit| unit.kind(db) == UnitKind::Declaration).filter(external);
     surroundings.externs = externs.map(|unit| unit.name(db).to_string()).collect();
-    surroundings
+    let names = surroundings.variables.iter().enumerate().rev();
+    let by_name = names.map(|(at, variable)| (variable.name.clone(), at)).collect();
+    Layout { surroundings, by_name }
 }
 
 pub(crate) fn module_data(db: &dyn Db, file: SourceFile) -> Vec<oriole_hir::ModuleVariable> {
@@ -219,7 +273,8 @@ pub(crate) fn module_data(db: &dyn Db, file: SourceFile) -> Vec<oriole_hir::Modu
 
 /// The entry of one variable in the layout.
 pub(crate) fn placed(db: &dyn Db, file: SourceFile, name: &str) -> Option<ModuleVariable> {
-    graph::module_layout(db, file).variables.iter().find(|variable| variable.name == name).cloned()
+    let layout = graph::module_layout(db, file);
+    layout.by_name.get(name).and_then(|&at| layout.surroundings.variables.get(at)).cloned()
 }
 
 /// What a kernel reaches, and where what they name lies. Only the entries of these names are read, so that a new
@@ -293,7 +348,7 @@ fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Resu
                     reached.surroundings.variables.extend(placed.clone());
                 }
                 SymbolKind::Extern if reached.surroundings.externs.is_empty() => {
-                    let layout = graph::module_layout(db, file);
+                    let layout = &graph::module_layout(db, file).surroundings;
                     reached.surroundings.externs.clone_from(&layout.externs);
                     reached.surroundings.globals = layout.globals;
                 }
@@ -332,6 +387,7 @@ fn image_failure(kernel: &str, error: &ImageError) -> Failed {
         ImageError::NoAddress(_) => Code::NotSupported,
         ImageError::MissingFunction(_) | ImageError::MissingVariable(_) => Code::UnresolvedExternal,
         ImageError::SharedTooLarge(..) => Code::TooMuchSharedMemory,
+        ImageError::TooManySlots(_) => Code::TooLarge,
         ImageError::Internal(_) => Code::InternalError,
     };
     Failed::Stage { code, statement: None, message: format!("`{kernel}`: {error}") }
@@ -388,14 +444,14 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec
             build: String::new(),
             arguments: format!("-arch {chip}"),
         },
-        externs: graph::module_layout(db, file).externs.clone(),
+        externs: graph::module_layout(db, file).surroundings.externs.clone(),
         ..Module::default()
     };
     for &unit in graph::index(db, file).functions.iter().filter(|unit| unit.kind(db) == UnitKind::Entry) {
         let image = graph::kernel_image(db, unit, config).as_ref().map_err(Clone::clone)?;
         module.kernels.push((**image).clone());
     }
-    let surroundings = graph::module_layout(db, file);
+    let surroundings = &graph::module_layout(db, file).surroundings;
     let data = graph::module_data(db, file);
     let functions = function_values(db, file, data);
     guarded("cubin", || {
@@ -576,7 +632,9 @@ mod tests {
                 (Arc::from(*name), callees.iter().map(|callee| Arc::from(*callee)).collect())
             })
             .collect();
-        CallGraph { components: components(&callees), callees }
+        let components = components(&callees);
+        let entries = BTreeSet::from([Arc::from("k"), Arc::from("l")]);
+        CallGraph { kernels: kernels(&callees, &components, &entries), components, callees }
     }
 
     #[test]
@@ -587,6 +645,27 @@ mod tests {
         assert_eq!(components, ["c", "a+b", "d", "k"]);
         let recursive: Vec<bool> = ["k", "a", "b", "c", "d"].map(|name| graph.is_recursive(name)).to_vec();
         assert_eq!(recursive, [false, true, true, false, true]);
+    }
+
+    #[test]
+    fn kernels_reach_what_their_callees_call() {
+        let edges: &[(&str, &[&str])] = &[
+            ("k", &["a", "d"]),
+            ("a", &["b"]),
+            ("b", &["a", "c"]),
+            ("c", &[]),
+            ("d", &["d"]),
+            ("e", &["c"]),
+            ("l", &["b", "l"]),
+        ];
+        let graph = graph_of(edges);
+        for (name, reached_by) in
+            [("k", ""), ("a", "k l"), ("b", "k l"), ("c", "k l"), ("d", "k"), ("e", ""), ("l", "l")]
+        {
+            let found: Vec<&str> = graph.kernels[name].iter().map(|kernel| &**kernel).collect();
+            assert_eq!(found.join(" "), reached_by, "{name}");
+        }
+        assert!(Arc::ptr_eq(&graph.kernels["a"], &graph.kernels["b"]));
     }
 
     #[test]

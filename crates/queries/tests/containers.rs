@@ -67,3 +67,23 @@ fn bounds_on_threads_limit_registers() {
         expected.map(|registers| Some(Payload::Half(registers)))
     );
 }
+
+/// An instruction reads an address by a constant operand whose offset has sixteen bits.
+#[test]
+fn addresses_behind_the_reach_of_constant_operands_are_refused() {
+    let variables = |count: usize| (0..count).map(|at| format!(".global .b32 g{at};\n")).collect::<String>();
+    let reads = |name: &str| {
+        format!(
+            ".visible .entry k(.param .u64 p) {{ .reg .b64 %rd<3>; .reg .b32 %r<3>; ld.param.u64 %rd1, [p];\n\
+             ld.global.u32 %r1, [{name}]; st.global.u32 [%rd1], %r1; ret; }}\n"
+        )
+    };
+    let head = ".version 8.0\n.target sm_90\n.address_size 64\n";
+    let codes = |count: usize, name: &str| -> Vec<String> {
+        let compiled = cold(&format!("{head}{}{}", variables(count), reads(name)));
+        compiled.findings.iter().map(|finding| finding.code.to_string()).collect()
+    };
+    assert_eq!(codes(8192, "g8191"), [""; 0]);
+    assert_eq!(codes(8193, "g5"), [""; 0]);
+    assert_eq!(codes(8193, "g8192"), ["limit::size"]);
+}
