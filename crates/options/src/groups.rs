@@ -69,7 +69,7 @@ impl Options {
     pub fn passes(&self) -> PassOptions {
         let wanted = |knob: &&Knob| self.bool(knob.name) == (knob.default == Value::Bool(true));
         let optimizations = KNOBS.iter().filter(wanted).filter_map(|knob| knob.optimization);
-        PassOptions::new(self.level, optimizations.collect())
+        PassOptions::new(self.level, optimizations.collect()).verifying(self.bool("verify"))
     }
 
     /// The part that scheduling before allocation reads. At level 0 nothing moves.

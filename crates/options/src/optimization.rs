@@ -96,6 +96,8 @@ impl FromIterator<Optimization> for Optimizations {
 pub struct PassOptions {
     /// Optimization level 0 to 3.
     pub level: u8,
+    /// The rules of the intermediate representation are checked after every phase.
+    pub verify: bool,
     /// Those that are wanted.
     wanted: Optimizations,
     /// Those that the holder may ask for.
@@ -105,7 +107,13 @@ pub struct PassOptions {
 impl PassOptions {
     /// Everything that the passes of all stages may know.
     pub fn new(level: u8, wanted: Optimizations) -> PassOptions {
-        PassOptions { level, wanted, known: Optimizations::ALL }
+        PassOptions { level, verify: false, wanted, known: Optimizations::ALL }
+    }
+
+    /// The same, with or without the check of the rules after every phase.
+    #[must_use]
+    pub fn verifying(self, verify: bool) -> PassOptions {
+        PassOptions { verify, ..self }
     }
 
     /// Whether an optimization is wanted. Only those may be asked for that [`PassOptions::restricted`] left.
@@ -127,6 +135,6 @@ impl PassOptions {
     /// which differ in no other way are equal for it.
     #[must_use]
     pub fn restricted(self, known: Optimizations) -> PassOptions {
-        PassOptions { level: self.level, wanted: Optimizations(self.wanted.0 | !known.0), known }
+        PassOptions { wanted: Optimizations(self.wanted.0 | !known.0), known, ..self }
     }
 }

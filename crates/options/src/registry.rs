@@ -135,6 +135,11 @@ pub const KNOBS: &[Knob] = &[
         Optimization::Routines,
         "Expand the slow paths of divisions and roots in place instead of calling routines.",
     ),
+    switch(
+        "verify",
+        &[Reader::Passes],
+        "Check the rules of the intermediate representation after every phase.",
+    ),
     switch("serial-deps", &[Reader::Finish], "Every instruction waits for everything before it."),
     switch(
         "no-sched",

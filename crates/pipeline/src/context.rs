@@ -58,7 +58,7 @@ pub struct Context<'a> {
     pub observer: &'a dyn Observer,
     /// Called between phases; it may unwind to cancel the compile.
     pub check: &'a dyn Fn(),
-    /// Verify the function after every phase.
+    /// Verify the function after every phase; the options may ask for it too.
     pub verify: bool,
 }
 

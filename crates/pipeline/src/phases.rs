@@ -63,8 +63,6 @@ pub enum Work {
     Pass(&'static Pass),
     /// The verifier, where it is asked for.
     Verify,
-    /// The verifier, always.
-    Inspect,
     /// The profile of the function; nothing changes.
     Profile,
     /// A stage behind Ori, or a part of one: which function, and the debug switch that turns it off.
@@ -107,9 +105,7 @@ impl Phase {
     /// What is done of it, in words.
     pub fn state(&self) -> String {
         match self.work {
-            Work::Pass(_) | Work::Verify | Work::Inspect | Work::Profile | Work::Stage(..) => {
-                "done".to_owned()
-            }
+            Work::Pass(_) | Work::Verify | Work::Profile | Work::Stage(..) => "done".to_owned(),
             Work::By(other) => format!("done by {other}"),
             Work::NotForCompute => "not for compute".to_owned(),
             Work::NotYet => "not yet".to_owned(),
@@ -147,7 +143,7 @@ const fn row(
 use Group::{
     Allocated, Bridged, Early, Encoded, Finished, Legal, Report, Selected, SsaEarly, SsaLate, SsaMid,
 };
-use Work::{By, Inspect, NotForCompute, NotYet, Profile, Stage, Verify};
+use Work::{By, NotForCompute, NotYet, Profile, Stage, Verify};
 
 /// Every phase, in the order in which they act; the reference counts 132 and up by themselves.
 #[rustfmt::skip]
@@ -253,7 +249,7 @@ pub static PHASES: [Phase; 159] = [
     row(91, "OriCalcDependantTex", Legal, 0, NotYet, "Chains of texture fetches."),
     row(92, "AdvancedPhaseAfterSetRegAttr", Legal, 0, NotForCompute, "Backend hook."),
     row(93, "LateExpansionUnsupportedOps2", Legal, 0, By("LateExpansionUnsupportedOps"), "What 78 left."),
-    row(94, "FinalInspectionPass", Legal, 0, Inspect, "Every instruction has a form on the chip."),
+    row(94, "FinalInspectionPass", Legal, 0, Verify, "Structural check of the legal function, where verification is asked for."),
     row(95, "SetAfterLegalization", Legal, 0, By("the canonical form at the end of the stage"), "Canonical form."),
     row(96, "ReportBeforeScheduling", Legal, 0, Profile, "The per-function profile."),
     row(97, "AdvancedPhasePreSched", Allocated, 1, Stage("oriole_schedule::before_allocation", Some("no-sched")), "List scheduling before allocation."),

@@ -58,6 +58,7 @@ impl Progress {
     /// Runs a phase, if the level and the switches want it.
     fn step(&mut self, phase: &'static Phase, context: &Context) -> Result<(), Failure> {
         let options = &context.settings.passes;
+        let verifies = context.verify || options.verify;
         if options.level < phase.level {
             return Ok(());
         }
@@ -77,13 +78,11 @@ impl Progress {
                 context.observer.after(phase, &self.function);
                 // A pass that changes the form is never turned off.
                 self.form = pass.form.after(self.form).unwrap_or(self.form);
-                if context.verify {
+                if verifies {
                     self.verify(phase)?;
                 }
             }
-            // The function goes on to form choice, which trusts it.
-            Work::Inspect => self.verify(phase)?,
-            Work::Verify if context.verify => self.verify(phase)?,
+            Work::Verify if verifies => self.verify(phase)?,
             _ => {}
         }
         Ok(())

@@ -89,7 +89,7 @@ fn every_pass_changes_a_kernel() {
         63 OriDoPredication: atomics atomic_add_floats, 24 functions
         65 GeneralOptimizeLate2: reduce reduce_argmax_f32, 3 functions
         66 OriHoistInvariantsLate: atomics atomic_append, 6 functions
-        72 LateExpandSyncInstructions: atomics atomic_add_floats, 53 functions
+        72 LateExpandSyncInstructions: atomics atomic_add_floats, 51 functions
         73 ConvertAllMovPhiToMov: atomics atomic_add_floats, 74 functions
         74 ConvertToUniformReg: calls call_quicksort, 5 functions
         78 LateExpansionUnsupportedOps: atomics atomic_all_u64, 57 functions
