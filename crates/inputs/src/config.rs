@@ -7,7 +7,9 @@
 #![allow(missing_docs, reason = "the accessors that salsa generates cannot carry documentation")]
 
 use oriole_chip::Chip;
-use oriole_options::{AllocateOptions, FinishOptions, LowerOptions, Options, OrderOptions, PassOptions};
+use oriole_options::{
+    AllocateOptions, FinishOptions, LowerOptions, Options, OrderOptions, PassOptions, SelectOptions,
+};
 use salsa::{Durability, Setter};
 
 use crate::Db;
@@ -30,6 +32,9 @@ pub struct Config {
     /// Options of register allocation.
     #[returns(copy)]
     pub allocate: AllocateOptions,
+    /// Options of selection.
+    #[returns(copy)]
+    pub select: SelectOptions,
     /// Options of scheduling after allocation, and of control words.
     #[returns(copy)]
     pub finish: FinishOptions,
@@ -44,6 +49,7 @@ impl Config {
             options.passes(),
             options.order(),
             options.allocate(),
+            options.select(),
             options.finish(),
         )
         .durability(Durability::HIGH)
@@ -64,6 +70,7 @@ impl Config {
             passes, set_passes;
             order, set_order;
             allocate, set_allocate;
+            select, set_select;
             finish, set_finish;
         }
     }

@@ -1,13 +1,14 @@
 //! Form choice after allocation: an Ori instruction with physical registers becomes the machine instruction that the
-//! chip has for these operands.
+//! chip has for these operands, and of several that do the same the one whose unit has time for it.
 //!
-//! It is here because only after allocation every operand has its final kind. It adds and removes no instruction, knows
-//! no bits and no latency. What it chooses is declared: rows of tests and templates, of which the most specific one that
-//! matches wins.
+//! It is here because only after allocation every operand has its final kind. It adds no instruction and knows no bits.
+//! What it chooses is declared: rows of tests and templates, of which the most specific one that matches wins.
 
-mod hopper;
-pub mod matcher;
-pub mod pattern;
+mod backend;
+mod balance;
+mod rows;
 mod select;
+pub mod template;
 
-pub use select::{SelectError, explain, patterns, select};
+pub use backend::{patterns, tree};
+pub use select::{Explained, SelectError, explain, select};

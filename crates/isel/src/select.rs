@@ -1,15 +1,18 @@
 //! Maps allocated Ori to machine instructions: the pattern table says which operation, the assignment which registers,
 //! and symbolic parts become fixups.
 
-use crate::hopper;
-use crate::matcher::{Candidate, Tree, candidates};
-use crate::pattern::{Pattern, Piece, Target, Template};
+use crate::backend::{patterns, tree};
+use crate::balance::{Decision, covers_next, decide};
+use crate::template::{Mismatch, Template};
 use oriole_chip::Chip;
+use oriole_latency::Model;
+use oriole_options::SelectOptions;
+use oriole_ori::pattern::{Candidate, Site, Tree};
 use oriole_ori::{
-    Assignment, BlockId, Destination, File, Function, Instruction, MachineBlock, MachineFunction,
-    MachineInstruction, MarshalError, Marshalled, Opcode, Source, SourceKind, Value,
+    Assignment, BlockId, File, Function, Instruction, MachineBlock, MachineFunction, MachineInstruction,
+    MarshalError, Marshalled, Opcode, Value,
 };
-use oriole_sass::{Control, Guard, Mods};
+use oriole_sass::{Control, Guard};
 
 /// An instruction that has no machine form: an error of the compiler, never of its user.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -37,26 +40,31 @@ pub fn select(
     chip: Chip,
     function: &Function,
     assignment: &Assignment,
+    options: &SelectOptions,
 ) -> Result<MachineFunction, SelectError> {
     let mut machine = MachineFunction {
         blocks: Vec::with_capacity(function.blocks.len()),
         general_registers: assignment.general_registers,
         frame_bytes: assignment.frame_bytes,
     };
-    let tree = Tree::new(patterns(chip)).map_err(|tie| SelectError {
-        instruction: "the pattern table".to_owned(),
-        reason: tie.to_string(),
-    })?;
+    let (tree, model) = tables(chip)?;
     let depths = loop_depths(function);
     for (block, depth) in function.blocks.iter().zip(depths) {
         let mut instructions = Vec::with_capacity(block.instructions.len());
-        for instruction in &block.instructions {
+        let mut decisions = decide(tree, model, function, assignment, block, options.alternatives).into_iter();
+        let mut rest = block.instructions.iter();
+        while let (Some(instruction), Some(decision)) = (rest.next(), decisions.next()) {
+            let next = rest.as_slice().first();
             let chosen =
-                choose(chip, &tree, function, assignment, instruction).map_err(|reason| SelectError {
-                    instruction: oriole_ori::print::InstructionText(function, instruction).to_string(),
-                    reason,
+                choose(chip, function, assignment, instruction, next, decision).map_err(|reason| {
+                    let instruction = oriole_ori::print::InstructionText(function, instruction).to_string();
+                    SelectError { instruction, reason }
                 })?;
             instructions.push(chosen);
+            if covers_next(decision.map(|decision| decision.choice)) {
+                rest.next();
+                decisions.next();
+            }
         }
         machine.blocks.push(MachineBlock {
             instructions,
@@ -67,6 +75,13 @@ pub fn select(
     Ok(machine)
 }
 
+/// The decision tree and the latencies of a chip.
+fn tables(chip: Chip) -> Result<(&'static Tree<Template>, &'static Model), SelectError> {
+    let fail = |reason: String| SelectError { instruction: format!("the tables of {chip}"), reason };
+    let tree = tree(chip).map_err(|tie| fail(tie.to_string()))?;
+    Ok((tree, Model::of(chip).ok_or_else(|| fail("no latencies are known".to_owned()))?))
+}
+
 fn loop_depths(function: &Function) -> Vec<u8> {
     let cfg = oriole_ori::Cfg::new(function);
     let dominators = oriole_ori::Dominators::new(function, &cfg);
@@ -74,58 +89,61 @@ fn loop_depths(function: &Function) -> Vec<u8> {
     function.block_ids().map(|block: BlockId| loops.depth(block).min(255) as u8).collect()
 }
 
-/// The pattern table of a chip.
-pub fn patterns(_chip: Chip) -> &'static [Pattern] {
-    // One table serves every chip that code can be made for so far.
-    hopper::PATTERNS
+/// Why an instruction gets the row that it gets.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    /// What the instruction was, as Ori text.
+    pub before: String,
+    /// Every row that speaks of its operation, best first. The first one without a failed test is the one chosen.
+    pub candidates: Vec<Candidate>,
 }
 
-/// Why an instruction gets the form that it gets: every row of the table that speaks of its operation, best first. The
-/// first row without a failed test is the one chosen.
-pub fn explain(chip: Chip, function: &Function, instruction: &Instruction) -> Vec<Candidate> {
-    candidates(patterns(chip), function, instruction)
-}
-
-/// The instruction that a template makes of another.
-fn rewrite(template: Template, from: &Instruction) -> Result<Instruction, String> {
-    let Template::Build { op, mods, destinations, sources } = template else { return Ok(from.clone()) };
-    let missing = || "the template names an operand that is not there".to_owned();
-    let mut made = from.clone();
-    made.opcode = Opcode::Sass(op);
-    made.mods = Mods::of(mods);
-    made.destinations.clear();
-    made.sources.clear();
-    for target in destinations {
-        made.destinations.push(match target {
-            Target::Destination(n) => from.destinations.get(*n as usize).cloned().ok_or_else(missing)?,
-            Target::Dropped(file) => Destination::dropped(*file, 1),
+/// The reasons for each machine instruction that [`select`] gives, block by block.
+///
+/// # Errors
+/// The chip lacks a table.
+pub fn explain(
+    chip: Chip,
+    function: &Function,
+    assignment: &Assignment,
+    options: &SelectOptions,
+) -> Result<Vec<Vec<Explained>>, SelectError> {
+    let (tree, model) = tables(chip)?;
+    let blocks = function.blocks.iter().map(|block| {
+        let decisions = decide(tree, model, function, assignment, block, options.alternatives);
+        let reasons = block.instructions.iter().enumerate().zip(decisions);
+        let reasons = reasons.filter_map(|((at, instruction), decision)| {
+            let next = if options.alternatives { block.instructions.get(at + 1) } else { None };
+            let Decision { pipe, .. } = decision?;
+            let site = Site { function, instruction, next, assignment: Some(assignment), pipe };
+            Some(Explained {
+                before: oriole_ori::print::InstructionText(function, instruction).to_string(),
+                candidates: patterns(chip).candidates(&site),
+            })
         });
-    }
-    for piece in sources {
-        made.sources.push(match piece {
-            Piece::Source(n) => from.sources.get(*n as usize).cloned().ok_or_else(missing)?,
-            Piece::True(file) => Source::plain(SourceKind::True(*file)),
-            Piece::Literal(number) => Source::literal(*number),
-        });
-    }
-    Ok(made)
+        reasons.collect()
+    });
+    Ok(blocks.collect())
 }
 
 fn choose(
     chip: Chip,
-    tree: &Tree,
     function: &Function,
     assignment: &Assignment,
     original: &Instruction,
+    next: Option<&Instruction>,
+    decision: Option<Decision>,
 ) -> Result<MachineInstruction, String> {
-    let pattern = tree
-        .find(function, original)
-        .ok_or_else(|| "no pattern speaks of this pseudo-operation".to_owned())?;
+    let Some(Decision { choice: (row, pattern), .. }) = decision else {
+        return Err("no pattern speaks of this pseudo-operation".to_owned());
+    };
     let rewritten;
     let instruction = match pattern.template {
         Template::Keep => original,
-        template => {
-            rewritten = rewrite(template, original)?;
+        Template::Build(build) => {
+            rewritten = build
+                .apply(original, next)
+                .map_err(|Mismatch| format!("row `{}` does not ask all that it needs", pattern.name))?;
             &rewritten
         }
     };
@@ -148,6 +166,7 @@ fn choose(
     Ok(MachineInstruction {
         instruction: oriole_sass::Instruction { guard, op, mods, operands, control: Control::NEUTRAL },
         form,
+        row: Some(row),
         fixup,
         memory: instruction.memory,
         origin: instruction.origin,

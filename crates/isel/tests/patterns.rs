@@ -1,43 +1,63 @@
-//! The pattern table: what copies become, that tree and scan agree, that no two rows tie.
+//! The pattern tables: what copies become, that tree and scan agree, that no two rows tie, that every row gives what the
+//! chip can write.
+
+mod support;
 
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
-use oriole_isel::matcher::{Tree, find_tie, scan};
-use oriole_isel::{explain, patterns, select};
+use oriole_isel::template::Template;
+use oriole_isel::{explain, patterns, select, tree};
+use oriole_options::SelectOptions;
+use oriole_ori::pattern::{Kinds, Pattern, Patterns, Pipe, Site, Test, Width};
 use oriole_ori::{
     Assignment, Block, Destination, File, Function, Instruction, Opcode, Origin, Pseudo, Source, SourceKind,
-    Value,
+    Value, is_legal,
 };
 use oriole_sass::{Mod, Op, Style};
+use support::Random;
 
 const CHIP: Chip = Chip::SM_90A;
 
 const FILES: [File; 5] = [File::R, File::UR, File::P, File::UP, File::B];
 
-/// A function of one instruction, whose values have the register numbers that they are listed with.
-fn function(values: &[(File, u8)], instruction: Instruction) -> (Function, Assignment) {
+const PLAIN: SelectOptions = SelectOptions { alternatives: false };
+const ALTERNATIVES: SelectOptions = SelectOptions { alternatives: true };
+
+fn supported() -> impl Iterator<Item = Chip> {
+    Chip::all().into_iter().filter(|chip| chip.is_supported())
+}
+
+/// A function of one block, whose values have the register numbers that they are listed with.
+fn function(values: &[(File, u8)], instructions: Vec<Instruction>) -> (Function, Assignment) {
     let mut function = Function { is_entry: true, ..Function::default() };
     let mut assignment = Assignment::default();
     for &(file, register) in values {
         function.new_value(file, None);
         assignment.registers.push(Some(register));
     }
-    function.blocks.push(Block { instructions: vec![instruction], ..Block::default() });
+    function.blocks.push(Block { instructions, ..Block::default() });
     (function, assignment)
 }
 
-fn copy(to: File, from: Source, values: &[(File, u8)]) -> String {
-    let mut instruction = Instruction::new(Pseudo::Copy, Origin(0));
-    instruction.destinations.push(Destination::new(to, [Value(0)]));
-    instruction.sources.push(from);
-    let (function, assignment) = function(values, instruction);
-    match select(CHIP, &function, &assignment) {
+/// What selection makes of the instructions, as text.
+fn selected(values: &[(File, u8)], instructions: Vec<Instruction>, options: SelectOptions) -> String {
+    let (function, assignment) = function(values, instructions);
+    match select(CHIP, &function, &assignment, &options) {
         Ok(machine) => {
-            let chosen = &machine.blocks[0].instructions[0].instruction;
-            oriole_sass::text(CHIP, chosen, Some(0), Style::Plain).expect("what is chosen has a form")
+            let lines = machine.blocks[0].instructions.iter().map(|chosen| {
+                oriole_sass::text(CHIP, &chosen.instruction, Some(0), Style::Plain).expect("it has a form")
+            });
+            lines.collect::<Vec<_>>().join("\n")
         }
         Err(error) => error.reason,
     }
+}
+
+fn copy_of(to: File, value: u32, from: Source) -> Instruction {
+    let mut instruction = Instruction::new(Pseudo::Copy, Origin(0));
+    instruction.destinations.push(Destination::new(to, [Value(value)]));
+    instruction.sources.push(from);
+    instruction
 }
 
 fn check(found: &str, expected: Expect) {
@@ -46,14 +66,16 @@ fn check(found: &str, expected: Expect) {
 
 #[test]
 fn copies() {
-    let from = |file| [(file, 3)];
     let mut lines = String::new();
+    let mut note = |to: File, name: &str, text: String| {
+        if !text.starts_with("no ") {
+            lines += &format!("{to:?} <- {name}: {text}\n");
+        }
+    };
     for to in FILES {
-        for file in FILES {
-            let text = copy(to, Source::value(Value(1)), &[(to, 2), from(file)[0]]);
-            if !text.starts_with("no ") {
-                lines += &format!("{to:?} <- {file:?}: {text}\n");
-            }
+        for from in FILES {
+            let copy = copy_of(to, 0, Source::value(Value(1)));
+            note(to, &format!("{from:?}"), selected(&[(to, 2), (from, 3)], vec![copy], PLAIN));
         }
         for (name, source) in [
             ("immediate", Source::imm(0x7fffffff)),
@@ -62,10 +84,7 @@ fn copies() {
             ("true", Source::plain(SourceKind::True(to))),
             ("not true", Source::plain(SourceKind::True(to)).inverted()),
         ] {
-            let text = copy(to, source, &[(to, 2)]);
-            if !text.starts_with("no ") {
-                lines += &format!("{to:?} <- {name}: {text}\n");
-            }
+            note(to, name, selected(&[(to, 2)], vec![copy_of(to, 0, source)], PLAIN));
         }
     }
     check(
@@ -76,122 +95,254 @@ fn copies() {
             R <- immediate: MOV R2, 0x7fffffff
             R <- constant: MOV R2, c[0x0][0x210]
             R <- zero: MOV R2, RZ
+            R <- true: MOV R2, RZ
             UR <- R: R2UR UR2, R3
             UR <- UR: UMOV UR2, UR3
             UR <- immediate: UMOV UR2, 0x7fffffff
             UR <- constant: ULDC UR2, c[0x0][0x210]
             UR <- zero: UMOV UR2, URZ
+            UR <- true: UMOV UR2, URZ
             P <- P: PLOP3.LUT P2, PT, P3, PT, PT, 0x80, 0x0
             P <- UP: PLOP3.LUT P2, PT, PT, PT, UP3, 0x80, 0x0
+            P <- zero: PLOP3.LUT P2, PT, PT, PT, PT, 0x80, 0x0
             P <- true: PLOP3.LUT P2, PT, PT, PT, PT, 0x80, 0x0
             P <- not true: PLOP3.LUT P2, PT, !PT, PT, PT, 0x80, 0x0
             UP <- UP: UPLOP3.LUT UP2, UPT, UP3, UPT, UPT, 0x80, 0x0
+            UP <- zero: UPLOP3.LUT UP2, UPT, UPT, UPT, UPT, 0x80, 0x0
             UP <- true: UPLOP3.LUT UP2, UPT, UPT, UPT, UPT, 0x80, 0x0
             UP <- not true: UPLOP3.LUT UP2, UPT, !UPT, UPT, UPT, 0x80, 0x0
         "#]],
     );
 }
 
+/// Moves without dependencies: the pipes take turns. Zeros that fill a pair are one instruction.
+#[test]
+fn moves_take_turns_between_the_pipes() {
+    let values: Vec<(File, u8)> = (2..10).map(|register| (File::R, register)).collect();
+    let moves = || {
+        let sources = [
+            Source::imm(7),
+            Source::constant(0, 0x210),
+            Source::value(Value(6)),
+            Source::value(Value(7)),
+            Source::rz(),
+            Source::rz(),
+        ];
+        (0..).zip(sources).map(|(to, source)| copy_of(File::R, to, source)).collect::<Vec<_>>()
+    };
+    check(
+        &selected(&values, moves(), ALTERNATIVES),
+        expect![[r#"
+            IMAD.MOV.U32 R2, RZ, RZ, 0x7
+            MOV R3, c[0x0][0x210]
+            IMAD.MOV.U32 R4, RZ, RZ, R8
+            MOV R5, R9
+            CS2R R6, SRZ"#]],
+    );
+    check(
+        &selected(&values, moves(), PLAIN),
+        expect![[r#"
+            MOV R2, 0x7
+            MOV R3, c[0x0][0x210]
+            MOV R4, R8
+            MOV R5, R9
+            MOV R6, RZ
+            MOV R7, RZ"#]],
+    );
+}
+
+/// What waits for each other stays on one pipe.
+#[test]
+fn a_chain_stays_on_its_pipe() {
+    let values: Vec<(File, u8)> = (2..10).map(|register| (File::R, register)).collect();
+    let chain = |first: Op| {
+        let mut multiply = Instruction::new(first, Origin(0));
+        multiply.destinations.push(Destination::new(File::R, [Value(0)]));
+        multiply.sources.extend([Source::value(Value(1)), Source::value(Value(2)), Source::value(Value(3))]);
+        if first == Op::LOP3 {
+            multiply.mods.insert(Mod::LUT);
+            multiply.sources.extend([Source::literal(0x96), Source::not_pt()]);
+        }
+        let mut sum = Instruction::new(Op::IADD3, Origin(0));
+        sum.destinations.push(Destination::new(File::R, [Value(4)]));
+        sum.sources.extend([Source::value(Value(0)), Source::value(Value(1)), Source::rz()]);
+        vec![multiply, sum]
+    };
+    check(
+        &selected(&values, chain(Op::IMAD), ALTERNATIVES),
+        expect![[r#"
+            IMAD R2, R3, R4, R5
+            IADD3 R6, R2, R3, RZ"#]],
+    );
+    check(
+        &selected(&values, chain(Op::LOP3), ALTERNATIVES),
+        expect![[r#"
+            LOP3.LUT R2, R3, R4, R5, 0x96, !PT
+            IADD3 R6, R2, R3, RZ"#]],
+    );
+}
+
 #[test]
 fn no_two_rows_tie() {
-    for chip in Chip::all().into_iter().filter(|chip| chip.is_supported()) {
-        assert_eq!(find_tie(patterns(chip)), None);
+    for chip in supported() {
+        assert_eq!(patterns(chip).find_tie(), None);
+        assert!(tree(chip).is_ok());
     }
-}
-
-/// A small generator of numbers, so that every run tests the same instructions.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0.wrapping_mul(0x2545f4914f6cdd1d) >> 33) as usize % end
-    }
-}
-
-fn random_source(random: &mut Random) -> Source {
-    let mut source = match random.below(7) {
-        0 => Source::imm(random.below(4) as u32),
-        1 => Source::constant(0, 16),
-        2 => Source::literal(3),
-        3 => Source::plain(SourceKind::Zero(FILES[random.below(2)])),
-        4 => Source::plain(SourceKind::True(FILES[2 + random.below(2)])),
-        _ => Source::value(Value(random.below(5) as u32)),
-    };
-    source.negate = random.below(4) == 0;
-    if random.below(6) == 0 {
-        source.suffixes.insert(Mod::H0_H0);
-    }
-    source
 }
 
 #[test]
-fn the_tree_finds_what_the_scan_finds() {
-    let table = patterns(CHIP);
-    let tree = Tree::new(table).expect("no two rows tie");
-    let mut random = Random(88172645463325252);
-    let mut function = Function::default();
-    for file in FILES {
-        function.new_value(file, None);
+fn a_tie_is_refused_when_the_tree_is_made() {
+    const ROWS: &[Pattern<()>] = &[
+        Pattern { name: "one", tests: &[Test::Sources(2), Test::Machine], template: () },
+        Pattern { name: "other", tests: &[Test::Machine, Test::Sources(2), Test::Mods(&[])], template: () },
+        Pattern { name: "third", tests: &[Test::Mods(&[]), Test::Sources(2), Test::Machine], template: () },
+    ];
+    let tie = oriole_ori::pattern::Tree::new(&Patterns(&[ROWS])).expect_err("two rows ask the same");
+    assert_eq!(tie.to_string(), "patterns `other` and `third` may both match, with the same priority");
+}
+
+/// Random legal instructions of every chip: tree and scan find the same row whichever pipe has time, and what the row
+/// makes of them is legal too.
+#[test]
+fn the_tree_finds_what_the_scan_finds_and_that_is_legal() {
+    for chip in supported() {
+        let table = patterns(chip);
+        let tree = tree(chip).expect("no two rows tie");
+        let (function, assignment) = support::function();
+        let mut random = Random(88172645463325252);
+        let rows: Vec<_> = table.rows().collect();
+        let mut hits = vec![0u32; rows.len()];
+        let common = [Op::MOV, Op::IADD3, Op::SHF, Op::LEA, Op::SEL, Op::UMOV];
+        let mut legal = 0;
+        for _ in 0..24_000 {
+            let op = match random.below(3) {
+                0 => *random.pick(Op::all()),
+                _ => *random.pick(&common),
+            };
+            let row = rows[random.below(rows.len())].1;
+            let instruction = match random.below(60) {
+                0 => support::late_uniform_move(&mut random),
+                1..12 => support::copy(&mut random),
+                12..30 => match support::aimed(&mut random, chip, &function, row) {
+                    Some(instruction) => instruction,
+                    None => continue,
+                },
+                _ => match support::instruction(&mut random, chip, &function, op) {
+                    Some(instruction) => instruction,
+                    None => continue,
+                },
+            };
+            legal += 1;
+            let mut twin = instruction.clone();
+            if let Some(destination) = twin.destinations.first_mut()
+                && !destination.values.is_empty()
+            {
+                destination.values[0] = Value(destination.values[0].0 / 5 * 5 + 1);
+            }
+            for (pipe, next) in
+                [(Pipe::Alu, None), (Pipe::Fma, None), (Pipe::Alu, Some(&twin)), (Pipe::Fma, Some(&twin))]
+            {
+                let site = Site {
+                    function: &function,
+                    instruction: &instruction,
+                    next,
+                    assignment: Some(&assignment),
+                    pipe,
+                };
+                let scanned = table.scan(&site);
+                let found = tree.find(&site);
+                assert_eq!(scanned.map(|row| row.0), found.map(|row| row.0), "{instruction:?}");
+                let Some((row, pattern)) = scanned else { continue };
+                let at = rows.iter().position(|&(id, _)| id == row).expect("a row of the table");
+                hits[at] += 1;
+                if let Template::Build(build) = pattern.template {
+                    let made = build.apply(&instruction, next).expect("the row asks all that it needs");
+                    assert!(is_legal(chip, &function, &made), "{}: {instruction:?}\n{made:?}", pattern.name);
+                }
+            }
+        }
+        assert!(legal > 6_000, "{legal} instructions");
+        for ((_, pattern), hits) in rows.into_iter().zip(hits) {
+            assert!(hits > 0, "{chip}: no instruction matched `{}`", pattern.name);
+        }
     }
-    let mut hits = vec![0; table.len()];
-    for _ in 0..20_000 {
-        let opcode = match random.below(4) {
-            0 => Opcode::Sass(Op::all()[random.below(Op::all().len())]),
-            1 => Opcode::Sass(Op::UMOV),
-            2 => Opcode::Pseudo(Pseudo::ALL[random.below(Pseudo::ALL.len())]),
-            _ => Opcode::Pseudo(Pseudo::Copy),
+}
+
+/// What one test makes impossible or certain for another is what the tests say of random instructions.
+#[test]
+fn exclusion_and_implication_are_true() {
+    let (function, assignment) = support::function();
+    let mut random = Random(2463534242);
+    let mut tests: Vec<Test> = patterns(CHIP).rows().flat_map(|(_, row)| row.tests).copied().collect();
+    for width in [Width::Any, Width::W32, Width::W64, Width::W128] {
+        tests.extend([Test::Source(1, Kinds::ANY, width), Test::Source(0, Kinds::CONSTANT, width)]);
+    }
+    tests.extend([Test::OneOf(&[Mod::F64, Mod::U32]), Test::Mod(Mod::X), Test::Destinations(2)]);
+    tests.sort();
+    tests.dedup();
+    for _ in 0..6_000 {
+        let op = *random.pick(&[Op::MOV, Op::IADD3, Op::SHF, Op::LEA, Op::SEL, Op::LDG, Op::DADD, Op::IMAD]);
+        let Some(instruction) = support::instruction(&mut random, CHIP, &function, op) else { continue };
+        let pipe = if random.once_in(2) { Pipe::Alu } else { Pipe::Fma };
+        let site = Site {
+            function: &function,
+            instruction: &instruction,
+            next: None,
+            assignment: Some(&assignment),
+            pipe,
         };
-        let mut instruction = Instruction::new(opcode, Origin(0));
-        for _ in 0..random.below(3) {
-            let file = FILES[random.below(5)];
-            instruction.destinations.push(Destination::dropped(file, 1));
+        let answers: Vec<bool> = tests.iter().map(|test| test.holds(&site)).collect();
+        for (a, &one) in tests.iter().zip(&answers) {
+            for (b, &other) in tests.iter().zip(&answers) {
+                assert!(!(one && other && a.excludes(*b)), "{a:?} excludes {b:?}: {instruction:?}");
+                assert!(!(one && !other && a.implies(*b)), "{a:?} implies {b:?}: {instruction:?}");
+            }
         }
-        for _ in 0..random.below(4) {
-            instruction.sources.push(random_source(&mut random));
-        }
-        if random.below(4) == 0 {
-            instruction.mods.insert(Mod::X);
-        }
-        let scanned = scan(table, &function, &instruction).map(|pattern| pattern.name);
-        let found = tree.find(&function, &instruction).map(|pattern| pattern.name);
-        assert_eq!(scanned, found, "{instruction:?}");
-        if let Some(at) = table.iter().position(|pattern| Some(pattern.name) == scanned) {
-            hits[at] += 1;
-        }
-    }
-    for (pattern, hits) in table.iter().zip(hits) {
-        assert!(hits > 0, "no instruction matched `{}`", pattern.name);
     }
 }
 
 #[test]
 fn explanation_names_every_candidate() {
-    let mut instruction = Instruction::new(Pseudo::Copy, Origin(0));
-    instruction.destinations.push(Destination::new(File::UR, [Value(0)]));
-    instruction.sources.push(Source::constant(0, 0x210));
-    let (function, _) = function(&[(File::UR, 4)], instruction);
-    let mut lines = String::new();
-    for candidate in explain(CHIP, &function, &function.blocks[0].instructions[0]) {
-        let verdict = candidate.failed.map_or("matches".to_owned(), |test| format!("not {test:?}"));
+    let copy = copy_of(File::R, 0, Source::imm(5));
+    let (function, assignment) = function(&[(File::R, 4)], vec![copy]);
+    let blocks = explain(CHIP, &function, &assignment, &PLAIN).expect("no two rows tie");
+    let mut lines = format!("{}\n", blocks[0][0].before);
+    for candidate in &blocks[0][0].candidates {
+        let verdict = candidate.failed.map_or("matches".to_owned(), |test| test.to_string());
         lines += &format!("{} {}: {verdict}\n", candidate.priority, candidate.name);
     }
     check(
         &lines,
         expect![[r#"
-        120 copy register: not Destination(0, R)
-        120 copy immediate: not Destination(0, R)
-        120 copy constant: not Destination(0, R)
-        120 copy from uniform: not Destination(0, R)
-        120 copy to uniform: not Source(0, File(R))
-        120 copy uniform: not Source(0, File(UR))
-        120 copy uniform immediate: not Source(0, Immediate)
-        120 copy uniform constant: matches
-        120 copy predicate: not Destination(0, P)
-        120 copy predicate from uniform: not Destination(0, P)
-        120 copy uniform predicate: not Destination(0, UP)
+        r0 = Copy 0x5 ; 0
+        147 move zero to a pair: CS2R: source 0 is not RZ
+        130 move immediate to uniform register: UMOV: destination 0 is not uniform register of 32 bits
+        130 move constant to uniform register: ULDC: destination 0 is not uniform register of 32 bits
+        129 move immediate: IMAD.MOV: the Fma pipe has less time for it
+        129 move constant: IMAD.MOV: source 0 is not constant
+        129 move uniform register: IMAD.U32: source 0 is not uniform register
+        127 move to uniform register: R2UR: destination 0 is not uniform register of 32 bits
+        127 move between uniform registers: UMOV: destination 0 is not uniform register of 32 bits
+        127 move predicate: PLOP3: destination 0 is not predicate of 32 bits
+        127 move uniform predicate to predicate: PLOP3: destination 0 is not predicate of 32 bits
+        127 move uniform predicate: UPLOP3: destination 0 is not uniform predicate of 32 bits
+        126 move register: IMAD.MOV: source 0 is not register or RZ
+        124 move immediate: MOV: matches
+        124 move constant: MOV: source 0 is not constant
+        124 move uniform register: MOV: source 0 is not uniform register
+        121 move register: MOV: source 0 is not register or RZ
     "#]],
     );
+}
+
+/// An opcode that no row names is taken as it is; a pseudo-operation that none names has no form.
+#[test]
+fn the_rest_is_taken_as_it_is() {
+    let site = |instruction: &Instruction| {
+        let function = Function::default();
+        let site = Site { function: &function, instruction, next: None, assignment: None, pipe: Pipe::Alu };
+        patterns(CHIP).scan(&site).map(|(_, row)| row.name)
+    };
+    assert_eq!(site(&Instruction::new(Opcode::Sass(Op::FFMA), Origin(0))), Some("as it is"));
+    assert_eq!(site(&Instruction::new(Opcode::Pseudo(Pseudo::Add64), Origin(0))), None);
 }

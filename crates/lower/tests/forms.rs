@@ -105,13 +105,14 @@ fn faults(text: &str, faults: &mut BTreeMap<String, usize>) -> usize {
                 say(format!("verifier: {}", violation.message));
             }
         }
+        let plain = oriole_options::SelectOptions { alternatives: false };
         for block in &function.blocks {
             for instruction in &block.instructions {
                 if matches!(instruction.opcode, Opcode::Pseudo(_)) {
                     continue;
                 }
                 let (single, assignment) = alone(&function, instruction);
-                if let Err(error) = oriole_isel::select(chip, &single, &assignment) {
+                if let Err(error) = oriole_isel::select(chip, &single, &assignment, &plain) {
                     say(format!("form: {error}"));
                 }
             }

@@ -29,6 +29,13 @@ pub struct OrderOptions {
     pub mode: ScheduleMode,
 }
 
+/// What selection may know.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SelectOptions {
+    /// Of several ways to write the same, the one whose unit has time for it is chosen.
+    pub alternatives: bool,
+}
+
 /// What scheduling after allocation and the computation of control words may know.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FinishOptions {
@@ -83,6 +90,11 @@ impl Options {
                 _ => ScheduleMode::Latency,
             },
         }
+    }
+
+    /// The part that selection reads. At level 0 it writes everything in one way.
+    pub fn select(&self) -> SelectOptions {
+        SelectOptions { alternatives: self.level > 0 && !self.bool("no-select-alternatives") }
     }
 
     /// The part that scheduling after allocation and control words read. At level 0 nothing moves and every instruction

@@ -10,7 +10,7 @@ mod groups;
 mod optimization;
 mod registry;
 
-pub use groups::{AllocateOptions, FinishOptions, LowerOptions, OrderOptions, ScheduleMode};
+pub use groups::{AllocateOptions, FinishOptions, LowerOptions, OrderOptions, ScheduleMode, SelectOptions};
 pub use optimization::{Optimization, Optimizations, PassOptions};
 pub use registry::{KNOBS, Knob, KnobError, KnobKind, Reader, Value};
 
@@ -95,6 +95,7 @@ mod tests {
                 (Reader::Passes, base.passes() != changed.passes()),
                 (Reader::Order, base.order() != changed.order()),
                 (Reader::Allocate, base.allocate() != changed.allocate()),
+                (Reader::Select, base.select() != changed.select()),
                 (Reader::Finish, base.finish() != changed.finish()),
             ];
             for (reader, differs) in differs {

@@ -13,6 +13,8 @@ pub enum Reader {
     Order,
     /// Register allocation.
     Allocate,
+    /// Selection.
+    Select,
     /// Scheduling after allocation, and control words.
     Finish,
 }
@@ -139,6 +141,11 @@ pub const KNOBS: &[Knob] = &[
         "verify",
         &[Reader::Passes],
         "Check the rules of the intermediate representation after every phase.",
+    ),
+    switch(
+        "no-select-alternatives",
+        &[Reader::Select],
+        "Write each operation in one way, whichever unit it burdens.",
     ),
     switch("serial-deps", &[Reader::Finish], "Every instruction waits for everything before it."),
     switch(

@@ -30,6 +30,7 @@ pub mod opcode;
 pub mod operand;
 pub mod parse;
 pub mod pass;
+pub mod pattern;
 pub mod phi;
 pub mod places;
 pub mod print;

@@ -1,6 +1,7 @@
 //! A function after allocation: machine instructions with physical registers in blocks, what is still symbolic
 //! named by fixups. It is what form choice gives, what layout and control words work on, and what the encoder takes.
 
+use crate::pattern::RowId;
 use crate::{AddressPart, BlockId, ConstBase, MemoryInfo, Origin, SymbolId};
 use oriole_chip::Chip;
 use oriole_sass::{EncodeError, FormId};
@@ -57,6 +58,8 @@ pub struct MachineInstruction {
     /// The form that it is written in, chosen once. What later changes of the instruction must leave this right:
     /// registers, the control word and the value of a fixup may change, kinds of operands and modifiers may not.
     pub form: FormId,
+    /// The row of the pattern table that chose it; `None` for what was made after selection or read from words.
+    pub row: Option<RowId>,
     /// The symbolic part, at most one.
     pub fixup: Option<Fixup>,
     /// What memory it touches.
@@ -76,7 +79,7 @@ impl MachineInstruction {
         origin: Origin,
     ) -> Result<MachineInstruction, EncodeError> {
         let form = oriole_sass::form_of(chip, &instruction)?;
-        Ok(MachineInstruction { instruction, form, fixup: None, memory: None, origin })
+        Ok(MachineInstruction { instruction, form, row: None, fixup: None, memory: None, origin })
     }
 }
 

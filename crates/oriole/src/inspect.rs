@@ -112,15 +112,21 @@ pub fn isel(arguments: &Isel) -> Outcome {
         let db = &session.db;
         let chip = graph::chip_info(db, session.config);
         let machine = graph::selected(db, unit, session.config).as_ref().map_err(Clone::clone)?;
+        let reasons = match arguments.explain {
+            true => Some(view::explained(db, unit, session.config)?),
+            false => None,
+        };
+        let mut reasons = reasons.iter().flat_map(|blocks| blocks.iter());
         let _ = writeln!(text, "// {}", names::shown(unit.name(db)));
         for (number, block) in machine.blocks.iter().enumerate() {
             let _ = writeln!(text, "b{number}:");
+            let mut reasons = reasons.next().into_iter().flatten();
             for chosen in &block.instructions {
                 let line = oriole_sass::text(chip, &chosen.instruction, None, oriole_sass::Style::Plain)
                     .unwrap_or_else(|error| error.to_string());
                 let _ = writeln!(text, "  {line}");
-                if arguments.explain {
-                    explain(chip, chosen, text);
+                if let Some(reasons) = reasons.next() {
+                    explain(reasons, text);
                 }
             }
         }
@@ -128,19 +134,17 @@ pub fn isel(arguments: &Isel) -> Outcome {
     })
 }
 
-/// The forms that the opcode has, and which of them takes these operands.
-fn explain(chip: Chip, chosen: &oriole_ori::MachineInstruction, text: &mut String) {
-    let Some(table) = oriole_sass::form::table(chip) else { return };
-    let op = chosen.instruction.op;
-    for (id, form) in table.ids_of(op).zip(table.forms_of(op)) {
-        let shape: Vec<String> = form.slots.iter().map(|slot| format!("{:?}", slot.kind)).collect();
-        let _ = writeln!(
-            text,
-            "    {} opcode {:#05x}: {}",
-            if id == chosen.form { "chosen" } else { "      " },
-            form.opcode(),
-            shape.join(", ")
-        );
+/// What the instruction was, and each row that speaks of it: its priority, and why it won or lost.
+fn explain(explained: &oriole_pipeline::Explained, text: &mut String) {
+    let _ = writeln!(text, "    from {}", explained.before);
+    let mut won = false;
+    for candidate in &explained.candidates {
+        let verdict = match &candidate.failed {
+            None if std::mem::replace(&mut won, true) => "lost: less specific".to_owned(),
+            None => "chosen".to_owned(),
+            Some(test) => format!("lost: {test}"),
+        };
+        let _ = writeln!(text, "    {:>4} {}: {verdict}", candidate.priority, candidate.name);
     }
 }
 

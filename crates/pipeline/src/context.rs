@@ -2,7 +2,9 @@
 
 use crate::Phase;
 use oriole_chip::Chip;
-use oriole_options::{AllocateOptions, FinishOptions, LowerOptions, Options, OrderOptions, PassOptions};
+use oriole_options::{
+    AllocateOptions, FinishOptions, LowerOptions, Options, OrderOptions, PassOptions, SelectOptions,
+};
 use oriole_ori::Function;
 
 /// Chip and options. A caller that tracks what was read fills in only what the group at hand may read.
@@ -18,6 +20,8 @@ pub struct Settings {
     pub order: OrderOptions,
     /// Of allocation.
     pub allocate: AllocateOptions,
+    /// Of selection.
+    pub select: SelectOptions,
     /// Of scheduling after allocation, and of control words.
     pub finish: FinishOptions,
 }
@@ -31,6 +35,7 @@ impl Settings {
             passes: options.passes(),
             order: options.order(),
             allocate: options.allocate(),
+            select: options.select(),
             finish: options.finish(),
         }
     }

@@ -13,11 +13,12 @@ pub mod stages;
 
 pub use context::{Context, Observer, Settings, Unobserved};
 pub use failure::Failure;
+pub use oriole_isel::Explained;
 pub use oriole_legalize::routine::Routine;
 pub use oriole_lower::LowerError;
 pub use oriole_schedule::Profile;
 pub use phases::{Group, PHASES, Phase, Work};
 pub use run::{Allocated, ORI_GROUPS, run, run_part};
 pub use stages::{
-    ASSUMED_THREADS, allocate, block_threads, encode, finish, lower, profile, raw, routine, select,
+    ASSUMED_THREADS, allocate, block_threads, encode, explain, finish, lower, profile, raw, routine, select,
 };

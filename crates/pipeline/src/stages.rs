@@ -79,7 +79,21 @@ pub fn block_threads(body: &Body) -> Option<u32> {
 /// An instruction without a form on the chip.
 pub fn select(allocated: &Allocated, context: &Context) -> Result<MachineFunction, Failure> {
     (context.check)();
-    oriole_isel::select(context.settings.chip, &allocated.function, &allocated.assignment)
+    let settings = context.settings;
+    oriole_isel::select(settings.chip, &allocated.function, &allocated.assignment, &settings.select)
+        .map_err(|error| Failure::internal("MercExpandInstructions", error))
+}
+
+/// Why each instruction that [`select`] gives has its form.
+///
+/// # Errors
+/// The pattern table is undecided.
+pub fn explain(
+    allocated: &Allocated,
+    context: &Context,
+) -> Result<Vec<Vec<oriole_isel::Explained>>, Failure> {
+    let settings = context.settings;
+    oriole_isel::explain(settings.chip, &allocated.function, &allocated.assignment, &settings.select)
         .map_err(|error| Failure::internal("MercExpandInstructions", error))
 }
 

@@ -17,7 +17,9 @@ use oriole_hir::{
     Variable,
 };
 use oriole_inputs::{Config, Db, FunctionUnit, Place, SourceFile};
-use oriole_options::{AllocateOptions, FinishOptions, LowerOptions, OrderOptions, PassOptions};
+use oriole_options::{
+    AllocateOptions, FinishOptions, LowerOptions, OrderOptions, PassOptions, SelectOptions,
+};
 use oriole_ori::{Function, MachineFunction};
 use oriole_pipeline::facts::FunctionFacts;
 use oriole_pipeline::image::{LinkedFunction, ModuleVariable};
@@ -244,6 +246,13 @@ pub fn stage_options(db: &dyn Db, config: Config, stage: Group) -> PassOptions {
 pub fn order_options(db: &dyn Db, config: Config) -> OrderOptions {
     let _running = db.executes("order_options", Place::Config(config));
     config.order(db)
+}
+
+/// Options of selection.
+#[salsa::tracked(returns(copy))]
+pub fn select_options(db: &dyn Db, config: Config) -> SelectOptions {
+    let _running = db.executes("select_options", Place::Config(config));
+    config.select(db)
 }
 
 /// Options of scheduling after allocation, and of control words.

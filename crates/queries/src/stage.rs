@@ -134,9 +134,19 @@ fn placed<'db>(
     run(db, "allocated", &settings, |context| oriole_pipeline::allocate(function, context))
 }
 
+/// Why each instruction that selection gives has its form.
+pub(crate) fn explained(
+    db: &dyn Db,
+    config: Config,
+    allocated: &Allocated,
+) -> Staged<Vec<Vec<oriole_pipeline::Explained>>> {
+    let settings = Settings { select: graph::select_options(db, config), ..settings(db, config) };
+    run(db, "explained", &settings, |context| oriole_pipeline::explain(allocated, context))
+}
+
 pub(crate) fn selected(db: &dyn Db, config: Config, before: &Staged<Allocated>) -> Staged<MachineFunction> {
     let allocated = before.as_ref().map_err(Clone::clone)?;
-    let settings = settings(db, config);
+    let settings = Settings { select: graph::select_options(db, config), ..settings(db, config) };
     run(db, "selected", &settings, |context| oriole_pipeline::select(allocated, context))
 }
 
@@ -172,6 +182,7 @@ pub(crate) fn routine(db: &dyn Db, config: Config, routine: Routine) -> Staged<L
         passes: graph::pass_options(db, config),
         order: graph::order_options(db, config),
         allocate: graph::allocate_options(db, config),
+        select: graph::select_options(db, config),
         finish: graph::finish_options(db, config),
         ..settings(db, config)
     };

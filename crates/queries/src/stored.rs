@@ -38,6 +38,7 @@ fn start(db: &dyn Db, config: Config, schema: &str) -> KeyBuilder {
         .with(&graph::pass_options(db, config))
         .with(&graph::order_options(db, config))
         .with(&graph::allocate_options(db, config))
+        .with(&graph::select_options(db, config))
         .with(&graph::finish_options(db, config));
     key
 }

@@ -5,7 +5,7 @@ use oriole_diagnostics::Diagnostic;
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
 use oriole_latency::Model;
 use oriole_ori::Function;
-use oriole_pipeline::{Group, Phase, Profile};
+use oriole_pipeline::{Explained, Group, Phase, Profile};
 
 use crate::failure::{Failed, Staged, guarded};
 use crate::{graph, stage};
@@ -47,6 +47,19 @@ pub fn profile<'db>(
     }
     let function = stage::until(db, unit, config, phase)?;
     stage::profile(db, unit, config, &function, None)
+}
+
+/// Why each machine instruction of a unit has its form, block by block as selection gives them.
+///
+/// # Errors
+/// As [`ori_after`].
+pub fn explained<'db>(
+    db: &'db dyn Db,
+    unit: FunctionUnit<'db>,
+    config: Config,
+) -> Staged<Vec<Vec<Explained>>> {
+    let allocated = graph::allocated(db, unit, config).as_ref().map_err(Clone::clone)?;
+    stage::explained(db, config, allocated)
 }
 
 /// What is known of the times of a configuration's chip.

@@ -176,6 +176,7 @@ const KNOBS: &[Knob] = &[
     ("the switch of the routines", |options| options.set("no-routines", "true").unwrap()),
     ("an optimization of one stage", |options| options.set("no-strength", "true").unwrap()),
     ("a knob of scheduling before allocation", |options| options.set("schedule-mode", "0").unwrap()),
+    ("a selection knob", |options| options.switch_on("no-select-alternatives").unwrap()),
     ("a knob of control words", |options| options.set("stall-cap", "14").unwrap()),
     ("an allocation knob", |options| options.set("maxrregcount", "200").unwrap()),
     ("the level", |options| options.level = 1),

@@ -1,0 +1,158 @@
+//! How a value gets from one place to another: by a move of either pipe, by a read of the special register that is
+//! zero, between the files.
+
+use super::{MOVES, Row, build, machine};
+use crate::template::{Build, Guarding, Piece, Target, Template};
+use File::{P, UP};
+use oriole_ori::pattern::{Kinds, Pattern, Pipe, Signs, Test, Width};
+use oriole_ori::{File, Opcode, Pseudo};
+use oriole_sass::{Mod, Op, Symbol};
+
+const COPY: Test = Test::Opcode(Opcode::Pseudo(Pseudo::Copy));
+const ON_FMA: Test = Test::Pipe(Pipe::Fma);
+/// One source; a write mask that is left out counts as none.
+const ONE: Test = Test::Sources(1);
+
+const fn to(kinds: Kinds) -> Test {
+    Test::Destination(0, kinds, Width::W32)
+}
+
+const fn from(kinds: Kinds) -> Test {
+    Test::Source(0, kinds, Width::Any)
+}
+
+const TO_GENERAL: Test = to(Kinds::REGISTER);
+const TO_UNIFORM: Test = to(Kinds::UNIFORM);
+const PLAIN: Test = Test::Signs(0, Signs::Plain);
+
+const SOURCE: &[Piece] = &[Piece::Source(0)];
+/// Zero times zero plus the source.
+const ADDED: &[Piece] = &[Piece::Zero, Piece::Zero, Piece::Source(0)];
+
+/// The conjunction of three truths; the second result is dropped.
+const fn logic(op: Op, destinations: &'static [Target], sources: &'static [Piece]) -> Template {
+    let guard = Guarding::Same;
+    Template::Build(Build { op, mods: &[Mod::LUT], guard, destinations, sources, covers_next: false })
+}
+
+/// The truth table of `a & b & c`.
+const ALL: Piece = Piece::Literal(0x80);
+/// The truth table of nothing.
+const NEVER: Piece = Piece::Literal(0);
+const PREDICATE: &[Target] = &[Target::Destination(0), Target::Dropped(P)];
+const UNIFORM_PREDICATE: &[Target] = &[Target::Destination(0), Target::Dropped(UP)];
+
+/// The rows.
+pub const ROWS: &[Row] = &[
+    Pattern {
+        name: "move register: MOV",
+        tests: &[MOVES, ONE, TO_GENERAL, from(Kinds::GENERAL), PLAIN],
+        template: build(Op::MOV, &[], SOURCE),
+    },
+    Pattern {
+        name: "move register: IMAD.MOV",
+        tests: &[MOVES, ONE, TO_GENERAL, from(Kinds::GENERAL), PLAIN, ON_FMA],
+        template: build(Op::IMAD, &[Mod::U32], ADDED),
+    },
+    Pattern {
+        name: "move immediate: MOV",
+        tests: &[MOVES, ONE, TO_GENERAL, from(Kinds::IMMEDIATE), PLAIN],
+        template: build(Op::MOV, &[], SOURCE),
+    },
+    Pattern {
+        name: "move immediate: IMAD.MOV",
+        tests: &[MOVES, ONE, TO_GENERAL, from(Kinds::IMMEDIATE), PLAIN, ON_FMA],
+        template: build(Op::IMAD, &[Mod::U32], ADDED),
+    },
+    Pattern {
+        name: "move constant: MOV",
+        tests: &[MOVES, ONE, TO_GENERAL, from(Kinds::CONSTANT), PLAIN],
+        template: build(Op::MOV, &[], SOURCE),
+    },
+    Pattern {
+        name: "move constant: IMAD.MOV",
+        tests: &[MOVES, ONE, TO_GENERAL, from(Kinds::CONSTANT), PLAIN, ON_FMA],
+        template: build(Op::IMAD, &[Mod::U32], ADDED),
+    },
+    Pattern {
+        name: "move uniform register: MOV",
+        tests: &[MOVES, ONE, TO_GENERAL, from(Kinds::UNIFORM), PLAIN],
+        template: build(Op::MOV, &[], SOURCE),
+    },
+    Pattern {
+        name: "move uniform register: IMAD.U32",
+        tests: &[MOVES, ONE, TO_GENERAL, from(Kinds::UNIFORM), PLAIN, ON_FMA],
+        template: build(Op::IMAD, &[Mod::U32], ADDED),
+    },
+    // Two halves of a pair at once.
+    Pattern {
+        name: "move zero to a pair: CS2R",
+        tests: &[MOVES, ONE, TO_GENERAL, from(Kinds::ZERO), PLAIN, Test::Unguarded, Test::Twin],
+        template: Template::Build(Build {
+            op: Op::CS2R,
+            mods: &[],
+            guard: Guarding::Same,
+            destinations: &[Target::Pair],
+            sources: &[Piece::Name(Symbol::SRZ)],
+            covers_next: true,
+        }),
+    },
+    Pattern {
+        name: "move to uniform register: R2UR",
+        tests: &[COPY, ONE, TO_UNIFORM, from(Kinds::GENERAL)],
+        template: build(Op::R2UR, &[], SOURCE),
+    },
+    Pattern {
+        name: "move between uniform registers: UMOV",
+        tests: &[COPY, ONE, TO_UNIFORM, from(Kinds::UNIFORM.or(Kinds::UNIFORM_ZERO))],
+        template: build(Op::UMOV, &[], SOURCE),
+    },
+    Pattern {
+        name: "move immediate to uniform register: UMOV",
+        tests: &[COPY, ONE, TO_UNIFORM, from(Kinds::IMMEDIATE)],
+        template: build(Op::UMOV, &[], SOURCE),
+    },
+    Pattern {
+        name: "move constant to uniform register: ULDC",
+        tests: &[COPY, ONE, TO_UNIFORM, from(Kinds::CONSTANT)],
+        template: build(Op::ULDC, &[], SOURCE),
+    },
+    Pattern {
+        name: "move predicate: PLOP3",
+        tests: &[COPY, ONE, to(Kinds::PREDICATE), from(Kinds::PREDICATE.or(Kinds::TRUE))],
+        template: logic(
+            Op::PLOP3,
+            PREDICATE,
+            &[Piece::Source(0), Piece::True(P), Piece::True(P), ALL, NEVER],
+        ),
+    },
+    Pattern {
+        name: "move uniform predicate to predicate: PLOP3",
+        tests: &[COPY, ONE, to(Kinds::PREDICATE), from(Kinds::UNIFORM_PREDICATE.or(Kinds::UNIFORM_TRUE))],
+        template: logic(
+            Op::PLOP3,
+            PREDICATE,
+            &[Piece::True(P), Piece::True(P), Piece::Source(0), ALL, NEVER],
+        ),
+    },
+    Pattern {
+        name: "move uniform predicate: UPLOP3",
+        tests: &[
+            COPY,
+            ONE,
+            to(Kinds::UNIFORM_PREDICATE),
+            from(Kinds::UNIFORM_PREDICATE.or(Kinds::UNIFORM_TRUE)),
+        ],
+        template: logic(
+            Op::UPLOP3,
+            UNIFORM_PREDICATE,
+            &[Piece::Source(0), Piece::True(UP), Piece::True(UP), ALL, NEVER],
+        ),
+    },
+    // A uniform value that analysis found late still sits in a general register.
+    Pattern {
+        name: "uniform move from a general register: R2UR",
+        tests: &[machine(Op::UMOV), Test::Mods(&[]), ONE, PLAIN, from(Kinds::GENERAL)],
+        template: build(Op::R2UR, &[], SOURCE),
+    },
+];

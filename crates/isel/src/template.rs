@@ -1,0 +1,134 @@
+//! What a row makes of an instruction: another operation out of its operands.
+
+use oriole_ori::{Destination, File, Guard, Instruction, Source, SourceKind};
+use oriole_sass::{Mod, Mods, Op, Symbol};
+
+/// What an instruction becomes.
+#[derive(Clone, Copy, Debug)]
+pub enum Template {
+    /// Itself.
+    Keep,
+    /// Another operation.
+    Build(Build),
+}
+
+/// Another operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Build {
+    /// The mnemonic.
+    pub op: Op,
+    /// Its modifiers.
+    pub mods: &'static [Mod],
+    /// When it acts.
+    pub guard: Guarding,
+    /// Its destinations.
+    pub destinations: &'static [Target],
+    /// Its sources.
+    pub sources: &'static [Piece],
+    /// It does the work of the next instruction too.
+    pub covers_next: bool,
+}
+
+/// When the new operation acts.
+#[derive(Clone, Copy, Debug)]
+pub enum Guarding {
+    /// As the old one.
+    Same,
+    /// When the n-th source, a predicate, holds.
+    If(u8),
+    /// When it does not.
+    Unless(u8),
+}
+
+/// A destination of a template.
+#[derive(Clone, Copy, Debug)]
+pub enum Target {
+    /// The n-th destination of the instruction.
+    Destination(u8),
+    /// The first destinations of the instruction and of the next one, as a pair.
+    Pair,
+    /// A result that is dropped.
+    Dropped(File),
+}
+
+/// A source of a template.
+#[derive(Clone, Copy, Debug)]
+pub enum Piece {
+    /// The n-th source of the instruction, signs and all.
+    Source(u8),
+    /// The true predicate of a file.
+    True(File),
+    /// `RZ`.
+    Zero,
+    /// A number that is part of the instruction.
+    Literal(i64),
+    /// A 32-bit immediate.
+    Immediate(u32),
+    /// Two to the power of the number that the n-th source is, as an immediate.
+    PowerOfTwo(u8),
+    /// A special register.
+    Name(Symbol),
+}
+
+/// The template names an operand that the instruction does not have, or not as it wants it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mismatch;
+
+impl Build {
+    /// The operation on the operands of an instruction and of the one after it.
+    ///
+    /// # Errors
+    /// The row does not ask all that its template needs.
+    pub fn apply(&self, from: &Instruction, next: Option<&Instruction>) -> Result<Instruction, Mismatch> {
+        let source = |n: u8| from.sources.get(usize::from(n)).ok_or(Mismatch);
+        let destination =
+            |of: &Instruction, n: u8| of.destinations.get(usize::from(n)).cloned().ok_or(Mismatch);
+        let mut made = Instruction::new(self.op, from.origin);
+        made.mods = Mods::of(self.mods);
+        made.memory = from.memory;
+        made.guard = match self.guard {
+            Guarding::Same => from.guard,
+            Guarding::If(n) => Some(guard(source(n)?, false)?),
+            Guarding::Unless(n) => Some(guard(source(n)?, true)?),
+        };
+        for target in self.destinations {
+            made.destinations.push(match target {
+                Target::Destination(n) => destination(from, *n)?,
+                Target::Pair => {
+                    let (low, high) = (destination(from, 0)?, destination(next.ok_or(Mismatch)?, 0)?);
+                    Destination::new(low.file, low.values.iter().chain(high.values.iter()).copied())
+                }
+                Target::Dropped(file) => Destination::dropped(*file, 1),
+            });
+        }
+        for piece in self.sources {
+            made.sources.push(match *piece {
+                Piece::Source(n) => source(n)?.clone(),
+                Piece::True(file) => Source::plain(SourceKind::True(file)),
+                Piece::Zero => Source::rz(),
+                Piece::Literal(number) => Source::literal(number),
+                Piece::Immediate(bits) => Source::imm(bits),
+                Piece::PowerOfTwo(n) => Source::imm(1u32.checked_shl(number(source(n)?)?).ok_or(Mismatch)?),
+                Piece::Name(symbol) => Source::plain(SourceKind::Symbol(symbol)),
+            });
+        }
+        Ok(made)
+    }
+}
+
+fn guard(source: &Source, turned: bool) -> Result<Guard, Mismatch> {
+    match &source.kind {
+        SourceKind::Values(values) if values.len() == 1 => {
+            Ok(Guard { value: values[0], negated: source.invert != turned })
+        }
+        _ => Err(Mismatch),
+    }
+}
+
+fn number(source: &Source) -> Result<u32, Mismatch> {
+    match source.kind {
+        SourceKind::Imm(bits) => Ok(bits),
+        SourceKind::Literal(number) => u32::try_from(number).map_err(|_| Mismatch),
+        _ => Err(Mismatch),
+    }
+}

@@ -1,0 +1,36 @@
+//! Patterns: rows of tests over one instruction, of which the most specific one that holds wins. What a row makes of
+//! the instruction is its template, which belongs to those who write the rows.
+//!
+//! It is here because choices before allocation and after it are declared in the same way. No row and no template may
+//! enter.
+
+mod kinds;
+mod matcher;
+mod test;
+
+pub use kinds::{Kinds, Signs, Width};
+pub use matcher::{Candidate, Patterns, RowId, Tie, Tree};
+pub use test::{Number, Pipe, Site, Test};
+
+/// One row of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Pattern<T: 'static> {
+    /// Its name in explanations.
+    pub name: &'static str,
+    /// What must hold; all of it.
+    pub tests: &'static [Test],
+    /// What the instruction becomes.
+    pub template: T,
+}
+
+impl<T> Pattern<T> {
+    /// The more a pattern asks, the more it knows: its priority over others that match too.
+    pub fn priority(&self) -> u32 {
+        self.tests.iter().map(|test| test.weight()).sum()
+    }
+
+    /// True if the instruction passes all tests.
+    pub fn holds(&self, site: &Site<'_>) -> bool {
+        self.tests.iter().all(|test| test.holds(site))
+    }
+}
