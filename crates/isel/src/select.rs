@@ -51,7 +51,8 @@ pub fn select(
     let depths = loop_depths(function);
     for (block, depth) in function.blocks.iter().zip(depths) {
         let mut instructions = Vec::with_capacity(block.instructions.len());
-        let mut decisions = decide(tree, model, function, assignment, block, options.alternatives).into_iter();
+        let mut decisions =
+            decide(tree, model, function, assignment, block, options.alternatives).into_iter();
         let mut rest = block.instructions.iter();
         while let (Some(instruction), Some(decision)) = (rest.next(), decisions.next()) {
             let next = rest.as_slice().first();

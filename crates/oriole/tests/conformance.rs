@@ -10,12 +10,13 @@ use std::path::Path;
 const MACHINES: [&[&str]; 3] = [&["--on", "interp"], &["--on", "sim", "-O0"], &["--on", "sim", "-O3"]];
 
 /// Clever parts of the compiler, each of which may be turned off alone, and a budget of registers that makes spills.
-const WITHOUT: [&[&str]; 6] = [
+const WITHOUT: [&[&str]; 7] = [
     &["--on", "sim", "--debug-switch", "min-regs"],
     &["--on", "sim", "--debug-switch", "serial-deps"],
     &["--on", "sim", "--debug-switch", "no-uniform"],
     &["--on", "sim", "--debug-switch", "no-sched"],
     &["--on", "sim", "--debug-switch", "no-routines"],
+    &["--on", "sim", "--debug-switch", "no-select-alternatives"],
     &["--on", "sim", "--maxrregcount", "24"],
 ];
 
