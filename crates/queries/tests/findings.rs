@@ -84,14 +84,12 @@ fn addresses_of_32_bits_are_refused_where_the_chip_has_none() {
     assert!(matches!(&found[..], [only] if only.contains("target::mismatch")), "{found:?}");
 }
 
-/// The outside texts named by `ORIOLE_PTX_FILES`, directories or files separated by colons.
+/// The repository's kernels and the texts named by `ORIOLE_PTX_FILES`, directories or files separated by colons.
 #[test]
 fn outside_files() {
-    let Some(list) = std::env::var_os("ORIOLE_PTX_FILES") else {
-        println!("skipped: ORIOLE_PTX_FILES names no files");
-        return;
-    };
-    let mut pending: Vec<_> = std::env::split_paths(&list).collect();
+    let mut pending = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test-data/kernels")];
+    pending.extend(std::env::split_paths(&std::env::var_os("ORIOLE_PTX_FILES").unwrap_or_default()));
+    pending.retain(|path| !path.as_os_str().is_empty());
     let mut files = 0;
     while let Some(path) = pending.pop() {
         if path.is_dir() {
@@ -102,6 +100,7 @@ fn outside_files() {
         }
     }
     println!("{files} files");
+    assert!(files > 0, "no .ptx files found");
 }
 
 proptest! {

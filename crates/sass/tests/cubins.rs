@@ -1,6 +1,6 @@
-//! Round trip over real machine code: every word of the `.text.` sections of the cubins in the folder that
-//! `ORIOLE_ORACLE_CUBINS` names is decoded and encoded again, also by way of its text; and the text is compared with
-//! that of the disassembler that `ORIOLE_ORACLE_NVDISASM` names. Skipped where a variable is not set.
+//! Round trip over real machine code: every word of the `.text.` sections of the cubins that `cargo xtask guard-data`
+//! makes (`ORIOLE_GUARD_DATA` names the folder) is decoded and encoded again, also by way of its text; and the text is
+//! compared with that of the disassembler in the folder that `ORIOLE_ORACLE` names.
 
 use object::{FileFlags, Object, ObjectSection};
 use oriole_chip::Chip;
@@ -8,12 +8,10 @@ use oriole_sass::{Style, decode, encode, parse, text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// The instruction words of all cubins in the folder, each once, by chip; or `None` where no folder is named.
-fn words() -> Option<BTreeMap<Chip, BTreeSet<u128>>> {
-    let Some(folder) = std::env::var_os("ORIOLE_ORACLE_CUBINS").map(PathBuf::from) else {
-        println!("skipped: ORIOLE_ORACLE_CUBINS names no folder of cubins");
-        return None;
-    };
+/// The instruction words of all cubins in the folder, each once, by chip.
+fn words() -> BTreeMap<Chip, BTreeSet<u128>> {
+    let folder = std::env::var_os("ORIOLE_GUARD_DATA").expect("ORIOLE_GUARD_DATA names a folder");
+    let folder = PathBuf::from(folder).join("cubins");
     let mut chips = BTreeMap::new();
     for entry in std::fs::read_dir(folder).expect("the folder can be read") {
         let path = entry.expect("the folder can be read").path();
@@ -34,7 +32,9 @@ fn words() -> Option<BTreeMap<Chip, BTreeSet<u128>>> {
             );
         }
     }
-    Some(chips)
+    let count: usize = chips.values().map(BTreeSet::len).sum();
+    assert!(count > 5_000, "the folder holds only {count} words");
+    chips
 }
 
 /// The chip of a number; sm_90 with all that the chip has.
@@ -44,8 +44,9 @@ fn chip(number: u8) -> Chip {
 }
 
 #[test]
+#[ignore = "needs ORIOLE_GUARD_DATA"]
 fn words_decode_and_encode_again() {
-    let Some(chips) = words() else { return };
+    let chips = words();
     let mut failures = Vec::new();
     for (chip, &word) in chips.iter().flat_map(|(&chip, words)| words.iter().map(move |word| (chip, word))) {
         match decode(chip, word) {
@@ -67,8 +68,9 @@ fn words_decode_and_encode_again() {
 }
 
 #[test]
+#[ignore = "needs ORIOLE_GUARD_DATA"]
 fn words_survive_their_text() {
-    let Some(chips) = words() else { return };
+    let chips = words();
     let mut failures = Vec::new();
     for (chip, &word) in chips.iter().flat_map(|(&chip, words)| words.iter().map(move |word| (chip, word))) {
         let Ok(instruction) = decode(chip, word) else { continue };
@@ -95,12 +97,10 @@ fn words_survive_their_text() {
 }
 
 /// The disassembler's text of each word, the words standing one after the other from address 0; `None` for a word that
-/// it refuses. Nothing where no disassembler is named.
-fn disassemble(chip: Chip, words: &[u128]) -> Option<Vec<Option<String>>> {
-    let Some(tool) = std::env::var_os("ORIOLE_ORACLE_NVDISASM") else {
-        println!("skipped: ORIOLE_ORACLE_NVDISASM names no disassembler");
-        return None;
-    };
+/// it refuses.
+fn disassemble(chip: Chip, words: &[u128]) -> Vec<Option<String>> {
+    let tools = std::env::var_os("ORIOLE_ORACLE").expect("ORIOLE_ORACLE names a folder with nvdisasm");
+    let tool = PathBuf::from(tools).join("nvdisasm");
     const NOP: u128 = 0x000fc000000000000000000000007918;
     let mut live = words.to_vec();
     let path =
@@ -142,7 +142,7 @@ fn disassemble(chip: Chip, words: &[u128]) -> Option<Vec<Option<String>>> {
             }
         }
         let _ = std::fs::remove_file(&path);
-        return Some(texts);
+        return texts;
     }
     panic!("the disassembler does not come to an end");
 }
@@ -153,12 +153,13 @@ fn normal(text: &str) -> String {
 }
 
 #[test]
+#[ignore = "needs ORIOLE_GUARD_DATA and ORIOLE_ORACLE"]
 fn text_is_the_disassemblers() {
-    let Some(chips) = words() else { return };
+    let chips = words();
     let (mut count, mut failures) = (0, Vec::new());
     for (chip, words) in chips {
         let words: Vec<u128> = words.into_iter().collect();
-        let Some(theirs) = disassemble(chip, &words) else { return };
+        let theirs = disassemble(chip, &words);
         count += words.len();
         for (index, (&word, theirs)) in words.iter().zip(&theirs).enumerate() {
             let Ok(instruction) = decode(chip, word) else { continue };
@@ -228,11 +229,12 @@ fn random_words(chip: Chip, per_form: usize) -> Vec<u128> {
 }
 
 #[test]
+#[ignore = "needs ORIOLE_ORACLE"]
 fn random_words_read_as_the_disassembler_reads_them() {
     let (mut known, mut refused, mut failures) = (0, 0, Vec::new());
     for chip in chips() {
         let words = random_words(chip, 40);
-        let Some(theirs) = disassemble(chip, &words) else { return };
+        let theirs = disassemble(chip, &words);
         for (index, (&word, theirs)) in words.iter().zip(&theirs).enumerate() {
             let Some(theirs) = theirs else {
                 refused += 1;

@@ -1,12 +1,14 @@
-//! Developer commands: `oracle` fetches NVIDIA's tools for tests, `tidy` checks the rules of the house, `codegen`
+//! Developer commands: `oracle` fetches NVIDIA's tools for tests, `guard-data` makes with them what some tests read, `tidy` checks the rules of the house, `codegen`
 //! regenerates tables, `isa` writes the form table of a new chip, `bench` measures against the oracle, `shapes` shows how
 //! compile time grows. Nothing here is needed to build or to use Oriole.
 
 mod bench;
 mod codegen;
+mod guard_data;
 mod isa;
 mod oracle;
 mod ptx_table;
+mod reach;
 mod shapes;
 mod tidy;
 
@@ -20,12 +22,13 @@ fn main() -> ExitCode {
     };
     let result = match command {
         "oracle" => oracle::run(rest),
+        "guard-data" => guard_data::run(rest),
         "tidy" => tidy::run(rest),
         "bench" => bench::run(rest),
         "codegen" => codegen::run(rest),
         "isa" => isa::run(rest),
         "shapes" => shapes::run(rest),
-        _ => Err("usage: cargo xtask oracle | tidy | codegen | isa | bench | shapes".to_owned()),
+        _ => Err("usage: cargo xtask oracle | guard-data | tidy | codegen | isa | bench | shapes".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -115,6 +115,7 @@ fn check_file(root: &Path, file: &Path, found: &mut Vec<String>) {
     if !text.starts_with("//!") {
         found.push(format!("{shown}: does not say what it is"));
     }
+    check_early_returns(&shown, &text, found);
     let name = shown.split('/').nth(1).unwrap_or("");
     let pure = shown.starts_with("crates/")
         && !IMPURE.contains(&name)
@@ -132,6 +133,39 @@ fn check_file(root: &Path, file: &Path, found: &mut Vec<String>) {
     }
 }
 
+/// The tests in a file of a crate: a test file is all test, another one from its module of tests on.
+fn tests_of<'a>(shown: &str, text: &'a str) -> Option<&'a str> {
+    if !shown.starts_with("crates/") {
+        return None;
+    }
+    if shown.contains("/tests/") || shown.ends_with("/tests.rs") {
+        return Some(text);
+    }
+    text.split_once("#[cfg(test)]").map(|(_, tests)| tests)
+}
+
+/// Lines behind a question to the environment in which a test may not turn back.
+const TURNING_BACK: usize = 6;
+
+/// A test without what it needs is `#[ignore]`d with a reason, and fails where it is asked for all the same; it never
+/// returns early as if it had passed. So behind a variable that is not set no `return` may stand, and no test prints that
+/// it skipped something.
+fn check_early_returns(shown: &str, text: &str, found: &mut Vec<String>) {
+    let Some(tests) = tests_of(shown, text) else { return };
+    let lines: Vec<&str> = tests.lines().collect();
+    for (at, line) in lines.iter().enumerate() {
+        let code = line.split("//").next().unwrap_or("");
+        if code.contains("\"skipped") {
+            found.push(format!("{shown}: a test that skips itself; ignore it with a reason"));
+        }
+        let asks = ["env::var(", "env::var_os("].iter().any(|word| code.contains(word));
+        let returns = |line: &&str| line.split("//").next().is_some_and(|code| code.contains("return"));
+        if asks && lines[at..].iter().take(TURNING_BACK).any(|line| returns(line)) {
+            found.push(format!("{shown}: a test that returns without its data: `{}`", line.trim()));
+        }
+    }
+}
+
 /// Each row of `docs/seed-map.md` is `| seed | system | crate or later | module | test or reason |`.
 fn check_seed_map(root: &Path, found: &mut Vec<String>) {
     let Ok(text) = std::fs::read_to_string(root.join("docs/seed-map.md")) else {
@@ -142,6 +176,14 @@ fn check_seed_map(root: &Path, found: &mut Vec<String>) {
         .into_iter()
         .filter_map(|file| std::fs::read_to_string(&file).ok().map(|text| (file, text)))
         .collect();
+    let shipped: BTreeMap<String, String> = sources
+        .iter()
+        .map(|(file, text)| (file.strip_prefix(root).unwrap_or(file).display().to_string(), text.clone()))
+        .filter(|(name, _)| {
+            name.contains("/src/") && !name.contains("/tests/") && !name.ends_with("/tests.rs")
+        })
+        .collect();
+    let reached = crate::reach::reached(&shipped, |name| name.starts_with("crates/oriole/src/"));
     for (number, line) in text.lines().enumerate() {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         if cells.len() < 7 || cells[1] == "seed" || cells[1].starts_with('-') {
@@ -157,6 +199,11 @@ fn check_seed_map(root: &Path, found: &mut Vec<String>) {
         }
         if !root.join(module).exists() {
             found.push(format!("{place}: there is no {module}"));
+        }
+        // The root of a crate hands out names of others, and what makes nothing is reached with what it belongs to.
+        let stands_alone = |text: &String| !module.ends_with("/lib.rs") && !crate::reach::makes_nothing(text);
+        if shipped.get(module).is_some_and(stands_alone) && !reached.contains(module) {
+            found.push(format!("{place}: no command of the program reaches {module}"));
         }
         for name in test.split(',').map(|name| name.trim().trim_matches('`')).filter(|name| !name.is_empty())
         {
@@ -269,6 +316,25 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn tests_that_turn_back_are_found() {
+        let findings = |text: &str| {
+            let mut found = Vec::new();
+            super::check_early_returns("crates/x/tests/y.rs", text, &mut found);
+            found.len()
+        };
+        let variable = "std::env::var_os(\"X\")";
+        assert_eq!(findings(&format!("let Some(x) = {variable} else {{\n    return;\n}};")), 1);
+        assert_eq!(
+            findings(&format!(
+                "let Some(x) = {variable} else {{\n    println!(\"{}: X\");\n    return;\n}};",
+                "skipped"
+            )),
+            2
+        );
+        assert_eq!(findings(&format!("let x = {variable}.expect(\"X is set\");")), 0);
+    }
+
     #[test]
     fn the_house_is_tidy() {
         let findings = super::findings(&crate::root());

@@ -1,0 +1,70 @@
+//! Makes what tests need that the repository cannot hold: code of another compiler for our own kernels, and the
+//! functions of these kernels as they stand before allocation. Everything lies in `.oracle/guards/`; the tests find it by
+//! `ORIOLE_GUARD_DATA`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The phase after which functions are written down: the last one before allocation.
+const BEFORE_ALLOCATION: &str = "96";
+
+/// Where the data lie once made.
+fn folder() -> PathBuf {
+    crate::root().join(".oracle/guards")
+}
+
+/// Makes the folder anew and prints where it is. The program is taken from the workspace; the assembler must have been
+/// fetched.
+pub fn run(_arguments: &[String]) -> Result<(), String> {
+    let assembler = crate::oracle::bin().join("ptxas");
+    if !assembler.exists() {
+        return Err("there is no ptxas: run `cargo xtask oracle` before".to_owned());
+    }
+    let folder = folder();
+    let _ = std::fs::remove_dir_all(&folder);
+    let (cubins, functions) = (folder.join("cubins"), folder.join("ori"));
+    for each in [&cubins, &functions] {
+        std::fs::create_dir_all(each).map_err(|error| format!("{}: {error}", each.display()))?;
+    }
+    let (mut made, mut written) = (0, 0);
+    for kernel in kernels()? {
+        let name = kernel.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        for level in ["-O0", "-O3"] {
+            let cubin = cubins.join(format!("{name}{level}.cubin"));
+            let mut command = Command::new(&assembler);
+            finish(command.args(["-arch", "sm_90", level]).arg(&kernel).arg("-o").arg(&cubin))?;
+            made += 1;
+        }
+        let mut command = Command::new("cargo");
+        command
+            .args(["run", "--quiet", "-p", "oriole", "--", "ori", "--after", BEFORE_ALLOCATION])
+            .arg(&kernel);
+        let text = finish(command.current_dir(crate::root()))?;
+        let path = functions.join(format!("{name}.ori"));
+        std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+        written += 1;
+    }
+    eprintln!("{made} cubins, {written} files of functions");
+    println!("{}", folder.display());
+    Ok(())
+}
+
+/// The PTX of the repository's kernels, in order.
+fn kernels() -> Result<Vec<PathBuf>, String> {
+    let folder = crate::root().join("test-data/kernels");
+    let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "ptx"));
+    paths.sort();
+    Ok(paths)
+}
+
+/// Runs a command and gives what it prints.
+fn finish(command: &mut Command) -> Result<Vec<u8>, String> {
+    let program = Path::new(command.get_program()).display().to_string();
+    let output = command.output().map_err(|error| format!("{program}: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+    Ok(output.stdout)
+}
