@@ -7,7 +7,7 @@
 //! allocator says it put in, and which input value a new value stands for; both are verified as it goes.
 
 use crate::Allocation;
-use crate::place::Prepared;
+use crate::driver::Prepared;
 use oriole_ori::{
     Address, BlockId, Cfg, File, Function, Instruction, Liveness, Opcode, Pseudo, Source, SourceKind, Space,
     Value,
@@ -143,7 +143,7 @@ impl State {
         }
     }
 
-    /// Forgets values that nobody reads any more.
+    /// Drops dead values.
     fn prune(&mut self, live: impl Fn(Value) -> bool) {
         self.places.retain(|_, tokens| {
             tokens.retain(|t| owner(t).is_none_or(&live));
@@ -199,7 +199,7 @@ pub fn check(input: &Prepared, allocation: &Allocation) -> Vec<Problem> {
         problems: Vec::new(),
         report: false,
         at: (BlockId(0), 0),
-        recipes: Recipes::new(&input.function),
+        rematerializations: Rematerializations::new(&input.function),
     };
     checker.run();
     checker.problems.truncate(20);
@@ -207,13 +207,13 @@ pub fn check(input: &Prepared, allocation: &Allocation) -> Vec<Problem> {
 }
 
 /// Instructions that make a value without reading a register, by what they make.
-struct Recipes {
+struct Rematerializations {
     keys: FxHashMap<String, u32>,
     /// Values whose only definition is such an instruction: key, component.
     only: FxHashMap<(u32, u8), Vec<Value>>,
 }
 
-fn recipe_text(function: &Function, instruction: &Instruction) -> Option<String> {
+fn rematerialization_text(function: &Function, instruction: &Instruction) -> Option<String> {
     let plain = |s: &Source| {
         matches!(
             s.kind,
@@ -245,29 +245,30 @@ fn recipe_text(function: &Function, instruction: &Instruction) -> Option<String>
     }
 }
 
-/// The text of a recipe that is one plain source.
+/// The text of a rematerialization that is one plain source.
 fn source_text(file: File, source: &Source) -> String {
     format!("{file:?} {:?}", [source])
 }
 
-impl Recipes {
-    fn new(function: &Function) -> Recipes {
-        let mut recipes = Recipes { keys: FxHashMap::default(), only: FxHashMap::default() };
+impl Rematerializations {
+    fn new(function: &Function) -> Rematerializations {
+        let mut rematerializations =
+            Rematerializations { keys: FxHashMap::default(), only: FxHashMap::default() };
         let mut definitions: FxHashMap<Value, u32> = FxHashMap::default();
         for instruction in function.blocks.iter().flat_map(|b| &b.instructions) {
             instruction.for_each_definition(|v| *definitions.entry(v).or_default() += 1);
         }
         for instruction in function.blocks.iter().flat_map(|b| &b.instructions) {
-            if let Some(text) = recipe_text(function, instruction) {
-                let key = recipes.key(text);
+            if let Some(text) = rematerialization_text(function, instruction) {
+                let key = rematerializations.key(text);
                 for (component, v) in instruction.destinations[0].values.iter().enumerate() {
                     if definitions[v] == 1 {
-                        recipes.only.entry((key, component as u8)).or_default().push(*v);
+                        rematerializations.only.entry((key, component as u8)).or_default().push(*v);
                     }
                 }
             }
         }
-        recipes
+        rematerializations
     }
 
     fn key(&mut self, text: String) -> u32 {
@@ -289,7 +290,7 @@ struct Checker<'a> {
     problems: Vec<Problem>,
     report: bool,
     at: (BlockId, usize),
-    recipes: Recipes,
+    rematerializations: Rematerializations,
 }
 
 impl Checker<'_> {
@@ -418,13 +419,13 @@ impl Checker<'_> {
 
     /// Something the allocator put in: it may only carry contents about.
     fn inserted(&mut self, instruction: &Instruction, state: &mut State) {
-        if let Some(text) = recipe_text(&self.allocation.function, instruction) {
-            let key = self.recipes.key(text);
+        if let Some(text) = rematerialization_text(&self.allocation.function, instruction) {
+            let key = self.rematerializations.key(text);
             for (component, &v) in instruction.destinations[0].values.iter().enumerate() {
                 let component = component as u8;
                 let mut tokens = Tokens::new();
                 tokens.push(Token::Made(key, component));
-                for &v in self.recipes.only.get(&(key, component)).map_or(&[][..], |l| l) {
+                for &v in self.rematerializations.only.get(&(key, component)).map_or(&[][..], |l| l) {
                     tokens.push(Token::Value(v));
                 }
                 match self.place(v) {
@@ -480,7 +481,7 @@ impl Checker<'_> {
                 (Some(to), Some(from)) => {
                     let mut tokens = state.get(from);
                     if tokens.is_empty() {
-                        // Harmless if nobody reads it: a value may be unknown on this path.
+                        // Harmless if it is dead: a value may be unknown on this path.
                         tokens.push(NOTHING);
                     }
                     state.set(to, tokens);
@@ -615,7 +616,7 @@ impl Checker<'_> {
     }
 
     fn results(&mut self, old: &Instruction, new: &Instruction, state: &mut State) {
-        let key = recipe_text(self.input, old).map(|text| self.recipes.key(text));
+        let key = rematerialization_text(self.input, old).map(|text| self.rematerializations.key(text));
         let mut written: Vec<Place> = Vec::new();
         for (a, b) in old.destinations.iter().zip(&new.destinations) {
             if a.values.len() != b.values.len()
@@ -648,7 +649,9 @@ impl Checker<'_> {
                 tokens.push(Token::Value(v));
                 if let Some(key) = key {
                     tokens.push(Token::Made(key, component as u8));
-                    for &other in self.recipes.only.get(&(key, component as u8)).map_or(&[][..], |l| l) {
+                    for &other in
+                        self.rematerializations.only.get(&(key, component as u8)).map_or(&[][..], |l| l)
+                    {
                         tokens.push(Token::Value(other));
                     }
                 }
@@ -734,7 +737,7 @@ impl Checker<'_> {
                     None => Tokens::new(),
                 },
                 _ => {
-                    let key = self.recipes.key(source_text(d.file, s));
+                    let key = self.rematerializations.key(source_text(d.file, s));
                     [Token::Made(key, 0)].into_iter().collect()
                 }
             };
@@ -759,7 +762,7 @@ impl Checker<'_> {
                     }
                 }
                 _ => {
-                    let key = self.recipes.key(source_text(d.file, s));
+                    let key = self.rematerializations.key(source_text(d.file, s));
                     becomes.entry(Token::Made(key, 0)).or_default().push(Token::Value(d_value));
                     if d.file == File::P {
                         let word = if s.invert {
@@ -767,7 +770,7 @@ impl Checker<'_> {
                         } else {
                             source_text(File::R, &Source::imm(1))
                         };
-                        let key = self.recipes.key(word);
+                        let key = self.rematerializations.key(word);
                         becomes.entry(Token::Made(key, 0)).or_default().push(Token::Word(d_value));
                     }
                 }

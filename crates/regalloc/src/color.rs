@@ -1,7 +1,7 @@
-//! Registers of the files that are not split: uniform registers, uniform predicates, convergence barriers. Each value
-//! keeps one register for life, because a move would have to happen in code that only part of the warp executes.
+//! Graph colouring for the register files whose live ranges are never split: uniform registers, uniform predicates,
+//! convergence barriers. A move would have to happen in code that only part of the warp executes.
 //!
-//! Values that stand side by side in some operand form a bundle with one base; an operand that wants a value in two
+//! Values that are adjacent in some operand (a tuple) form a bundle with one base register; an operand that wants a value in two
 //! different places gets copies. Bundles are coloured in the order of their first definition.
 
 use crate::AllocateError;
@@ -22,24 +22,24 @@ pub fn color(work: &mut Work, file: File) -> Result<(), AllocateError> {
         // Uniform registers that survive a call belong to the caller.
         let graph = Graph::new(work, file);
         let across = |v: &Value| graph.across_calls.get(v.0 as usize).copied().unwrap_or(false);
-        let victims = graph.order.iter().copied().filter(across).collect();
-        relieve(work, &victims);
+        let evicted = graph.order.iter().copied().filter(across).collect();
+        spill_or_rematerialize(work, &evicted);
     }
-    let mut relieved: FxHashSet<Value> = FxHashSet::default();
+    let mut handled: FxHashSet<Value> = FxHashSet::default();
     loop {
         let mut bundles = bundle(work, file);
         let graph = Graph::new(work, file);
-        let Err(crowd) = assign(work, file, &mut bundles, &graph) else { return Ok(()) };
-        // Of those that want the same registers, the half that is in the way of most others goes.
-        let mut victims: Vec<Value> = crowd.into_iter().filter(|v| !relieved.contains(v)).collect();
-        victims.retain(|v| work.original[v.0 as usize] == *v);
-        victims.sort_unstable_by_key(|v| (std::cmp::Reverse(graph.neighbors[v.0 as usize].len()), *v));
-        victims.truncate(victims.len().div_ceil(2));
-        if file != File::UR || victims.is_empty() {
+        let Err(conflicts) = assign(work, file, &mut bundles, &graph) else { return Ok(()) };
+        // Of the conflict set, the half with the most interferences is spilled or rematerialized.
+        let mut evicted: Vec<Value> = conflicts.into_iter().filter(|v| !handled.contains(v)).collect();
+        evicted.retain(|v| work.original[v.0 as usize] == *v);
+        evicted.sort_unstable_by_key(|v| (std::cmp::Reverse(graph.neighbors[v.0 as usize].len()), *v));
+        evicted.truncate(evicted.len().div_ceil(2));
+        if file != File::UR || evicted.is_empty() {
             return Err(AllocateError::Pressure { file });
         }
-        relieved.extend(victims.iter().copied());
-        relieve(work, &victims.into_iter().collect());
+        handled.extend(evicted.iter().copied());
+        spill_or_rematerialize(work, &evicted.into_iter().collect());
     }
 }
 
@@ -95,8 +95,8 @@ impl Bundles {
                 }
             }
         }
-        let spread = places.keys().max().unwrap_or(&0) - places.keys().min().unwrap_or(&0);
-        if spread > 16 {
+        let least_recently_used = places.keys().max().unwrap_or(&0) - places.keys().min().unwrap_or(&0);
+        if least_recently_used > 16 {
             return false;
         }
         for &(root, shift) in &joined[1..] {
@@ -336,7 +336,8 @@ fn range(file: File) -> (u8, u8) {
     }
 }
 
-/// Chooses the registers. If some bundle finds none, the values that are in its way come back, its own first.
+/// Assigns the registers. If some bundle finds none, the conflict set comes back: its own values first, then those that
+/// interfere.
 fn assign(work: &mut Work, file: File, bundles: &mut Bundles, graph: &Graph) -> Result<(), Vec<Value>> {
     let (low, high) = range(file);
     let saved_from = match file {
@@ -385,24 +386,24 @@ fn assign(work: &mut Work, file: File, bundles: &mut Bundles, graph: &Graph) -> 
                     r >= i32::from(lowest) && r < i32::from(high) && !set.contains(r as u8)
                 })
         };
-        let crowd = || {
+        let conflicts = || {
             let own = members.iter().map(|m| m.1);
             let others =
                 members.iter().flat_map(|m| graph.neighbors[m.1.0 as usize].iter().map(|&n| Value(n)));
-            let mut crowd: Vec<Value> = own.chain(others).collect();
-            crowd.sort_unstable();
-            crowd.dedup();
-            crowd
+            let mut conflicts: Vec<Value> = own.chain(others).collect();
+            conflicts.sort_unstable();
+            conflicts.dedup();
+            conflicts
         };
         if across && saved_from == u8::MAX {
-            return Err(crowd());
+            return Err(conflicts());
         }
         // The place of a friend first.
-        let wishes = members
+        let hints = members
             .iter()
             .flat_map(|&(offset, v)| graph.friends[v.0 as usize].iter().map(move |f| (offset, *f)));
         let mut choice = None;
-        for (offset, friend) in wishes {
+        for (offset, friend) in hints {
             if let Some(r) = placed[friend.0 as usize] {
                 let base = i32::from(r) - offset;
                 if fits(base) {
@@ -412,8 +413,9 @@ fn assign(work: &mut Work, file: File, bundles: &mut Bundles, graph: &Graph) -> 
             }
         }
         let span = members.iter().map(|m| m.0).max().unwrap_or(0).unsigned_abs() as i32 + 16;
-        let choice =
-            choice.or_else(|| (-span..i32::from(high) + span).find(|&base| fits(base))).ok_or_else(crowd)?;
+        let choice = choice
+            .or_else(|| (-span..i32::from(high) + span).find(|&base| fits(base)))
+            .ok_or_else(conflicts)?;
         for &(offset, v) in &members {
             placed[v.0 as usize] = Some((choice + offset) as u8);
         }
@@ -428,8 +430,8 @@ fn assign(work: &mut Work, file: File, bundles: &mut Bundles, graph: &Graph) -> 
 
 /// Takes uniform values out of their registers between definition and use: what can be made without reading a
 /// register is made again before each use, the others are kept in a general register.
-fn relieve(work: &mut Work, victims: &FxHashSet<Value>) {
-    let mut recipes: FxHashMap<Value, Instruction> = FxHashMap::default();
+fn spill_or_rematerialize(work: &mut Work, evicted: &FxHashSet<Value>) {
+    let mut rematerializations: FxHashMap<Value, Instruction> = FxHashMap::default();
     let mut definitions: FxHashMap<Value, u32> = FxHashMap::default();
     for instruction in work.function.blocks.iter().flat_map(|b| &b.instructions) {
         let made =
@@ -441,14 +443,15 @@ fn relieve(work: &mut Work, victims: &FxHashSet<Value>) {
         instruction.for_each_definition(|v| {
             *definitions.entry(v).or_default() += 1;
             if made && constant {
-                recipes.insert(v, instruction.clone());
+                rematerializations.insert(v, instruction.clone());
             }
         });
     }
-    recipes.retain(|v, _| definitions[v] == 1 && victims.contains(v));
+    rematerializations.retain(|v, _| definitions[v] == 1 && evicted.contains(v));
     // Where the others are kept.
     let mut kept: FxHashMap<Value, Value> = FxHashMap::default();
-    let mut order: Vec<Value> = victims.iter().copied().filter(|v| !recipes.contains_key(v)).collect();
+    let mut order: Vec<Value> =
+        evicted.iter().copied().filter(|v| !rematerializations.contains_key(v)).collect();
     order.sort_unstable();
     for v in order {
         let general = work.new_value(File::R);
@@ -479,8 +482,8 @@ fn relieve(work: &mut Work, victims: &FxHashSet<Value>) {
                         if values[k] != v {
                             continue;
                         }
-                        if let Some(recipe) = recipes.get(&v) {
-                            let mut made = recipe.clone();
+                        if let Some(rematerialization) = rematerializations.get(&v) {
+                            let mut made = rematerialization.clone();
                             made.origin = origin;
                             for component in &mut made.destinations[0].values {
                                 let new = work.new_value(File::UR);

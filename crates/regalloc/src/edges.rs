@@ -1,8 +1,8 @@
 //! Moves on edges: where a block ends with values in other places than its successor expects them.
 
 use crate::AllocateError;
+use crate::linear_scan::{BlockStates, Facts, Location, NONE, Registers, location};
 use crate::moves::{Emitter, From, Move, Place};
-use crate::scan::{Borders, Facts, Location, NONE, Registers, location};
 use crate::set::RegisterSet;
 use crate::work::Work;
 use oriole_ori::effects::is_transfer;
@@ -14,7 +14,7 @@ pub fn repair(
     work: &mut Work,
     registers: &Registers,
     facts: &Facts,
-    borders: &Borders,
+    states: &BlockStates,
 ) -> Result<(), AllocateError> {
     for &block in facts.cfg.order() {
         let successors = work.function.block(block).successors.clone();
@@ -23,9 +23,9 @@ pub fn repair(
             if !done.insert(successor) {
                 continue;
             }
-            let Some(entry) = &borders.entry[successor.0 as usize] else { continue };
-            let exit = &borders.exit[block.0 as usize];
-            let plan = Plan::new(entry, exit, facts, borders, registers);
+            let Some(entry) = &states.entry[successor.0 as usize] else { continue };
+            let exit = &states.exit[block.0 as usize];
+            let plan = Plan::new(entry, exit, facts, states, registers);
             if plan.is_empty() {
                 continue;
             }
@@ -71,7 +71,7 @@ impl Plan {
         entry: &[(Value, Location)],
         exit: &[(Value, Location)],
         facts: &Facts,
-        borders: &Borders,
+        states: &BlockStates,
         registers: &Registers,
     ) -> Plan {
         let mut plan = Plan { stores: Vec::new(), moves: Vec::new(), scratch: RegisterSet::default() };
@@ -82,19 +82,24 @@ impl Plan {
             }
         }
         for &(v, wanted) in entry {
-            let stored = borders.stored_at_definition[v.0 as usize];
-            let recipe = &facts.recipes[v.0 as usize];
+            let stored = states.stored_at_definition[v.0 as usize];
+            let rematerialization = &facts.rematerializations[v.0 as usize];
             let found = location(exit, v);
             if wanted.register != NONE {
                 busy.insert(wanted.register);
             }
             // A value that has no place here is unknown on this path, unless it can be made anew.
-            let found = match (found, recipe) {
+            let found = match (found, rematerialization) {
                 (Some(found), _) => found,
                 (None, Some(_)) => Location { register: NONE, in_memory: false },
                 (None, None) => continue,
             };
-            if wanted.in_memory && !found.in_memory && !stored && found.register != NONE && recipe.is_none() {
+            if wanted.in_memory
+                && !found.in_memory
+                && !stored
+                && found.register != NONE
+                && rematerialization.is_none()
+            {
                 plan.stores.push((v, found.register));
             }
             if wanted.register == NONE || wanted.register == found.register {
@@ -102,8 +107,8 @@ impl Plan {
             }
             let from = if found.register != NONE {
                 From::Place(Place::Register(found.register))
-            } else if let Some(recipe) = recipe {
-                From::Made(recipe.clone())
+            } else if let Some(rematerialization) = rematerialization {
+                From::Made(rematerialization.clone())
             } else {
                 From::Place(Place::Slot(v))
             };

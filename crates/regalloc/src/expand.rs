@@ -1,7 +1,7 @@
-//! What could not be written down before registers and frame were known (phases 102 to 105): moves, calls, returns,
-//! the entry and the exits of functions, and the jumps that the order of blocks asks for.
+//! Expansion of pseudo-instructions after allocation (phases 102 to 105): moves, calls, returns, prologue and epilogues,
+//! block layout with the branches that it needs.
 //!
-//! Afterwards there are only machine opcodes, and a block without a jump at its end goes on in the next one.
+//! Afterwards there are only machine opcodes, and a block without a branch at its end falls through to the next one.
 
 use crate::frame::{FRAME_ALIGN, move_stack};
 use crate::operands::local_address;

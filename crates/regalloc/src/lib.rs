@@ -1,5 +1,5 @@
-//! Register allocation (phases 97 to 105): which value lies in which physical register when, what is spilled, and the
-//! frame; then the expansion of everything that could not be written down before that was known.
+//! Register allocation (phases 97 to 105): which value is in which physical register when, what is spilled, and the frame;
+//! then the expansion of pseudo-instructions that depend on it.
 //!
 //! It is here because up to this point registers are unlimited. It knows no encoding and no latency. Input is Ori
 //! outside SSA: parallel copies stand for phis. What it leaves behind has machine opcodes only; each value has one
@@ -12,15 +12,15 @@
 pub mod abi;
 pub mod check;
 mod color;
+mod driver;
 mod edges;
 mod expand;
 mod frame;
+mod linear_scan;
 mod moves;
-mod narrow;
 mod next_use;
 mod operands;
-mod place;
-mod scan;
+mod reallocate;
 mod set;
 mod work;
 
@@ -98,7 +98,7 @@ pub fn assign(
 ) -> Result<Allocation, AllocateError> {
     let mut input = function.clone();
     abi::bind(&mut input)?;
-    place::allocate(place::prepare(input)?, chip, options)
+    driver::allocate(driver::prepare(input)?, chip, options)
 }
 
 /// Phases 97 to 105: chooses registers, and expands what depends on the choice. The choice is checked if the options
@@ -112,9 +112,9 @@ pub fn allocate(
     options: &AllocateOptions,
 ) -> Result<(Function, Assignment), AllocateError> {
     abi::bind(&mut function)?;
-    let prepared = place::prepare(function)?;
+    let prepared = driver::prepare(function)?;
     let asked = (options.check || cfg!(debug_assertions)).then(|| prepared.clone());
-    let allocation = place::allocate(prepared, chip, options)?;
+    let allocation = driver::allocate(prepared, chip, options)?;
     if let Some(asked) = asked
         && let Some(problem) = check::check(&asked, &allocation).first()
     {

@@ -70,8 +70,8 @@ impl Emitter<'_> {
         if to == from {
             return;
         }
-        let d = self.work.incarnation(into, to);
-        let s = self.work.incarnation(value, from);
+        let d = self.work.part_in(into, to);
+        let s = self.work.part_in(value, from);
         let mut copy = self.instruction(Pseudo::Copy);
         copy.destinations.push(Destination::new(self.file, [d]));
         copy.sources.push(Source::value(s));
@@ -80,10 +80,10 @@ impl Emitter<'_> {
 
     /// Two registers change their contents.
     fn swap(&mut self, a: (Value, u8), b: (Value, u8)) {
-        let in_a = self.work.incarnation(b.0, a.1);
-        let in_b = self.work.incarnation(a.0, b.1);
-        let from_a = self.work.incarnation(a.0, a.1);
-        let from_b = self.work.incarnation(b.0, b.1);
+        let in_a = self.work.part_in(b.0, a.1);
+        let in_b = self.work.part_in(a.0, b.1);
+        let from_a = self.work.part_in(a.0, a.1);
+        let from_b = self.work.part_in(b.0, b.1);
         let mut swap = self.instruction(Pseudo::ParallelCopy);
         swap.destinations.push(Destination::new(self.file, [in_a]));
         swap.destinations.push(Destination::new(self.file, [in_b]));
@@ -101,7 +101,7 @@ impl Emitter<'_> {
 
     /// Register to slot.
     pub fn store(&mut self, owner: Value, value: Value, from: u8) {
-        let s = self.work.incarnation(value, from);
+        let s = self.work.part_in(value, from);
         if self.file == File::P {
             let slot = self.predicate_slot(owner);
             let mut select = self.instruction(Op::SEL);
@@ -122,7 +122,7 @@ impl Emitter<'_> {
 
     /// Slot to register.
     pub fn load(&mut self, into: Value, to: u8, owner: Value) {
-        let d = self.work.incarnation(into, to);
+        let d = self.work.part_in(into, to);
         if self.file == File::P {
             let slot = self.predicate_slot(owner);
             let mut test = self.instruction(Op::ISETP);
@@ -145,9 +145,9 @@ impl Emitter<'_> {
     }
 
     /// A constant, made anew.
-    pub fn make(&mut self, into: Value, to: u8, recipe: &Instruction) {
-        let d = self.work.incarnation(into, to);
-        let mut made = recipe.clone();
+    pub fn make(&mut self, into: Value, to: u8, rematerialization: &Instruction) {
+        let d = self.work.part_in(into, to);
+        let mut made = rematerialization.clone();
         made.origin = self.origin;
         made.destinations[0] = Destination::new(self.file, [d]);
         self.push(made);
@@ -268,14 +268,16 @@ impl Emitter<'_> {
             }
             (Place::Register(to), From::Place(Place::Slot(owner))) => self.load(m.into, to, *owner),
             (Place::Slot(owner), From::Place(Place::Register(from))) => self.store(owner, m.value, *from),
-            (Place::Register(to), From::Made(recipe)) => self.make(m.into, to, recipe),
+            (Place::Register(to), From::Made(rematerialization)) => self.make(m.into, to, rematerialization),
             (Place::Slot(owner), from) if self.file == File::P => {
                 // Between general values no predicate is needed.
                 let d = self.predicate_slot(owner);
                 let source = match from {
                     From::Place(Place::Slot(other)) => Source::value(self.predicate_slot(*other)),
                     // Predicate constants are copies of PT or !PT.
-                    From::Made(recipe) if recipe.sources.first().is_some_and(|s| s.invert) => {
+                    From::Made(rematerialization)
+                        if rematerialization.sources.first().is_some_and(|s| s.invert) =>
+                    {
                         Source::plain(SourceKind::Zero(File::R))
                     }
                     _ => Source::imm(1),
@@ -293,18 +295,18 @@ impl Emitter<'_> {
                     Some(&free) => (free, None),
                     None => (0, Some(self.work.emergency_slot(self.file, 0))),
                 };
-                let bystander = self.work.bystander(self.file);
+                let undefined_value = self.work.undefined_value(self.file);
                 if let Some(aside) = aside {
-                    self.store(aside, bystander, register);
+                    self.store(aside, undefined_value, register);
                 }
                 match from {
                     From::Place(Place::Slot(other)) => self.load(m.value, register, *other),
-                    From::Made(recipe) => self.make(m.value, register, recipe),
+                    From::Made(rematerialization) => self.make(m.value, register, rematerialization),
                     From::Place(Place::Register(_)) => unreachable!("a register is stored directly"),
                 }
                 self.store(owner, m.value, register);
                 if let Some(aside) = aside {
-                    self.load(bystander, register, aside);
+                    self.load(undefined_value, register, aside);
                 }
             }
         }

@@ -1,6 +1,5 @@
-//! How far away the next use of a value is, across blocks: the measure by which values are thrown out of registers.
-//! An edge that leaves a loop counts as very long, so that a value that a loop only carries through is thrown out
-//! before one that the loop uses.
+//! Next-use distances of values, across blocks: the measure by which values are evicted. An edge that leaves a loop counts
+//! as very long, so that a value that is only live through a loop is evicted before one that the loop uses.
 
 use crate::operands::is_partial;
 use std::collections::BinaryHeap;
@@ -14,7 +13,7 @@ pub const LOOP_EXIT: u32 = 1 << 20;
 /// Distances saturate here, below [`NEVER`].
 const FAR: u32 = 1 << 30;
 
-/// Distances at the borders of blocks, in instructions.
+/// Distances at the states of blocks, in instructions.
 pub struct NextUse {
     /// For each block its live-in values of the file, sorted, with the distance from its top.
     entry: Vec<Vec<(Value, u32)>>,

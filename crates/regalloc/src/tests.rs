@@ -6,7 +6,7 @@ mod random;
 mod written;
 
 use crate::check::{Problem, check};
-use crate::place::{Prepared, allocate, prepare};
+use crate::driver::{Prepared, allocate, prepare};
 use crate::{AllocateError, Allocation, abi};
 use oriole_chip::Chip;
 use oriole_options::AllocateOptions;

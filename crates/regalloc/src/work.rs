@@ -1,5 +1,5 @@
-//! The function under allocation: instructions with marks for those that were put in, incarnations of values, spill
-//! slots.
+//! The function under allocation: its instructions, with marks for those that the allocator inserted, the parts into which
+//! live ranges are split, spill slots.
 
 use oriole_ori::{Block, BlockId, File, Function, Value};
 use rustc_hash::FxHashMap;
@@ -29,10 +29,10 @@ pub struct Work {
     pub stores: u32,
     /// Reloads from it.
     pub loads: u32,
-    incarnations: FxHashMap<(Value, u8), Value>,
+    parts: FxHashMap<(Value, u8), Value>,
     slot_values: FxHashMap<Value, Value>,
     emergency: FxHashMap<(File, u8), Value>,
-    bystanders: FxHashMap<File, Value>,
+    undefined: FxHashMap<File, Value>,
 }
 
 impl Work {
@@ -50,10 +50,10 @@ impl Work {
             slots: FxHashMap::default(),
             stores: 0,
             loads: 0,
-            incarnations: FxHashMap::default(),
+            parts: FxHashMap::default(),
             slot_values: FxHashMap::default(),
             emergency: FxHashMap::default(),
-            bystanders: FxHashMap::default(),
+            undefined: FxHashMap::default(),
             function,
         };
         work.register[stack_pointer.0 as usize] = Some(1);
@@ -95,10 +95,10 @@ impl Work {
             slots: self.slots.clone(),
             stores: self.stores,
             loads: self.loads,
-            incarnations: self.incarnations.clone(),
+            parts: self.parts.clone(),
             slot_values: self.slot_values.clone(),
             emergency: self.emergency.clone(),
-            bystanders: self.bystanders.clone(),
+            undefined: self.undefined.clone(),
         }
     }
 
@@ -118,7 +118,7 @@ impl Work {
     }
 
     /// The value that stands for `value` in this register: the value itself for its first register.
-    pub fn incarnation(&mut self, value: Value, register: u8) -> Value {
+    pub fn part_in(&mut self, value: Value, register: u8) -> Value {
         if self.register[value.0 as usize] == Some(register) {
             return value;
         }
@@ -126,14 +126,14 @@ impl Work {
             self.register[value.0 as usize] = Some(register);
             return value;
         }
-        if let Some(&known) = self.incarnations.get(&(value, register)) {
+        if let Some(&known) = self.parts.get(&(value, register)) {
             return known;
         }
         let data = self.function.values[value.0 as usize];
         let new = self.function.new_value(data.file, data.source);
         self.register.push(Some(register));
         self.original.push(self.original[value.0 as usize]);
-        self.incarnations.insert((value, register), new);
+        self.parts.insert((value, register), new);
         new
     }
 
@@ -166,12 +166,12 @@ impl Work {
     }
 
     /// Stands for whatever a register holds that is put aside for a moment.
-    pub fn bystander(&mut self, file: File) -> Value {
-        if let Some(&known) = self.bystanders.get(&file) {
+    pub fn undefined_value(&mut self, file: File) -> Value {
+        if let Some(&known) = self.undefined.get(&file) {
             return known;
         }
         let new = self.new_value(file);
-        self.bystanders.insert(file, new);
+        self.undefined.insert(file, new);
         new
     }
 

@@ -2,7 +2,7 @@
 
 use crate::Allocation;
 use crate::check::check;
-use crate::place::Prepared;
+use crate::driver::Prepared;
 use crate::tests::random::{Random, function};
 use crate::tests::run;
 use oriole_ori::{File, Opcode, Value};

@@ -47,8 +47,8 @@ impl Scan<'_> {
         // Sources that die give up their registers.
         let mut available = self.free();
         for &(v, next) in after_uses {
-            if next == NEVER && self.home[v.0 as usize] != NONE {
-                available.insert(self.home[v.0 as usize]);
+            if next == NEVER && self.assigned[v.0 as usize] != NONE {
+                available.insert(self.assigned[v.0 as usize]);
             }
         }
         let before = self.free();
@@ -60,7 +60,7 @@ impl Scan<'_> {
         let mut plan: Vec<(Value, Place, usize)> = Vec::with_capacity(pairs.len());
         let mut late: Vec<usize> = Vec::new();
         let mut order: Vec<usize> = (0..pairs.len()).collect();
-        // Two rounds: wishes first, so that nobody takes what another one wants.
+        // Two rounds: hints first, so that no value takes the register that another one is hinted to.
         order.retain(|&k| {
             let d = pairs[k].0;
             let next = after(d);
@@ -69,10 +69,12 @@ impl Scan<'_> {
             }
             let expected = successor.as_ref().and_then(|(_, e)| location(e, d));
             let own = match &pairs[k].1.kind {
-                SourceKind::Values(s) if self.work.function.file(s[0]) == file => self.home[s[0].0 as usize],
+                SourceKind::Values(s) if self.work.function.file(s[0]) == file => {
+                    self.assigned[s[0].0 as usize]
+                }
                 _ => NONE,
             };
-            let wish = match expected {
+            let hint = match expected {
                 Some(l) if l.register == NONE => {
                     plan.push((d, Place::Slot(d), k));
                     return false;
@@ -81,9 +83,9 @@ impl Scan<'_> {
                 None if self.facts.tuple[d.0 as usize].is_none() => own,
                 None => NONE,
             };
-            if wish != NONE && available.contains(wish) && !taken.contains(wish) {
-                taken.insert(wish);
-                plan.push((d, Place::Register(wish), k));
+            if hint != NONE && available.contains(hint) && !taken.contains(hint) {
+                taken.insert(hint);
+                plan.push((d, Place::Register(hint), k));
                 return false;
             }
             late.push(k);
@@ -116,15 +118,15 @@ impl Scan<'_> {
                     let sources_here: RegisterSet = {
                         let mut set = taken;
                         for &(v, _) in after_uses {
-                            if self.home[v.0 as usize] != NONE {
-                                set.insert(self.home[v.0 as usize]);
+                            if self.assigned[v.0 as usize] != NONE {
+                                set.insert(self.assigned[v.0 as usize]);
                             }
                         }
                         set
                     };
-                    match self.victim(sources_here) {
+                    match self.eviction_candidate(sources_here) {
                         Some(x) if self.next[x.0 as usize] > next => {
-                            let r = self.home[x.0 as usize];
+                            let r = self.assigned[x.0 as usize];
                             self.spill(x);
                             available.insert(r);
                             Place::Register(r)
@@ -151,23 +153,23 @@ impl Scan<'_> {
                     if from != NONE {
                         let from = From::Place(Place::Register(from));
                         moves.push(Move { to, into: d, from, value: s });
-                    } else if let Some(recipe) = &self.facts.recipes[at] {
-                        made.push((d, to, s, recipe.clone()));
+                    } else if let Some(rematerialization) = &self.facts.rematerializations[at] {
+                        made.push((d, to, s, rematerialization.clone()));
                     } else if self.in_memory[at] || self.stored_at_definition[at] {
                         moves.push(Move { to, into: d, from: From::Place(Place::Slot(s)), value: s });
                     }
                 }
                 _ => {
-                    let mut recipe = match (file, &source.kind) {
+                    let mut rematerialization = match (file, &source.kind) {
                         (
                             File::R,
                             SourceKind::Imm(_) | SourceKind::Const { .. } | SourceKind::Address32 { .. },
                         ) => Instruction::new(Op::MOV, instruction.origin),
                         _ => Instruction::new(Pseudo::Copy, instruction.origin),
                     };
-                    recipe.destinations.push(oriole_ori::Destination::new(file, [d]));
-                    recipe.sources.push(source.clone());
-                    made.push((d, to, d, Box::new(recipe)));
+                    rematerialization.destinations.push(oriole_ori::Destination::new(file, [d]));
+                    rematerialization.sources.push(source.clone());
+                    made.push((d, to, d, Box::new(rematerialization)));
                 }
             }
         }
@@ -184,8 +186,8 @@ impl Scan<'_> {
         for &(v, from) in &self.stores {
             emitter.store(v, v, from);
         }
-        for (d, to, value, recipe) in made {
-            moves.push(Move { to, into: d, from: From::Made(recipe), value });
+        for (d, to, value, rematerialization) in made {
+            moves.push(Move { to, into: d, from: From::Made(rematerialization), value });
         }
         emitter.parallel(moves, scratch);
         // The state behind it.

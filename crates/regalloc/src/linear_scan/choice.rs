@@ -1,4 +1,4 @@
-//! Choices of the scan: which register a value gets, which value gives up its own, where a tuple goes.
+//! Decisions of the linear scan: which register a value is assigned, which value is evicted, where a tuple goes.
 
 use super::{COPY, FREE, NONE, Scan};
 use crate::operands::{Group, Slot, alignment};
@@ -7,8 +7,8 @@ use oriole_ori::{File, Value};
 use smallvec::SmallVec;
 
 impl Scan<'_> {
-    /// The value to throw out: farthest next use; a copy in memory is worth a little.
-    pub(super) fn victim(&self, avoid: RegisterSet) -> Option<Value> {
+    /// The value to evict: the one with the farthest next use (Belady); one that need not be stored is preferred a little.
+    pub(super) fn eviction_candidate(&self, avoid: RegisterSet) -> Option<Value> {
         let mut best: Option<((u32, u32), Value)> = None;
         for r in self.registers.usable.without(avoid).iter() {
             let occupant = self.occupant[usize::from(r)];
@@ -16,8 +16,9 @@ impl Scan<'_> {
                 continue;
             }
             let at = occupant as usize;
-            let free_of_charge =
-                self.in_memory[at] || self.stored_at_definition[at] || self.facts.recipes[at].is_some();
+            let free_of_charge = self.in_memory[at]
+                || self.stored_at_definition[at]
+                || self.facts.rematerializations[at].is_some();
             let key =
                 (self.next[at].saturating_add(if free_of_charge { 8 } else { 0 }), u32::from(free_of_charge));
             if best.is_none_or(|(k, _)| key > k) {
@@ -48,7 +49,7 @@ impl Scan<'_> {
         if self.registers.count % 2 == 1 {
             lone.remove((self.registers.count - 1) as u8);
         }
-        if self.registers.spread {
+        if self.registers.least_recently_used {
             // A broken pair must be worth it.
             const PAIR: u32 = 8;
             let age = |r: &u8| self.used[usize::from(*r)] + if lone.contains(*r) { 0 } else { PAIR };
@@ -62,9 +63,13 @@ impl Scan<'_> {
         let hint = self.facts.tuple[v.0 as usize].as_deref()?;
         let align = alignment(hint.members.len());
         for (k, m) in hint.members.iter().enumerate() {
-            let home = self.home[m.0 as usize];
-            if *m != v && home != NONE && usize::from(home) >= k && self.occupant[usize::from(home)] == m.0 {
-                let base = home - k as u8;
+            let assigned = self.assigned[m.0 as usize];
+            if *m != v
+                && assigned != NONE
+                && usize::from(assigned) >= k
+                && self.occupant[usize::from(assigned)] == m.0
+            {
+                let base = assigned - k as u8;
                 let r = base.checked_add(hint.index)?;
                 if base.is_multiple_of(align) && free.contains(r) {
                     return Some(r);
@@ -80,7 +85,7 @@ impl Scan<'_> {
                 if best.is_none_or(|known| (age, base) < known) {
                     best = Some((age, base));
                 }
-                if !self.registers.spread {
+                if !self.registers.least_recently_used {
                     break;
                 }
             }
@@ -89,7 +94,7 @@ impl Scan<'_> {
         best.map(|(_, base)| base as u8 + hint.index)
     }
 
-    /// Moves a value out of its register: to a free one, else it or a better victim goes to memory.
+    /// Moves a value out of its register: to a free one, or else it or a better candidate is spilled.
     pub(super) fn relocate(&mut self, v: Value, avoid: RegisterSet) {
         let avoid = avoid.with(self.pinned).with(self.defined).with(self.forbidden);
         let free = self.free().without(avoid);
@@ -97,9 +102,9 @@ impl Scan<'_> {
             self.put(v, r);
             return;
         }
-        match self.victim(avoid) {
+        match self.eviction_candidate(avoid) {
             Some(x) if x != v && self.next[x.0 as usize] > self.next[v.0 as usize] => {
-                let r = self.home[x.0 as usize];
+                let r = self.assigned[x.0 as usize];
                 self.spill(x);
                 self.put(v, r);
             }
@@ -147,9 +152,9 @@ impl Scan<'_> {
         };
         let mut best: Option<(u32, u16)> = None;
         for (k, v) in group.values.iter().enumerate() {
-            let home = u16::from(self.home[v.0 as usize]);
-            if home != u16::from(NONE) && home >= k as u16 {
-                let base = home - k as u16;
+            let assigned = u16::from(self.assigned[v.0 as usize]);
+            if assigned != u16::from(NONE) && assigned >= k as u16 {
+                let base = assigned - k as u16;
                 if base.is_multiple_of(align)
                     && base + count <= self.registers.count
                     && let Some(c) = cost(base)
@@ -209,8 +214,8 @@ impl Scan<'_> {
                 return None;
             }
             self.clear(r, range);
-            let home = self.home[v.0 as usize];
-            let elsewhere = home != NONE && self.pinned.contains(home);
+            let assigned = self.assigned[v.0 as usize];
+            let elsewhere = assigned != NONE && self.pinned.contains(assigned);
             if elsewhere || ((in_place || self.forbidden.contains(r)) && lives(v)) {
                 self.occupant.set(usize::from(r), COPY);
                 self.copies.push((v, r));
@@ -234,18 +239,18 @@ impl Scan<'_> {
     }
 
     pub(super) fn place_single(&mut self, v: Value, lives: bool) -> Option<u8> {
-        let home = self.home[v.0 as usize];
-        if home != NONE {
-            self.pinned.insert(home);
-            return Some(home);
+        let assigned = self.assigned[v.0 as usize];
+        if assigned != NONE {
+            self.pinned.insert(assigned);
+            return Some(assigned);
         }
         let outside = if lives { self.pinned.with(self.forbidden) } else { self.pinned };
         let free = self.free().without(outside);
         let register = match self.pick(free, v) {
             Some(r) => r,
-            None => match self.victim(outside) {
+            None => match self.eviction_candidate(outside) {
                 Some(x) => {
-                    let r = self.home[x.0 as usize];
+                    let r = self.assigned[x.0 as usize];
                     self.spill(x);
                     r
                 }
@@ -255,8 +260,8 @@ impl Scan<'_> {
                     let r = match free.first() {
                         Some(r) => r,
                         None => {
-                            let x = self.victim(self.pinned)?;
-                            let r = self.home[x.0 as usize];
+                            let x = self.eviction_candidate(self.pinned)?;
+                            let r = self.assigned[x.0 as usize];
                             self.spill(x);
                             r
                         }
@@ -285,10 +290,10 @@ impl Scan<'_> {
             let v = group.values[0];
             let free = self.free().without(self.defined);
             // A copy wants the register of its source, an accumulator that of its old value.
-            let wish = sources.iter().filter(|(g, _)| g.values.len() == 1).map(|(_, r)| r[0]);
+            let sources = sources.iter().filter(|(g, _)| g.values.len() == 1).map(|(_, r)| r[0]);
             let hint = self.web_register[self.find(v) as usize];
             if hint == NONE && self.facts.tuple[v.0 as usize].is_none() {
-                for r in wish {
+                for r in sources {
                     if free.contains(r) && self.registers.cheap.contains(r) {
                         return Some(r);
                     }
@@ -297,12 +302,12 @@ impl Scan<'_> {
             if let Some(r) = self.pick(free, v) {
                 return Some(r);
             }
-            let victim = self.victim(self.pinned.with(self.defined))?;
-            return Some(self.home[victim.0 as usize]);
+            let candidate = self.eviction_candidate(self.pinned.with(self.defined))?;
+            return Some(self.assigned[candidate.0 as usize]);
         }
         let busy = self.pinned;
         let free_elsewhere = self.free().without(busy).without(self.forbidden).len();
-        let wish: SmallVec<[u8; 4]> = sources
+        let source_hints: SmallVec<[u8; 4]> = sources
             .iter()
             .filter(|(g, r)| g.values.len() == usize::from(count) && r[0] % align as u8 == 0)
             .map(|(_, r)| r[0])
@@ -335,7 +340,7 @@ impl Scan<'_> {
                     }
                 }
             }
-            let wanted = hints.contains(&(base as u8)) || wish.contains(&(base as u8));
+            let wanted = hints.contains(&(base as u8)) || source_hints.contains(&(base as u8));
             Some(2 * cost + u32::from(!wanted))
         };
         let mut best: Option<(u32, u32, u16)> = None;
@@ -355,9 +360,13 @@ impl Scan<'_> {
         best.map(|(_, _, base)| base as u8)
     }
 
-    /// When a range of registers was touched last; all the same unless registers are to be spread.
+    /// When a range of registers was touched last; all the same unless registers are to be least_recently_used.
     fn age(&self, base: u16, count: u16) -> u32 {
         let range = usize::from(base)..usize::from(base + count);
-        if self.registers.spread { self.used[range].iter().copied().max().unwrap_or(0) } else { 0 }
+        if self.registers.least_recently_used {
+            self.used[range].iter().copied().max().unwrap_or(0)
+        } else {
+            0
+        }
     }
 }

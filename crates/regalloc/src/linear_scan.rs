@@ -1,15 +1,16 @@
-//! The scan: one walk over the blocks in RPO that keeps, for one file, which value lies in which register, moves
-//! values out of the way of tuples and calls, and throws out the value whose next use is farthest when registers run
-//! short. Values may change their register or go to memory at any instruction; where paths meet with different
-//! opinions, moves are put on the edges (see `edges`).
+//! Linear scan over the blocks in reverse post-order, for one register file: it tracks which value is in which register,
+//! moves values out of the way of tuples and calls, and evicts the value with the farthest next use when registers run out
+//! (Belady's rule on next-use distances, after Braun and Hack, "Register Spilling and Live-Range Splitting for SSA-Form
+//! Programs", 2009). A live range may be split or spilled at any instruction; where predecessors of a block disagree about a
+//! value's location, resolution moves are placed on the edges (see `edges`).
 //!
 //! It takes values with several definitions: a guarded definition stays in the register of the old value.
 
 use crate::AllocateError;
-mod borders;
-mod choose;
+mod block_states;
+mod choice;
 mod facts;
-mod occupants;
+mod occupancy;
 mod parallel;
 
 pub use facts::Facts;
@@ -19,7 +20,7 @@ use crate::next_use::NEVER;
 use crate::operands::{Group, Slot, destinations, is_parallel_copy, is_partial, replace, sources};
 use crate::set::RegisterSet;
 use crate::work::Work;
-use occupants::{COPY, FREE, Occupants};
+use occupancy::{COPY, FREE, Occupants};
 use oriole_ori::{BlockId, File, Instruction, Opcode, Origin, Pseudo, Value};
 use oriole_sass::Class;
 use smallvec::SmallVec;
@@ -38,16 +39,16 @@ pub struct Registers {
     pub count: u16,
     /// To be taken first (functions: what need not be saved).
     pub cheap: RegisterSet,
-    /// Of free registers take the one that has rested longest, not the lowest: instructions that have nothing to do with
-    /// each other stay free to change places.
-    pub spread: bool,
+    /// Of free registers take the least recently used, not the lowest: independent instructions get fewer false
+    /// dependences.
+    pub least_recently_used: bool,
     /// When to give up; `None` for never.
-    pub patience: Option<Patience>,
+    pub budget: Option<CostBudget>,
 }
 
-/// What an allocation may cost before it is given up.
+/// The cost at which an allocation is abandoned.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct CostBudget {
     /// Instructions that the allocator puts in, each counted by [`weight`].
     pub moves: u64,
     /// Accesses to the frame.
@@ -69,7 +70,7 @@ pub struct Location {
 }
 
 /// Everything the edges need afterwards.
-pub struct Borders {
+pub struct BlockStates {
     /// For each block the locations of its live-in values of the file, sorted by value; `None` if unreachable.
     pub entry: Vec<Option<Vec<(Value, Location)>>>,
     /// The same at the end.
@@ -93,7 +94,7 @@ pub struct Scan<'a> {
     registers: &'a Registers,
     facts: &'a Facts,
     // State at the current point, by value.
-    home: Vec<u8>,
+    assigned: Vec<u8>,
     in_memory: Vec<bool>,
     next: Vec<u32>,
     occupant: Occupants,
@@ -125,13 +126,13 @@ pub struct Scan<'a> {
 }
 
 /// Runs the scan over all blocks of the function that the facts are about. The function's instructions are rewritten, or
-/// those of `before` are put into it; block borders come back for the edges.
+/// those of `before` are put into it; block states come back for the edges.
 pub fn scan(
     work: &mut Work,
     before: Option<&Work>,
     registers: &Registers,
     facts: &Facts,
-) -> Result<Borders, AllocateError> {
+) -> Result<BlockStates, AllocateError> {
     let function = &work.function;
     let values = function.values.len();
     let blocks = function.blocks.len();
@@ -139,7 +140,7 @@ pub fn scan(
         before,
         registers,
         facts,
-        home: vec![NONE; values],
+        assigned: vec![NONE; values],
         in_memory: vec![false; values],
         next: vec![NEVER; values],
         occupant: Occupants::none(),
@@ -171,17 +172,17 @@ pub fn scan(
         scan.enter(block);
         scan.run_block()?;
         scan.leave();
-        if let Some(patience) = registers.patience {
+        if let Some(budget) = registers.budget {
             let marks = &scan.work.inserted[block.0 as usize];
             moves += weight(scan.depth) * marks.iter().filter(|mark| **mark).count() as u64;
             // What comes behind the scan only adds to this.
-            if moves > patience.moves || scan.work.stores + scan.work.loads > patience.memory {
+            if moves > budget.moves || scan.work.stores + scan.work.loads > budget.memory {
                 return Err(AllocateError::Pressure { file: registers.file });
             }
         }
     }
     scan.insert_stores();
-    Ok(Borders { entry: scan.entry, exit: scan.exit, stored_at_definition: scan.stored_at_definition })
+    Ok(BlockStates { entry: scan.entry, exit: scan.exit, stored_at_definition: scan.stored_at_definition })
 }
 
 impl Scan<'_> {
@@ -252,22 +253,22 @@ impl Scan<'_> {
         let at = v.0 as usize;
         if !self.is_touched[at] {
             self.is_touched[at] = true;
-            self.start[at] = self.home[at];
+            self.start[at] = self.assigned[at];
             self.touched.push(v);
         }
     }
 
     fn start_of(&self, v: Value) -> u8 {
-        if self.is_touched[v.0 as usize] { self.start[v.0 as usize] } else { self.home[v.0 as usize] }
+        if self.is_touched[v.0 as usize] { self.start[v.0 as usize] } else { self.assigned[v.0 as usize] }
     }
 
     fn put(&mut self, v: Value, register: u8) {
         self.touch(v);
-        let old = self.home[v.0 as usize];
+        let old = self.assigned[v.0 as usize];
         if old != NONE {
             self.occupant.set(usize::from(old), FREE);
         }
-        self.home[v.0 as usize] = register;
+        self.assigned[v.0 as usize] = register;
         if register != NONE {
             self.occupant.set(usize::from(register), v.0);
             self.used[usize::from(register)] = self.clock;
@@ -299,7 +300,7 @@ impl Scan<'_> {
     /// Throws a value out of its register.
     fn spill(&mut self, v: Value) {
         let at = v.0 as usize;
-        if !self.in_memory[at] && self.facts.recipes[at].is_none() {
+        if !self.in_memory[at] && self.facts.rematerializations[at].is_none() {
             let from = self.start_of(v);
             if !self.mark_stored_at_definition(v) && from != NONE {
                 self.stores.push((v, from));
@@ -339,7 +340,7 @@ impl Scan<'_> {
         let targets: SmallVec<[(Value, u8); 8]> = self
             .touched
             .iter()
-            .map(|&v| (v, self.home[v.0 as usize]))
+            .map(|&v| (v, self.assigned[v.0 as usize]))
             .filter(|&(_, r)| r != NONE)
             .chain(self.copies.iter().copied())
             .collect();
@@ -359,8 +360,8 @@ impl Scan<'_> {
                     from: From::Place(Place::Register(from)),
                     value: v,
                 });
-            } else if let Some(recipe) = &self.facts.recipes[at] {
-                made.push((v, to, recipe.clone()));
+            } else if let Some(rematerialization) = &self.facts.rematerializations[at] {
+                made.push((v, to, rematerialization.clone()));
             } else if self.in_memory[at] || self.stored_at_definition[at] {
                 moves.push(Move {
                     to: Place::Register(to),
@@ -383,8 +384,8 @@ impl Scan<'_> {
             emitter.store(v, v, from);
         }
         emitter.parallel(moves, scratch);
-        for (v, to, recipe) in made {
-            emitter.make(v, to, &recipe);
+        for (v, to, rematerialization) in made {
+            emitter.make(v, to, &rematerialization);
         }
     }
 
@@ -449,7 +450,7 @@ impl Scan<'_> {
         if partial {
             order.extend(writes.iter().cloned().map(|g| (g, true)));
         }
-        // Old values come before sources of the same width: they must be at home, a source may be a copy.
+        // Old values come before sources of the same width: they must be at assigned, a source may be a copy.
         order.sort_by_key(|(g, tied)| (g.fixed.is_none(), !tied, std::cmp::Reverse(g.values.len())));
         // A warp group's multiply writes its accumulators while it still reads: they are read where they are
         // written, and no other source may lie there.
@@ -471,13 +472,13 @@ impl Scan<'_> {
                 dying.push(v);
             }
         }
-        let mut read_homes: SmallVec<[(Value, u8); 8]> = SmallVec::new();
+        let mut read_registers: SmallVec<[(Value, u8); 8]> = SmallVec::new();
         for &v in &dying {
-            let home = self.home[v.0 as usize];
-            if home != NONE {
-                read_homes.push((v, home));
+            let assigned = self.assigned[v.0 as usize];
+            if assigned != NONE {
+                read_registers.push((v, assigned));
                 if !early {
-                    self.occupant.set(usize::from(home), FREE);
+                    self.occupant.set(usize::from(assigned), FREE);
                 }
             }
         }
@@ -525,16 +526,16 @@ impl Scan<'_> {
         for (group, registers) in placed.iter().chain(&results) {
             registers.iter().for_each(|&r| self.used[usize::from(r)] = self.clock);
             let values: SmallVec<[Value; 4]> =
-                group.values.iter().zip(registers).map(|(&v, &r)| self.work.incarnation(v, r)).collect();
+                group.values.iter().zip(registers).map(|(&v, &r)| self.work.part_in(v, r)).collect();
             replace(&mut instruction, group.operand, &values);
         }
         self.out.push(instruction);
         self.marks.push(mark);
-        for (v, home) in read_homes {
-            if self.occupant[usize::from(home)] == v.0 {
-                self.occupant.set(usize::from(home), FREE);
+        for (v, assigned) in read_registers {
+            if self.occupant[usize::from(assigned)] == v.0 {
+                self.occupant.set(usize::from(assigned), FREE);
             }
-            self.home[v.0 as usize] = NONE;
+            self.assigned[v.0 as usize] = NONE;
             self.in_memory[v.0 as usize] = false;
         }
         for v in dying {
@@ -555,7 +556,7 @@ impl Scan<'_> {
                 self.next[at] = next;
                 self.in_memory[at] = self.stored_at_definition[at];
                 if !again {
-                    self.home[at] = r;
+                    self.assigned[at] = r;
                     self.occupant.set(usize::from(r), v.0);
                     self.remember(v, r);
                     self.site[at] = Some(Site {
@@ -566,8 +567,8 @@ impl Scan<'_> {
                     });
                 }
                 if next == NEVER {
-                    self.occupant.set(usize::from(self.home[at]), FREE);
-                    self.home[at] = NONE;
+                    self.occupant.set(usize::from(self.assigned[at]), FREE);
+                    self.assigned[at] = NONE;
                     self.in_memory[at] = false;
                 }
             }

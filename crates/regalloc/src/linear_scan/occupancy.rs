@@ -1,4 +1,4 @@
-//! Who lies in which register at the current point of the scan.
+//! Which value is in which register at the current point of the linear scan.
 //!
 //! It is here because the scan asks for the free registers many times for each instruction: they are kept as a set.
 

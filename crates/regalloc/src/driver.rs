@@ -1,9 +1,9 @@
-//! The order of the files, and the limits of each.
+//! The driver of register allocation: in which order the register files are allocated, and with which register limits.
 
 use crate::frame::{self, FRAME_ALIGN};
-use crate::narrow::{improve, start};
+use crate::linear_scan::{CostBudget, Facts, Registers, scan};
 use crate::operands::alignment;
-use crate::scan::{Facts, Patience, Registers, scan};
+use crate::reallocate::{improve, start};
 use crate::set::RegisterSet;
 use crate::work::Work;
 use crate::{AllocateError, Allocation, abi, color, edges, operands};
@@ -39,7 +39,7 @@ pub fn prepare(mut function: Function) -> Result<Prepared, AllocateError> {
     Ok(Prepared { function, stack_pointer, frame })
 }
 
-/// The least number of general registers that the hungriest instruction needs, with the stack pointer.
+/// The number of general registers that the instruction with the highest register demand needs, stack pointer included.
 fn least(function: &Function, stack_pointer: Value) -> u16 {
     let mut most = 0;
     for instruction in function.blocks.iter().flat_map(|b| &b.instructions) {
@@ -59,7 +59,7 @@ fn least(function: &Function, stack_pointer: Value) -> u16 {
     (most + 6).clamp(16, 255)
 }
 
-/// Allocates all files.
+/// Allocates all register files.
 pub fn allocate(
     prepared: Prepared,
     _chip: Chip,
@@ -83,7 +83,7 @@ pub fn allocate(
     if options.minimal {
         limit = floor;
     }
-    // A budget that the hungriest instruction does not fit into is exceeded rather than refused.
+    // A budget that the instruction with the highest register demand does not fit into is exceeded rather than refused.
     let limit = limit.max(floor).min(255);
     let mut work = Work::new(function, stack_pointer, frame.spill_base);
 
@@ -97,8 +97,8 @@ pub fn allocate(
         usable: predicates,
         count: 7,
         cheap: predicates,
-        spread: false,
-        patience: None,
+        least_recently_used: false,
+        budget: None,
     };
     {
         let facts = Facts::new(&work, File::P);
@@ -156,15 +156,15 @@ pub fn allocate(
     })
 }
 
-/// Allocates the general registers below a limit; with `spread` those first that have rested longest. `before` has the
+/// Allocates the general registers below a limit; with `least_recently_used` those first. `before` has the
 /// instructions that are left out of `work`.
 pub(crate) fn general(
     work: &mut Work,
     before: Option<&Work>,
     facts: &Facts,
     limit: u16,
-    spread: bool,
-    patience: Option<Patience>,
+    least_recently_used: bool,
+    budget: Option<CostBudget>,
 ) -> Result<(), AllocateError> {
     let mut usable = RegisterSet::range(0, limit);
     usable.remove(abi::STACK_POINTER);
@@ -174,7 +174,7 @@ pub(crate) fn general(
     }
     let cheap =
         if work.function.is_entry || routine.is_some() { usable } else { usable.without(abi::saved()) };
-    let registers = Registers { file: File::R, usable, count: limit, cheap, spread, patience };
+    let registers = Registers { file: File::R, usable, count: limit, cheap, least_recently_used, budget };
     file(work, before, facts, &registers)
 }
 
@@ -185,6 +185,6 @@ fn file(
     facts: &Facts,
     registers: &Registers,
 ) -> Result<(), AllocateError> {
-    let borders = scan(work, before, registers, facts)?;
-    edges::repair(work, registers, facts, &borders)
+    let states = scan(work, before, registers, facts)?;
+    edges::repair(work, registers, facts, &states)
 }

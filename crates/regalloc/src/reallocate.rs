@@ -1,14 +1,13 @@
-//! Other allocations of the general registers than the first one, where they cost next to nothing.
+//! Re-allocation of the general registers after the first one, where the result costs next to nothing.
 //!
-//! * Fewer registers: the scan takes whatever is free, and aligned tuples leave holes. With a limit it packs more closely,
-//!   at the price of moves, and makes constants anew instead of keeping them. Registers are handed out by eights, so
-//!   that only whole steps are tried.
-//! * Rested registers: with the number settled, registers that nobody touched for long are taken first. Instructions
-//!   that have nothing to do with each other then do not wait for each other's registers, and the order after
-//!   allocation has more to choose from.
+//! * At a lower register limit: the scan takes whatever is free, and aligned tuples leave holes. With a limit it packs more
+//!   closely, at the price of moves, and rematerializes constants. Hardware allocates registers in units of eight, so
+//!   that only whole units are tried.
+//! * With the least recently used register first, once their number is fixed: reusing a register late leaves fewer false
+//!   dependences, so that scheduling after allocation has more freedom.
 
-use crate::place::general;
-use crate::scan::{Facts, Patience, weight};
+use crate::driver::general;
+use crate::linear_scan::{CostBudget, Facts, weight};
 use crate::work::Work;
 use oriole_ori::BlockId;
 
@@ -18,11 +17,11 @@ const FEWEST: u16 = 16;
 /// Registers are handed out in units of so many.
 const UNIT: u16 = 8;
 
-/// Fewer registers are worth so many thousandths more instructions, loops counted eightfold.
-const WORTH_FEWER: u64 = 20;
+/// How many permille more instructions a lower register count may cost, each loop level counted eightfold.
+const FEWER_BUDGET: u64 = 20;
 
-/// Rested registers are worth so many thousandths.
-const WORTH_RESTED: u64 = 5;
+/// The same for choosing the least recently used register.
+const LRU_BUDGET: u64 = 5;
 
 /// What an allocation costs.
 struct Cost {
@@ -45,9 +44,9 @@ impl Cost {
         cost
     }
 
-    /// What another one may cost to be hardly more.
-    fn and(&self, thousandths: u64) -> Patience {
-        Patience { moves: self.moves + self.all * thousandths / 1000, memory: self.memory }
+    /// The budget of a re-allocation that may cost so many permille more.
+    fn and(&self, permille: u64) -> CostBudget {
+        CostBudget { moves: self.moves + self.all * permille / 1000, memory: self.memory }
     }
 }
 
@@ -72,10 +71,10 @@ fn depths(work: &Work, facts: &Facts) -> Vec<u32> {
     depths
 }
 
-/// Allocates again, with fewer registers but at least `floor`, then with rested ones. `before` is the function without
+/// Allocates again, with fewer registers but at least `floor`, then with the least recently used ones first. `before` is the function without
 /// general registers, which the facts are about; `work` holds the first allocation, and then the best one.
 pub fn improve(work: &mut Work, before: Work, facts: &Facts, floor: u16) {
-    let first = Cost::of(work, facts).and(WORTH_FEWER);
+    let first = Cost::of(work, facts).and(FEWER_BUDGET);
     let mut highest = work.highest();
     while highest > FEWEST.max(floor) {
         let limit = (highest - 1) / UNIT * UNIT;
@@ -84,7 +83,7 @@ pub fn improve(work: &mut Work, before: Work, facts: &Facts, floor: u16) {
         highest = trial.highest();
         *work = trial;
     }
-    let best = Cost::of(work, facts).and(WORTH_RESTED);
+    let best = Cost::of(work, facts).and(LRU_BUDGET);
     if let Some(trial) = attempt(before, None, facts, highest, true, best) {
         *work = trial;
     }
@@ -102,10 +101,10 @@ fn attempt(
     before: Option<&Work>,
     facts: &Facts,
     limit: u16,
-    spread: bool,
-    patience: Patience,
+    least_recently_used: bool,
+    budget: CostBudget,
 ) -> Option<Work> {
-    general(&mut trial, before, facts, limit, spread, Some(patience)).ok()?;
+    general(&mut trial, before, facts, limit, least_recently_used, Some(budget)).ok()?;
     let cost = Cost::of(&trial, facts);
-    (cost.memory <= patience.memory && cost.moves <= patience.moves).then_some(trial)
+    (cost.memory <= budget.memory && cost.moves <= budget.moves).then_some(trial)
 }

@@ -1,5 +1,5 @@
-//! The borders of blocks in the scan: where values are at the top and at the end of a
-//! block, and the stores that belong behind definitions.
+//! The state of the linear scan at block boundaries: the location of each value on entry and exit, and the stores after
+//! definitions.
 
 use super::{COPY, FREE, Location, NONE, Occupants, Scan, location};
 use crate::moves::Emitter;
@@ -20,7 +20,7 @@ impl Scan<'_> {
         self.occupant = Occupants::none();
         let live_in: Vec<(Value, u32)> = self.facts.next_use.at_entry(block).to_vec();
         for &(v, _) in &live_in {
-            self.home[v.0 as usize] = NONE;
+            self.assigned[v.0 as usize] = NONE;
             self.in_memory[v.0 as usize] = false;
         }
         let position = self.facts.cfg.position(block);
@@ -48,7 +48,7 @@ impl Scan<'_> {
                     unknown.push(v);
                     continue;
                 };
-                self.home[at] = exit.register;
+                self.assigned[at] = exit.register;
                 let everywhere =
                     others.iter().all(|p| location(&self.exit[p.0 as usize], v).is_none_or(|l| l.in_memory));
                 let stays = !is_header || self.facts.single[at];
@@ -61,7 +61,7 @@ impl Scan<'_> {
             // What is unknown on the chosen path may be known on another: it gets a place all the same.
             for v in unknown {
                 let at = v.0 as usize;
-                if self.facts.recipes[at].is_some() {
+                if self.facts.rematerializations[at].is_some() {
                     continue;
                 }
                 let found = others.iter().find_map(|p| location(&self.exit[p.0 as usize], v));
@@ -92,14 +92,14 @@ impl Scan<'_> {
         );
     }
 
-    /// At the top of a hungry loop: values that it only carries through go to memory before it.
+    /// On entry to a loop with high register pressure: values that are only live through it are spilled before it.
     pub(super) fn thin_out(&mut self, block: BlockId, live_in: &[(Value, u32)]) {
         let available = self.registers.usable.len();
         let wanted = self.facts.pressure[block.0 as usize] + 4;
         let Some(mut excess) = wanted.checked_sub(available) else { return };
         let mut carried: Vec<(u32, Value)> = live_in
             .iter()
-            .filter(|&&(v, distance)| distance >= LOOP_EXIT && self.home[v.0 as usize] != NONE)
+            .filter(|&&(v, distance)| distance >= LOOP_EXIT && self.assigned[v.0 as usize] != NONE)
             .map(|&(v, distance)| (distance, v))
             .collect();
         carried.sort_unstable_by(|a, b| b.cmp(a));
@@ -109,9 +109,9 @@ impl Scan<'_> {
             }
             excess -= 1;
             let at = v.0 as usize;
-            self.occupant.set(usize::from(self.home[at]), FREE);
-            self.home[at] = NONE;
-            if self.facts.recipes[at].is_none() {
+            self.occupant.set(usize::from(self.assigned[at]), FREE);
+            self.assigned[at] = NONE;
+            if self.facts.rematerializations[at].is_none() {
                 // The edge into the loop stores it, or its definition does.
                 self.mark_stored_at_definition(v);
                 self.in_memory[at] = true;
@@ -121,7 +121,7 @@ impl Scan<'_> {
 
     pub(super) fn here(&self, v: Value) -> Location {
         let at = v.0 as usize;
-        Location { register: self.home[at], in_memory: self.in_memory[at] }
+        Location { register: self.assigned[at], in_memory: self.in_memory[at] }
     }
 
     pub(super) fn leave(&mut self) {
@@ -142,7 +142,7 @@ impl Scan<'_> {
         for r in self.occupant.taken().iter() {
             let occupant = self.occupant[usize::from(r)];
             if occupant != COPY {
-                self.home[occupant as usize] = NONE;
+                self.assigned[occupant as usize] = NONE;
             }
         }
         self.work.function.blocks[block].instructions = std::mem::take(&mut self.out);

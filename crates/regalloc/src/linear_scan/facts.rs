@@ -1,7 +1,6 @@
-//! What the scan of a file knows before it begins, and what hints it gets: the graph, next uses, recipes, webs of
-//! copies, tuples to come, pressure.
-//!
-//! It is here because a function is scanned several times with different limits, and nothing of this depends on them.
+//! Inputs of the linear scan of a register file that do not depend on the register limit, since a function may be scanned
+//! several times: control flow, next uses, values that can be rematerialized, copy webs (values that copies and phis connect,
+//! which should share a register), tuple hints, register pressure.
 
 use crate::next_use::{NextUse, Touches};
 use crate::operands::{Group, destinations, is_parallel_copy, is_partial, sources};
@@ -21,7 +20,7 @@ pub struct Facts {
     /// How far away the next uses are.
     pub next_use: NextUse,
     /// How to make a value anew.
-    pub recipes: Vec<Option<Box<Instruction>>>,
+    pub rematerializations: Vec<Option<Box<Instruction>>>,
     /// True if it has one definition, which always happens.
     pub single: Vec<bool>,
     /// Which values copies join: the lowest of them.
@@ -64,7 +63,7 @@ impl Facts {
             loops,
             touches,
             next_use,
-            recipes: vec![None; values],
+            rematerializations: vec![None; values],
             single: vec![false; values],
             web: (0..values as u32).collect(),
             tuple: std::iter::repeat_with(|| None).take(values).collect(),
@@ -91,8 +90,9 @@ impl Facts {
                         definitions[at] += if copy || is_partial(instruction) { 2 } else { 1 };
                         self.single[at] = definitions[at] == 1;
                         // What an earlier file put in stands for something else than it says.
-                        self.recipes[at] = (definitions[at] == 1 && !mark && is_recipe(instruction))
-                            .then(|| Box::new(instruction.clone()));
+                        self.rematerializations[at] =
+                            (definitions[at] == 1 && !mark && is_rematerializable(instruction))
+                                .then(|| Box::new(instruction.clone()));
                     }
                     note_tuple(&mut self.tuple, group);
                 }
@@ -141,7 +141,7 @@ impl Facts {
             }
             self.pressure[block.0 as usize] = highest;
         }
-        // A loop is as hungry as its hungriest block.
+        // The pressure of a loop is the highest of its blocks.
         for &block in self.cfg.order() {
             let mut inner = self.loops.innermost(block);
             while let Some(index) = inner {
@@ -165,7 +165,7 @@ fn note_tuple(tuple: &mut [Option<Box<TupleHint>>], group: &Group) {
 }
 
 /// An instruction whose result can be made again anywhere: no register is read and the result never changes.
-fn is_recipe(instruction: &Instruction) -> bool {
+fn is_rematerializable(instruction: &Instruction) -> bool {
     let plain = |kind: &SourceKind| {
         matches!(
             kind,
