@@ -176,6 +176,7 @@ const EXPLAINED: &[(&str, &str, &str, &str)] = &[
 /// The same for single chips.
 const EXPLAINED_ON: &[(u8, &str, &str, &str, &str)] = &[
     (80, "raw", "IADD3.R", "IMAD.WIDE.CL", "the high half of the address comes from a carry between the two"),
+    (89, "raw", "IMAD.R", "ST.addr", "the high half of the address comes from a carry between the two"),
     (89, "raw", "IMAD.*.P", "*.pred", "5 is seen on sm_80 and sm_90"),
 ];
 

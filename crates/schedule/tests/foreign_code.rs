@@ -90,7 +90,8 @@ fn computed_control_words_satisfy_the_checker() {
         let Ok(mut cubin) = oriole_cubin::read::read(&std::fs::read(&path).expect("a file")) else {
             continue;
         };
-        let chip = if cubin.accelerated { Chip::SM_90A } else { Chip::SM_90 };
+        let variant = if cubin.accelerated { "a" } else { "" };
+        let chip: Chip = format!("sm_{}{variant}", cubin.sm).parse().expect("a chip");
         let before = oriole_simulate::lint(&cubin).len();
         cubin.kernels.retain_mut(|kernel| {
             let Some(mut new) = function(&kernel.code, chip) else { return false };

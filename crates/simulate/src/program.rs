@@ -40,6 +40,8 @@ pub(crate) enum ReadQueue {
     Memory,
     /// Transcendental functions and conversions.
     Special,
+    /// The 64-bit floating unit.
+    Double,
     /// Each opcode for itself.
     Own(Op),
 }
@@ -77,6 +79,7 @@ fn read_queue(op: Op, class: Class) -> ReadQueue {
             ReadQueue::Memory
         }
         Class::Special => ReadQueue::Special,
+        Class::Double => ReadQueue::Double,
         _ => ReadQueue::Own(op),
     }
 }

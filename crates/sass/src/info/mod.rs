@@ -208,6 +208,8 @@ pub enum Queue {
     Constant,
     /// Special registers.
     SpecialRegister,
+    /// 64-bit floating, where its results are reported by scoreboard.
+    Double,
     /// Each opcode for itself.
     Own,
 }
