@@ -147,6 +147,8 @@ codes! {
         "The directive or modifier has no effect at this place; it is ignored, and the result is as if it were not there.";
     Unchecked = "ptx::unchecked-operand", Language, Warning,
         "The instruction does not take an operand of this kind. Other PTX compilers do not look at it and accept it, and so it is no error; what it means is not defined.";
+    Uninitialized = "ptx::uninitialized-register", Language, Warning,
+        "A register is read, and on no path that control may take to this instruction has anything written it. PTX allows it and does not define the value. A write under a guard counts as a write, and so does one on a single path only, so that what is reported is never written first.";
     Unreachable = "ptx::unreachable", Language, Note,
         "Control flow never arrives at this statement, so no code is made for it.";
     UnusedDeclaration = "ptx::unused-declaration", Language, Note,

@@ -212,8 +212,29 @@ pub struct Instruction {
     /// Whether the instruction table says that the back end makes code for the form. What it does not say so of is refused,
     /// whatever a stage behind could make of the words.
     pub compiled: bool,
+    /// How many of the operands, from the first on, are written.
+    pub destinations: u8,
     /// Operands in the order written.
     pub operands: Vec<Operand>,
+}
+
+impl Instruction {
+    /// Calls a function with each register that the instruction writes.
+    pub fn for_each_written(&self, mut visit: impl FnMut(RegisterId)) {
+        for operand in &self.operands[..usize::from(self.destinations).min(self.operands.len())] {
+            operand.for_each_register(&mut visit);
+        }
+    }
+
+    /// Calls a function with each register that the instruction reads, its guard included.
+    pub fn for_each_read(&self, mut visit: impl FnMut(RegisterId)) {
+        if let Some((guard, _)) = self.guard {
+            visit(guard);
+        }
+        for operand in self.operands.iter().skip(usize::from(self.destinations)) {
+            operand.for_each_register(&mut visit);
+        }
+    }
 }
 
 /// An operand.
@@ -262,6 +283,26 @@ pub enum Operand {
         /// A minus sign stands before it.
         negated: bool,
     },
+}
+
+impl Operand {
+    /// Calls a function with each register of the operand, that of an address included.
+    pub fn for_each_register(&self, visit: &mut impl FnMut(RegisterId)) {
+        match self {
+            Operand::Register(register)
+            | Operand::NotRegister(register)
+            | Operand::Selection { register, .. }
+            | Operand::Address(Address { base: AddressBase::Register(register), .. }) => visit(*register),
+            Operand::Vector(inner) | Operand::List(inner) => {
+                inner.iter().for_each(|operand| operand.for_each_register(visit));
+            }
+            Operand::Pair(first, second) => {
+                first.for_each_register(visit);
+                second.for_each_register(visit);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// An immediate value.

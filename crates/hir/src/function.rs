@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::instruction::KnownForm;
 use crate::module_context::HeaderView;
-use crate::names::{Meaning, Names};
+use crate::names::{DeclaredRegister, Meaning, Names};
 use crate::signature::{FunctionHead, function_head};
 use crate::{
     Body, FunctionId, FunctionRef, ModuleContext, Register, RegisterId, Resolved, SignatureInfo, SourceMap,
@@ -96,10 +96,18 @@ pub fn resolve_function(function: &Function, context: &dyn ModuleContext) -> Opt
             map.registers[id as usize].1 = register.declaration;
         }
     }
+    map.unused = unused(registers);
     map.uses = use_spans.concat();
     crate::address_space::check(&body, &map, &mut diagnostics);
     diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
     Some(Resolved { name, body, has_body, source_map: map, diagnostics, uses, signature: Some(info) })
+}
+
+/// The declarations of which no register is used. Registers of a range have an entry only where they are named.
+fn unused(registers: &[DeclaredRegister]) -> Vec<Span> {
+    let declared = registers.chunk_by(|one, other| one.declaration == other.declaration);
+    let unused = declared.filter(|list| list.iter().all(|register| register.id.is_none()));
+    unused.map(|list| list[0].declaration).collect()
 }
 
 impl<'a> Resolver<'a> {

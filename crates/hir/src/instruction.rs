@@ -91,8 +91,14 @@ impl<'a> Resolver<'a> {
         if !complete || self.diagnostics[before..].iter().any(Diagnostic::is_error) {
             return;
         }
+        // Destinations come first; of a call, its results.
+        let destinations = match resolved.first() {
+            Some(Operand::List(_)) if opcode == Opcode::Call => 1,
+            _ => rows.iter().take_while(|row| row.kind.is_written()).count() as u8,
+        };
         let mut instruction = Instruction {
             guard,
+            destinations,
             opcode,
             modifiers: form.modifiers.clone(),
             types: form.types.clone(),

@@ -11,8 +11,8 @@ use crate::checks::{
     Outline, check_header, check_limits, check_locations, first_declarations, initializer_order, order_check,
 };
 use crate::{
-    Declared, Header, ModuleContext, ModuleVariable, Resolved, Symbols, declarations, module_variables,
-    resolve_function,
+    Declared, Header, ModuleContext, ModuleVariable, Resolved, Symbols, check_flow, declarations,
+    module_variables, resolve_function,
 };
 
 /// Whether a function is a kernel.
@@ -105,6 +105,11 @@ pub fn resolve_module(text: &str) -> Module {
                     let Some(resolved) = resolve_function(&function, &symbols) else { continue };
                     for found in &resolved.diagnostics {
                         place(at, found.clone());
+                    }
+                    if resolved.has_body && !resolved.has_errors() && !parse.has_errors() {
+                        for found in check_flow(&resolved.body).warnings(&resolved.source_map) {
+                            place(at, found);
+                        }
                     }
                     if resolved.has_body {
                         let kind =

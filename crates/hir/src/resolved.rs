@@ -51,6 +51,8 @@ pub struct SourceMap {
     pub uses: Vec<Span>,
     /// `.loc` lines in order.
     pub lines: Vec<LineEntry>,
+    /// Registers that are declared one by one and never named: the place of each name.
+    pub unused: Vec<Span>,
 }
 
 /// One `.loc`.

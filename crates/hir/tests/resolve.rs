@@ -414,3 +414,71 @@ fn initial_values() {
     "#]]
     .assert_eq(&text);
 }
+
+#[test]
+fn registers_that_nothing_writes_before_they_are_read() {
+    let warnings = |body: &str| {
+        let module = resolve_module(&format!(
+            "{HEAD}.func (.reg .b32 out) f(.reg .b32 in) {{ .reg .b32 a, b, c; .reg .b64 d; .reg .pred p, q; {body} ret; }}"
+        ));
+        let shown = module.diagnostics.iter().map(|found| match found.code {
+            oriole_diagnostics::Code::Uninitialized => {
+                found.message.to_string().split('`').nth(1).unwrap_or_default().to_string()
+            }
+            _ => format!("[{}] {}", found.code, found.message),
+        });
+        shown.collect::<Vec<_>>().join(" ")
+    };
+    for (body, expected) in [
+        ("mov.b32 a, 1; add.u32 b, a, a;", ""),
+        ("add.u32 b, a, a; mov.b32 a, 1;", "a"),
+        ("add.u32 a, a, 1;", "a"),
+        ("@p mov.b32 a, 1;", "p"),
+        ("ld.global.u32 a, [d];", "d"),
+        ("st.global.u32 [d], a;", "d a"),
+        // Parameters in registers are written by the caller.
+        ("add.u32 out, in, in;", ""),
+        ("add.u32 in, in, 1; add.u32 a, out, 1;", "out"),
+        // A guarded write is one, and so is one on a single path.
+        ("setp.eq.u32 p, in, 0; @p mov.b32 a, 1; add.u32 b, a, a;", ""),
+        ("setp.eq.u32 p, in, 0; @p bra L; mov.b32 a, 1; L: add.u32 b, a, a;", ""),
+        ("setp.eq.u32 p, in, 0; @p bra L; add.u32 b, a, a; bra M; L: mov.b32 a, 1; M:", "a"),
+        // A write further down comes before the read in the next iteration.
+        ("L: setp.eq.u32 p, in, 0; @p add.u32 b, a, a; mov.b32 a, 1; bra L;", ""),
+        ("bra L; mov.b32 a, 1; L: add.u32 b, a, a;", "a"),
+        // What control never reaches reads nothing.
+        ("ret; add.u32 b, a, a;", ""),
+        // Halves that are packed may be of no interest.
+        ("mov.b64 d, {in, a};", ""),
+        ("vote.sync.any.pred p, q, 1;", "q"),
+        ("setp.eq.u32 p|q, in, 0; @q mov.b32 a, 1; @p mov.b32 a, 2;", ""),
+        ("call (a), f, (b);", "b"),
+    ] {
+        assert_eq!(warnings(body), expected, "{body}");
+    }
+}
+
+#[test]
+fn instructions_and_registers_of_no_effect() {
+    let notes = |body: &str| {
+        let text = format!("{HEAD}.entry k() {{ {body} }}");
+        let module = resolve_module(&text);
+        let (_, _, resolved) = &module.functions[0];
+        let report = oriole_hir::check_flow(&resolved.body);
+        // The line break before a unit belongs to it.
+        let start = HEAD.len() - 1;
+        let notes = report.notes(&resolved.source_map).map(|found| {
+            let at = start + found.span.start as usize;
+            format!("{}: {}", found.code, &text[at..at + found.span.len as usize])
+        });
+        notes.collect::<Vec<_>>().join("\n")
+    };
+    expect![[r#"
+        ptx::unreachable: mov.b32 a, 1; mov.b32 a, 2;
+        ptx::unused-declaration: b
+        ptx::unused-declaration: v"#]]
+    .assert_eq(&notes(
+        ".reg .b32 a, b, %r<9>; .reg .v2 .b32 v; bra END; mov.b32 a, 1; mov.b32 a, 2; END: mov.b32 a, 3; ret;",
+    ));
+    expect![[""]].assert_eq(&notes(".reg .pred p; .reg .b32 a; L: setp.eq.u32 p, a, 0; @p bra L; ret;"));
+}

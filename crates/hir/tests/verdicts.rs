@@ -94,6 +94,8 @@ const CASES: &[Case] = &[
     ("8.0", "sm_90", Header, ".func f(.u64 p) { ret; }", REFUSED),
     ("8.0", "sm_90", Header, ".global .u32 .v2 p;", REFUSED),
     ("8.0", "sm_90", Header, ".global .v2 .align 8 .u32 p;", REFUSED),
+    ("8.0", "sm_90", Header, ".global .weak .u32 p;", REFUSED),
+    ("8.0", "sm_90", Header, ".section .debug_info { .b8 4294967296 }", ACCEPTED),
     // The last parameter of a function may be an array without a size; anything may be passed for it, or nothing.
     ("8.0", "sm_90", Header, ".func f(.param .b32 y, .param .b8 x[]) { ret; }", ACCEPTED),
     ("8.0", "sm_90", Header, ".func f(.param .b8 x[0]) { ret; }", ACCEPTED),

@@ -50,6 +50,20 @@ pub(crate) fn findings(analysis: &Analysis, file: FileId) -> Vec<Finding> {
     for located in analysis.sources(file) {
         let found = oriole_queries::findings(&analysis.db, located.source);
         all.extend(found.iter().filter_map(|found| place(&analysis.db, located, found)));
+        all.extend(hints(&analysis.db, located));
+    }
+    all
+}
+
+/// What is not wrong and has no effect: instructions that control never reaches, registers that are never used.
+fn hints(db: &dyn Db, located: Located<'_>) -> Vec<Finding> {
+    let mut all = Vec::new();
+    for &unit in graph::split_file(db, located.source).iter().filter(|unit| unit.has_code(db)) {
+        if graph::body(db, unit).is_none() {
+            continue;
+        }
+        let notes = graph::flow_report(db, unit).notes(graph::source_map(db, unit));
+        all.extend(notes.filter_map(|found| place(db, located, &found.shifted(unit.start(db)))));
     }
     all
 }

@@ -131,6 +131,7 @@ fn kernel(row: &Row, choice: &Choice, optional: bool) -> Program {
         second_space: choice.spaces.get(1).copied(),
         vector: choice.vector.max(1),
         compiled: row.supported,
+        destinations: row.operands.iter().take_while(|operand| operand.kind.is_written()).count() as u8,
         operands,
     };
     body.statements.push(Statement::Instruction(instruction));

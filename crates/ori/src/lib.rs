@@ -37,7 +37,6 @@ pub mod print;
 pub mod statistics;
 pub mod suffixes;
 pub mod tuple;
-pub mod uninitialized;
 pub mod value;
 pub mod verify;
 

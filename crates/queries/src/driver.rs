@@ -28,9 +28,21 @@ pub struct Compiled {
 fn unit_findings<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Diagnostic> {
     match unit.kind(db) {
         UnitKind::Variable => graph::variables(db, unit).diagnostics.clone(),
-        UnitKind::Entry | UnitKind::Function | UnitKind::Declaration => graph::diagnostics(db, unit).to_vec(),
+        UnitKind::Entry | UnitKind::Function | UnitKind::Declaration => {
+            let mut found = graph::diagnostics(db, unit).to_vec();
+            let report = graph::flow_report(db, unit);
+            if !report.uninitialized.is_empty() {
+                found.extend(report.warnings(graph::source_map(db, unit)));
+            }
+            found
+        }
         UnitKind::Header | UnitKind::DebugSection | UnitKind::Trailer | UnitKind::Broken => {
-            graph::function_tree(db, unit).errors.clone()
+            // The errors of the parser, and those of variables that are written there.
+            if graph::globals(db, unit).is_empty() {
+                graph::function_tree(db, unit).errors.clone()
+            } else {
+                graph::variables(db, unit).diagnostics.clone()
+            }
         }
     }
 }

@@ -13,8 +13,8 @@ use oriole_chip::Chip;
 use oriole_cubin::KernelImage;
 use oriole_diagnostics::Diagnostic;
 use oriole_hir::{
-    Body, Declared, EarlyUse, GlobalInfo, Header, HeaderQuestion, Linkage, SignatureInfo, SourceMap, Uses,
-    Variable,
+    Body, Declared, EarlyUse, FlowReport, GlobalInfo, Header, HeaderQuestion, Linkage, SignatureInfo,
+    SourceMap, Uses, Variable,
 };
 use oriole_inputs::{Config, Db, FunctionUnit, Place, SourceFile};
 use oriole_options::{
@@ -148,7 +148,7 @@ pub fn initial_functions<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<A
 
 // ---- a unit, resolved
 
-/// Everything that resolving gives at once. Only the five projections below read it.
+/// Everything that resolving gives at once. Only the projections below read it.
 #[salsa::tracked(returns(ref), heap_size = weight::resolution)]
 pub fn resolved<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Resolution {
     let _running = db.executes("resolved", Place::Unit(unit));
@@ -188,6 +188,14 @@ pub fn uses<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<Uses> {
 pub fn shared_variables<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<[Variable]> {
     let _running = db.executes("shared_variables", Place::Unit(unit));
     resolved(db, unit).shared.clone()
+}
+
+/// What the control flow of a function says against it: registers that nothing writes before they are read, instructions
+/// that control never reaches. Findings only, no stage reads it. No place enters.
+#[salsa::tracked(returns(ref))]
+pub fn flow_report<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> FlowReport {
+    let _running = db.executes("flow_report", Place::Unit(unit));
+    body(db, unit).as_deref().map(oriole_hir::check_flow).unwrap_or_default()
 }
 
 /// Uses that stand above the declaration; findings only, no stage reads it. No place in a unit enters.

@@ -63,7 +63,15 @@ pub(crate) fn index(db: &dyn Db, file: SourceFile) -> Index<'_> {
     for &unit in graph::split_file(db, file) {
         let own = unit.name(db).clone();
         let names: Vec<(Arc<str>, Strength)> = match unit.kind(db) {
-            UnitKind::Variable => {
+            // What is written where a header, a section or nothing is expected may declare variables all the same.
+            UnitKind::Variable
+            | UnitKind::Header
+            | UnitKind::DebugSection
+            | UnitKind::Trailer
+            | UnitKind::Broken => {
+                if unit.kind(db) != UnitKind::Variable && graph::globals(db, unit).is_empty() {
+                    continue;
+                }
                 index.variables.push(unit);
                 let strength = |info: &GlobalInfo| match info.linkage {
                     Some(Linkage::Extern) => Strength::Declares,
@@ -74,9 +82,8 @@ pub(crate) fn index(db: &dyn Db, file: SourceFile) -> Index<'_> {
             UnitKind::Function | UnitKind::Entry => vec![(own, Strength::Defines)],
             UnitKind::Declaration if graph::alias_target(db, unit).is_some() => vec![(own, Strength::Stands)],
             UnitKind::Declaration => vec![(own, Strength::Declares)],
-            UnitKind::Header | UnitKind::DebugSection | UnitKind::Trailer | UnitKind::Broken => continue,
         };
-        if unit.kind(db) != UnitKind::Variable {
+        if matches!(unit.kind(db), UnitKind::Function | UnitKind::Entry | UnitKind::Declaration) {
             index.functions.push(unit);
         }
         for (name, strength) in names.into_iter().filter(|(name, _)| !name.is_empty()) {
@@ -123,7 +130,7 @@ pub(crate) fn globals(declared: &[Declared]) -> Vec<(Arc<str>, GlobalInfo)> {
 
 pub(crate) fn global(db: &dyn Db, file: SourceFile, name: &Arc<str>) -> Option<GlobalInfo> {
     let unit = graph::definition(db, file, name.clone())?;
-    if unit.kind(db) != UnitKind::Variable {
+    if matches!(unit.kind(db), UnitKind::Function | UnitKind::Entry | UnitKind::Declaration) {
         return None;
     }
     graph::globals(db, unit).iter().find(|(declared, _)| declared == name).map(|(_, info)| info.clone())
@@ -193,7 +200,11 @@ pub(crate) fn function_unit<'db>(db: &'db dyn Db, file: SourceFile, name: &str) 
     for _ in 0..8 {
         let unit = graph::definition(db, file, name)?;
         match unit.kind(db) {
-            UnitKind::Variable => return None,
+            UnitKind::Variable
+            | UnitKind::Header
+            | UnitKind::DebugSection
+            | UnitKind::Trailer
+            | UnitKind::Broken => return None,
             UnitKind::Declaration => match graph::alias_target(db, unit) {
                 Some(target) => name = target.clone(),
                 None => return Some(unit),
@@ -243,7 +254,12 @@ pub(crate) fn module_findings(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diag
     found.extend(findings);
     let first = oriole_hir::first_declarations(&declared);
     let mut defined = Vec::new();
-    for (at, &unit) in units.iter().enumerate().filter(|(_, unit)| unit.kind(db) == UnitKind::Variable) {
+    // Both lists are in file order.
+    let mut holders = graph::index(db, file).variables.iter().peekable();
+    for (at, &unit) in units.iter().enumerate() {
+        if holders.next_if_eq(&&unit).is_none() {
+            continue;
+        }
         for variable in &graph::variables(db, unit).variables {
             found.extend(oriole_hir::initializer_order(variable, at, &first).map(|finding| (at, finding)));
             if symbols.variable_home(&variable.name) == Some(at) {

@@ -53,7 +53,7 @@ fn kernel(body: &str) -> String {
 #[test]
 fn all_that_cannot_be_compiled_is_told_with_counts() {
     let text = kernel(
-        ".reg .b32 %r<4>; .reg .b64 %d<2>;\ntxq.width.b32 %r1, [%d1];\nadd.u32 %r2, %r1, 1;\ntxq.height.b32 %r1, [%d1];
+        ".reg .b32 %r<4>; .reg .b64 %d<2>;\nld.param.u64 %d1, [p];\ntxq.width.b32 %r1, [%d1];\nadd.u32 %r2, %r1, 1;\ntxq.height.b32 %r1, [%d1];
          txq.width.b32 %r2, [%d1];\ntxq.width.b32 %r3, [%d1];",
     );
     let found = compiled(&text);
@@ -103,8 +103,13 @@ fn outside_files() {
     assert!(files > 0, "no .ptx files found");
 }
 
+/// How many modules are mutated: as many as `PROPTEST_CASES` says.
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(24)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn mutated_modules(

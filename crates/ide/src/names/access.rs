@@ -71,30 +71,10 @@ fn accesses_of(node: ast::Opcode<'_>, opcode: Option<Opcode>, operands: usize) -
             .map_or_else(Vec::new, |row| row.operands.iter().map(|operand| operand.kind).collect()),
     };
     let access = |at: usize| match present.get(at) {
-        Some(kind) if writes(*kind) => Access::Write,
+        Some(kind) if kind.is_written() => Access::Write,
         _ => Access::Read,
     };
     (0..operands).map(access).collect()
-}
-
-/// Whether an operand of this kind is written.
-fn writes(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Destination
-            | Kind::DestinationOrSink
-            | Kind::VectorDestination
-            | Kind::PairDestination
-            | Kind::PairDestinationOrSink
-            | Kind::BothDestinations
-            | Kind::Destinations(_)
-            | Kind::MoveDestination
-            | Kind::VectorDestinationOrSink
-            | Kind::Texels
-            | Kind::SelectedDestination
-            | Kind::LanesDestination(_)
-            | Kind::DestinationsBy(_)
-    )
 }
 
 /// `call (results), function, (arguments), targets`: results only where something stands behind them.

@@ -214,6 +214,30 @@ pub enum Kind {
     Anything,
 }
 
+impl Kind {
+    /// Whether what stands here is written.
+    pub fn is_written(&self) -> bool {
+        matches!(
+            self,
+            Kind::Destination
+                | Kind::DestinationOrSink
+                | Kind::VectorDestination
+                | Kind::VectorDestinationOrSink
+                | Kind::PairDestination
+                | Kind::PairDestinationOrSink
+                | Kind::BothDestinations
+                | Kind::Elected
+                | Kind::Sink
+                | Kind::Texels
+                | Kind::Destinations(_)
+                | Kind::DestinationsBy(_)
+                | Kind::SelectedDestination
+                | Kind::LanesDestination(_)
+                | Kind::MoveDestination
+        )
+    }
+}
+
 /// What an opaque variable stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Opaque {

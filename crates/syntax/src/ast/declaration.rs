@@ -44,14 +44,15 @@ pub trait DeclarationHead<'t>: AstNode<'t> {
         words
     }
 
-    /// The first word that stands behind one which it must precede: state space and alignment come first, then the
-    /// vector width, then the type. Behind the type of a kernel's parameter comes `.ptr`, or an alignment.
+    /// The first word that stands behind one which it must precede: linkage comes first, then state space and alignment,
+    /// then the vector width, then the type. Behind the type of a kernel's parameter comes `.ptr`, or an alignment.
     fn misplaced_word(self, kernel_parameter: bool) -> Option<TokenRef<'t>> {
         const SPACE: u8 = 0;
         const VECTOR: u8 = 1;
         const TYPE: u8 = 2;
         const BEHIND_TYPE: u8 = 3;
         let mut last = SPACE;
+        let mut begun = false;
         for part in self.syntax().children_with_tokens() {
             let (word, rank) = match part {
                 NodeOrToken::Node(node) => {
@@ -64,7 +65,11 @@ pub trait DeclarationHead<'t>: AstNode<'t> {
                     };
                     (node.first_solid_token()?, rank)
                 }
-                NodeOrToken::Token(token) if token.kind() != DOTTED || is_linkage(token.text()) => continue,
+                NodeOrToken::Token(token) if token.kind() != DOTTED => continue,
+                NodeOrToken::Token(token) if is_linkage(token.text()) => match begun {
+                    true => return Some(token),
+                    false => continue,
+                },
                 NodeOrToken::Token(token) if is_state_space(token.text()) => (token, SPACE),
                 NodeOrToken::Token(token) if is_vector(token.text()) => (token, VECTOR),
                 NodeOrToken::Token(token) => (token, TYPE),
@@ -73,6 +78,7 @@ pub trait DeclarationHead<'t>: AstNode<'t> {
                 return Some(word);
             }
             last = rank;
+            begun = true;
         }
         None
     }

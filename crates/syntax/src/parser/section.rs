@@ -97,7 +97,8 @@ impl Parser<'_> {
 
     fn section_number(&mut self, bits: u32, negative: bool) {
         if let Ok(NumberValue::Integer { bits: value, .. }) = parse_number(self.word()) {
-            // Of words, other PTX compilers bound negative numbers only.
+            // Of what is not negative, other PTX compilers look at the low 32 bits only.
+            let value = if negative { value } else { value & u64::from(u32::MAX) };
             let most = match (bits, negative) {
                 (64, _) | (32, false) => u64::MAX,
                 (_, false) => (1 << bits) - 1,

@@ -1,0 +1,144 @@
+//! The control flow of a body: blocks of instructions, and which follow which.
+//!
+//! It is here for checks that ask what may run before an instruction. It knows nothing of registers.
+
+use oriole_ptx::Opcode;
+
+use crate::{Body, Instruction, Operand, Statement, Table};
+
+/// A run of instructions that is entered at its first only.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Block {
+    /// Ordinal of the first instruction.
+    pub first: u32,
+    /// How many there are.
+    pub count: u32,
+    /// The blocks that may run behind it.
+    pub successors: Vec<u32>,
+    /// The blocks that may run before it. Blocks that control never reaches are nobody's.
+    pub predecessors: Vec<u32>,
+    /// Whether control reaches it.
+    pub reached: bool,
+}
+
+/// The blocks of a body, in text order; the first is the entry.
+pub(crate) struct Flow<'a> {
+    /// Instructions by ordinal.
+    pub instructions: Vec<&'a Instruction>,
+    /// The blocks.
+    pub blocks: Vec<Block>,
+}
+
+/// What an instruction does to control.
+enum Jump {
+    /// It goes on behind it.
+    None,
+    /// It may go to labels; whether it may also go on.
+    Labels(Vec<u32>, bool),
+    /// The thread ends, or returns.
+    End,
+}
+
+fn jump(body: &Body, instruction: &Instruction) -> Jump {
+    let guarded = instruction.guard.is_some();
+    match instruction.opcode {
+        Opcode::Bra | Opcode::Brx => {
+            let mut labels = Vec::new();
+            for operand in &instruction.operands {
+                match operand {
+                    Operand::Label(label) => labels.push(label.0),
+                    Operand::Table(table) => {
+                        if let Table::Labels(list) = &body.tables[table.0 as usize] {
+                            labels.extend(list.iter().map(|label| label.0));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            Jump::Labels(labels, guarded)
+        }
+        Opcode::Ret | Opcode::Exit | Opcode::Trap if !guarded => Jump::End,
+        Opcode::Call if !guarded => match instruction.operands.iter().find_map(|operand| match operand {
+            Operand::Function(id) => Some(body.functions[id.0 as usize].signature.noreturn),
+            Operand::Prototype(id) => Some(body.prototypes[id.0 as usize].noreturn),
+            _ => None,
+        }) {
+            Some(true) => Jump::End,
+            _ => Jump::None,
+        },
+        _ => Jump::None,
+    }
+}
+
+impl<'a> Flow<'a> {
+    pub fn new(body: &'a Body) -> Flow<'a> {
+        let mut instructions: Vec<&Instruction> = Vec::new();
+        let mut blocks = vec![Block::default()];
+        let mut starts = vec![0u32; body.labels as usize];
+        // For each block how its last instruction leaves it.
+        let mut leaves = Vec::new();
+        for statement in &body.statements {
+            let ordinal = instructions.len() as u32;
+            let open = blocks.len() - 1;
+            match statement {
+                Statement::Label(label) => {
+                    if blocks[open].first < ordinal {
+                        blocks.push(Block { first: ordinal, ..Block::default() });
+                        leaves.push(Jump::None);
+                    }
+                    starts[label.0 as usize] = blocks.len() as u32 - 1;
+                }
+                Statement::Instruction(instruction) => {
+                    instructions.push(instruction);
+                    let jump = jump(body, instruction);
+                    if !matches!(jump, Jump::None) {
+                        blocks.push(Block { first: ordinal + 1, ..Block::default() });
+                        leaves.push(jump);
+                    }
+                }
+                Statement::Pragma(_) => {}
+            }
+        }
+        leaves.push(Jump::End);
+        let count = blocks.len() as u32;
+        for (at, leave) in leaves.into_iter().enumerate() {
+            let next = at as u32 + 1;
+            let end = blocks.get(at + 1).map_or(instructions.len() as u32, |block| block.first);
+            let block = &mut blocks[at];
+            block.count = end - block.first;
+            block.successors = match leave {
+                Jump::None => vec![next],
+                Jump::Labels(labels, goes_on) => {
+                    let behind = goes_on.then_some(next);
+                    labels.iter().map(|&label| starts[label as usize]).chain(behind).collect()
+                }
+                Jump::End => Vec::new(),
+            };
+            block.successors.retain(|&block| block < count);
+        }
+        let mut flow = Flow { instructions, blocks };
+        flow.reach();
+        flow
+    }
+
+    /// Marks what control reaches, and enters the predecessors.
+    fn reach(&mut self) {
+        let mut open = vec![0u32];
+        self.blocks[0].reached = true;
+        while let Some(at) = open.pop() {
+            for successor in self.blocks[at as usize].successors.clone() {
+                let block = &mut self.blocks[successor as usize];
+                block.predecessors.push(at);
+                if !std::mem::replace(&mut block.reached, true) {
+                    open.push(successor);
+                }
+            }
+        }
+    }
+
+    /// The instructions of a block, with their ordinals.
+    pub fn block(&self, at: usize) -> impl Iterator<Item = (u32, &'a Instruction)> + '_ {
+        let Block { first, count, .. } = self.blocks[at];
+        (first..first + count).map(|ordinal| (ordinal, self.instructions[ordinal as usize]))
+    }
+}

@@ -1,0 +1,164 @@
+//! Registers that are read before they are written, and instructions that control never reaches.
+//!
+//! It is here because PTX allows both: nothing of it is an error, and a value that was never written is rarely meant. A
+//! guarded write counts as a write, so that code under one predicate is not accused; so does a write on one path only.
+
+use oriole_diagnostics::{Code, Diagnostic, Span};
+use oriole_ptx::Opcode;
+
+use crate::flow::Flow;
+use crate::{Body, Instruction, Operand, RegisterId, SourceMap, VariableHome};
+
+/// What the control flow of a body says against it, by ordinals of instructions.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct FlowReport {
+    /// Registers with the first instruction that reads them although no write can have come before it, in order of the
+    /// instruction.
+    pub uninitialized: Vec<(RegisterId, u32)>,
+    /// Runs of instructions that control never reaches: first and last.
+    pub unreachable: Vec<(u32, u32)>,
+}
+
+/// The most blocks that are walked for all registers together, for each block and each read of the body. A body that needs
+/// more has registers that go unreported.
+const FUEL: usize = 64;
+
+/// Looks at the control flow of a body.
+pub fn check_flow(body: &Body) -> FlowReport {
+    let flow = Flow::new(body);
+    FlowReport { uninitialized: uninitialized(body, &flow), unreachable: unreachable(&flow) }
+}
+
+fn unreachable(flow: &Flow<'_>) -> Vec<(u32, u32)> {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for block in flow.blocks.iter().filter(|block| !block.reached && block.count > 0) {
+        let last = block.first + block.count - 1;
+        match runs.last_mut() {
+            Some(run) if run.1 + 1 == block.first => run.1 = last,
+            _ => runs.push((block.first, last)),
+        }
+    }
+    runs
+}
+
+/// Where each register is written and where it is read without a write before it in the same block.
+struct Accesses {
+    /// Pairs of register and block, ascending.
+    written: Vec<(u32, u32)>,
+    /// Register, block and instruction, ascending.
+    exposed: Vec<(u32, u32, u32)>,
+}
+
+/// The registers that the caller has written.
+fn passed(body: &Body) -> impl Iterator<Item = RegisterId> + '_ {
+    let parameters = body.parameter_registers.iter();
+    parameters
+        .filter(|(variable, _)| {
+            matches!(body.variables[variable.0 as usize].home, VariableHome::Parameter(_))
+        })
+        .map(|&(_, register)| register)
+}
+
+/// Whether an instruction only packs registers. Compilers pack one that nothing writes for bits that do not matter.
+fn packs(instruction: &Instruction) -> bool {
+    instruction.opcode == Opcode::Mov && matches!(instruction.operands.get(1), Some(Operand::Vector(_)))
+}
+
+fn accesses(body: &Body, flow: &Flow<'_>) -> Accesses {
+    const NEVER: u32 = u32::MAX;
+    let mut found = Accesses { written: Vec::new(), exposed: Vec::new() };
+    let mut last_written = vec![NEVER; body.registers.len()];
+    let mut last_exposed = vec![NEVER; body.registers.len()];
+    for register in passed(body) {
+        last_written[register.0 as usize] = 0;
+        found.written.push((register.0, 0));
+    }
+    for (at, _) in flow.blocks.iter().enumerate().filter(|(_, block)| block.reached) {
+        let at = at as u32;
+        for (ordinal, instruction) in flow.block(at as usize) {
+            if !packs(instruction) {
+                instruction.for_each_read(|register| {
+                    let index = register.0 as usize;
+                    if last_written[index] != at && std::mem::replace(&mut last_exposed[index], at) != at {
+                        found.exposed.push((register.0, at, ordinal));
+                    }
+                });
+            }
+            instruction.for_each_written(|register| {
+                if std::mem::replace(&mut last_written[register.0 as usize], at) != at {
+                    found.written.push((register.0, at));
+                }
+            });
+        }
+    }
+    found.written.sort_unstable();
+    found.exposed.sort_unstable();
+    found
+}
+
+fn uninitialized(body: &Body, flow: &Flow<'_>) -> Vec<(RegisterId, u32)> {
+    let Accesses { written, exposed } = accesses(body, flow);
+    let mut fuel = FUEL * (flow.blocks.len() + exposed.len());
+    let mut seen = vec![u32::MAX; flow.blocks.len()];
+    let mut open: Vec<u32> = Vec::new();
+    let mut found: Vec<(RegisterId, u32)> = Vec::new();
+    for (walk, &(register, block, ordinal)) in exposed.iter().enumerate() {
+        if found.last().is_some_and(|last| last.0.0 == register) {
+            continue;
+        }
+        let first = written.partition_point(|entry| entry.0 < register);
+        let writers = &written[first..];
+        let writers = &writers[..writers.partition_point(|entry| entry.0 == register)];
+        let writes = |block: u32| writers.binary_search(&(register, block)).is_ok();
+        // Back from the read: is there any write before it?
+        let mut preceded = false;
+        open.clear();
+        open.extend(&flow.blocks[block as usize].predecessors);
+        if !writers.is_empty() {
+            while let Some(at) = open.pop() {
+                if std::mem::replace(&mut seen[at as usize], walk as u32) == walk as u32 {
+                    continue;
+                }
+                if fuel == 0 || writes(at) {
+                    preceded = true;
+                    break;
+                }
+                fuel -= 1;
+                open.extend(&flow.blocks[at as usize].predecessors);
+            }
+        }
+        let parameter = block == 0 && passed(body).any(|passed| passed.0 == register);
+        if !preceded && !parameter {
+            found.push((RegisterId(register), ordinal));
+        }
+    }
+    found.sort_by_key(|&(register, ordinal)| (ordinal, register));
+    found
+}
+
+impl FlowReport {
+    /// Warnings of registers that are read before they are written.
+    pub fn warnings<'a>(&'a self, map: &'a SourceMap) -> impl Iterator<Item = Diagnostic> + 'a {
+        self.uninitialized.iter().filter_map(|&(register, ordinal)| {
+            let (name, declaration) = map.registers.get(register.0 as usize)?;
+            let message = format!("`{name}` is read here, and nothing can have written it before");
+            let span = map.instructions.get(ordinal as usize).copied()?;
+            Some(
+                Diagnostic::new(Code::Uninitialized, span, message).with_label(*declaration, "declared here"),
+            )
+        })
+    }
+
+    /// Notes of instructions that control never reaches, and of registers that are declared and never used.
+    pub fn notes<'a>(&'a self, map: &'a SourceMap) -> impl Iterator<Item = Diagnostic> + 'a {
+        let unreachable = self.unreachable.iter().filter_map(|&(first, last)| {
+            let first = map.instructions.get(first as usize)?;
+            let last = map.instructions.get(last as usize)?;
+            let span = Span::between(first.start, last.end());
+            Some(Diagnostic::new(Code::Unreachable, span, "control never arrives here"))
+        });
+        let message = "the register is declared and never used";
+        let unused = map.unused.iter();
+        unreachable.chain(unused.map(move |&span| Diagnostic::new(Code::UnusedDeclaration, span, message)))
+    }
+}
