@@ -54,6 +54,7 @@ fn cases() -> Vec<Case> {
             8,
             "ptx::invalid-address",
         ),
+        ("initializer", format!("{HEAD}.global .b8 g[3000000000] = {{1}};\n").into_bytes(), 1, "limit::size"),
         ("unsupported", body("\ntxq.width.b32 %r1, [%d1];"), 7, "oriole::not-supported"),
     ]
 }
@@ -69,8 +70,11 @@ fn broken_input_is_told_apart() {
         std::fs::write(&path, bytes).expect("a temporary file");
         let path = text(&path);
         // What only a compile can refuse, a check need not.
-        let commands: &[&str] =
-            if code.starts_with("oriole::") { &["compile"] } else { &["check", "compile"] };
+        let commands: &[&str] = if code.starts_with("oriole::") || *code == "limit::size" {
+            &["compile"]
+        } else {
+            &["check", "compile"]
+        };
         for command in commands {
             let run = oriole(&[*command, path.as_str()]);
             slowest = slowest.max(run.took);

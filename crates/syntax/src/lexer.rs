@@ -21,6 +21,13 @@ pub struct Token {
     pub start: u32,
 }
 
+impl Token {
+    /// Whether it is the first of its line and could begin a statement.
+    pub(crate) fn begins_statement_line(self) -> bool {
+        self.on_new_line && matches!(self.kind, IDENT | AT | DOTTED | L_BRACE | R_BRACE)
+    }
+}
+
 /// Whether a byte may stand inside a name.
 pub(crate) const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$'
@@ -91,6 +98,29 @@ impl<'a> Lexer<'a> {
         self.tokens.truncate(index);
         self.tokens.push(Token { kind: last, on_new_line: false, start });
         (self.at, self.previous, self.line_start) = (end as usize, last, false);
+    }
+
+    /// Cuts on from the token `index` until `stop` says so of a token that is no trivia, or to the end; what was passed
+    /// becomes one token, in place of `index` and all behind it.
+    pub fn pass(&mut self, index: usize, mut stop: impl FnMut(Token) -> bool) {
+        let first = self.tokens[index];
+        while self.errors.pop_if(|error| error.span.start >= first.start).is_some() {}
+        self.at = first.start as usize;
+        self.line_start = first.on_new_line;
+        self.tokens.truncate(index);
+        let before = self.tokens.iter().rev().find(|token| !token.kind.is_trivia());
+        self.previous = before.map_or(END, |token| token.kind);
+        loop {
+            let state = (self.at, self.previous, self.line_start);
+            self.step();
+            let Some(token) = self.tokens.pop() else { break };
+            if token.kind == END || !token.kind.is_trivia() && stop(token) {
+                while self.errors.pop_if(|error| error.span.start >= token.start).is_some() {}
+                (self.at, self.previous, self.line_start) = state;
+                break;
+            }
+        }
+        self.tokens.push(Token { kind: ERROR_TOKEN, ..first });
     }
 
     /// The byte behind the last token there is.

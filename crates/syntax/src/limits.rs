@@ -17,3 +17,10 @@ pub const MAX_OPERATORS: usize = 400;
 /// How many syntax diagnostics one unit reports; later ones are dropped, since
 /// they add nothing and a binary file would give millions.
 pub const MAX_SYNTAX_DIAGNOSTICS: usize = 100;
+
+/// How many syntax errors a unit may have; behind the last one nothing is looked at, and the rest of the text is one
+/// token of its tree. Whoever made so many has no use for a tree, and a token takes many times the memory of its byte.
+pub const MAX_SYNTAX_ERRORS: usize = 10_000;
+
+/// How many tokens are kept of a text that is passed over; what is left of it becomes one token.
+pub const MAX_PASSED_TOKENS: usize = 10_000;

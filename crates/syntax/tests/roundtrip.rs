@@ -344,3 +344,34 @@ proptest! {
         }
     }
 }
+
+/// Nonsense of many tokens is a small tree: what is passed over is not kept token by token.
+#[test]
+fn floods_of_tokens_make_small_trees() {
+    for flood in [";", "{", "(", ")", "x ", "1 ", ", ", "@ ", "["] {
+        let flood = flood.repeat(1 << 17);
+        for text in [
+            flood.clone(),
+            kernel(&flood),
+            kernel(&format!("add.u32 a, {flood}")),
+            format!(".entry k {flood}"),
+            format!(".entry k({flood}"),
+            format!(".global .b32 a[2] = {{ 1 {flood}"),
+        ] {
+            let tree = parse_unit(UnitKind::Entry, &text);
+            assert_eq!(tree.green.to_string(), text);
+            let mut tokens = 0;
+            let mut open = vec![&*tree.green];
+            while let Some(node) = open.pop() {
+                for child in node.children() {
+                    match child {
+                        rowan::NodeOrToken::Node(node) => open.push(node),
+                        rowan::NodeOrToken::Token(_) => tokens += 1,
+                    }
+                }
+            }
+            assert!(tokens < 50_000, "{tokens} tokens of {}", &text[..60]);
+            assert!(!tree.errors.is_empty() && tree.errors.len() <= 200);
+        }
+    }
+}

@@ -12,6 +12,9 @@ use crate::layout::{self, Landmarks, PADDING_NOP, SELF_BRANCH, TEXT_ALIGNMENT, p
 use crate::notes;
 use crate::relocation::RelocationKind;
 
+/// Most bytes of initialized global data: they stand in the file one by one, zeros included, and a file is made in memory.
+const MOST_INITIALIZED: u64 = 1 << 30;
+
 /// Why a module cannot be written.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum WriteError {
@@ -435,7 +438,7 @@ impl<'a> Writer<'a> {
         let module = self.module;
         let constants_size = self.constants_size();
         fits(|| "global constant data".into(), constants_size, u64::from(self.landmarks.constant_limit))?;
-        fits(|| "initialized global data".into(), self.initialized.size, 1 << 32)?;
+        fits(|| "initialized global data".into(), self.initialized.size, MOST_INITIALIZED)?;
         self.draft_symbols();
 
         self.add(Key::Names, ".shstrtab", SHT_STRTAB, 0, 1, Vec::new());

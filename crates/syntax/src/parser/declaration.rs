@@ -212,11 +212,7 @@ impl Parser<'_> {
 
     fn parameter_garbage(&mut self) {
         self.expected("`,` or `)`");
-        self.start(ERROR);
-        while !matches!(self.kind(), COMMA | R_PAREN | L_BRACE | R_BRACE | SEMICOLON | END) {
-            self.bump();
-        }
-        self.finish();
+        self.pass(|next| matches!(next.kind, COMMA | R_PAREN | L_BRACE | R_BRACE | SEMICOLON));
     }
 
     /// `.callprototype (…) _ (…) .noreturn;` behind its label.

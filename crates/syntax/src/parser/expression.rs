@@ -105,14 +105,7 @@ impl Parser<'_> {
         if self.operators > MAX_OPERATORS {
             let message = format!("an operand with more than {MAX_OPERATORS} operators");
             self.report(Code::NestingTooDeep, self.span(), message);
-            self.start(ERROR);
-            while !matches!(self.kind(), END | SEMICOLON) {
-                self.bump();
-                if self.at_statement_line() {
-                    break;
-                }
-            }
-            self.finish();
+            self.pass_statement();
             return false;
         }
         true

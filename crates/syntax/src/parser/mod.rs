@@ -24,7 +24,7 @@ use rowan::{GreenNode, GreenNodeData, NodeOrToken};
 use crate::SyntaxKind::{self, *};
 use crate::builder::{Checkpoint, TreeBuilder};
 use crate::lexer::Lexer;
-use crate::limits::{MAX_EXPRESSION_NESTING, MAX_SYNTAX_DIAGNOSTICS};
+use crate::limits::{MAX_EXPRESSION_NESTING, MAX_PASSED_TOKENS, MAX_SYNTAX_DIAGNOSTICS, MAX_SYNTAX_ERRORS};
 use crate::split::UnitKind;
 use crate::{NodeRef, Replaced, Token};
 
@@ -79,9 +79,7 @@ fn same_tree(one: &GreenNodeData, other: &GreenNodeData) -> bool {
 /// [`UnitKind::Broken`] changes the parse, which then gives one report and not
 /// one for each token.
 pub fn parse_unit(kind: UnitKind, text: &str) -> Parse {
-    let mut lexer = Lexer::new(text);
-    lexer.run();
-    parse(kind, text, lexer, Standing::default())
+    parse(kind, text, Lexer::new(text), Standing::default())
 }
 
 /// As [`parse_unit`], for a text of which all but `replaced` is that of `old`: takes over what still stands of it.
@@ -102,6 +100,7 @@ fn parse(kind: UnitKind, text: &str, lexer: Lexer<'_>, standing: Standing<'_>) -
         next: 0,
         builder: TreeBuilder::default(),
         errors: Vec::new(),
+        found: 0,
         scopes: 0,
         expressions: 0,
         operators: 0,
@@ -126,8 +125,10 @@ struct Parser<'a> {
     /// First token from `at` on that is not trivia.
     next: usize,
     builder: TreeBuilder,
-    /// Findings of the grammar.
+    /// Findings of the grammar, as many as are reported.
     errors: Vec<Diagnostic>,
+    /// How many there were.
+    found: usize,
     /// Open scopes.
     scopes: usize,
     /// Open nested expressions.
@@ -218,7 +219,7 @@ impl<'a> Parser<'a> {
     /// Whether the next token is the first of its line and could begin a
     /// statement: the sign that the statement before it was left unfinished.
     fn at_statement_line(&self) -> bool {
-        self.token(self.next).on_new_line && matches!(self.kind(), IDENT | AT | DOTTED | L_BRACE | R_BRACE)
+        self.token(self.next).begins_statement_line()
     }
 
     // ---- building
@@ -296,6 +297,38 @@ impl<'a> Parser<'a> {
         if self.errors.len() < MAX_SYNTAX_DIAGNOSTICS {
             self.errors.push(Diagnostic::new(code, span, message));
         }
+        self.found += 1;
+        if self.found == MAX_SYNTAX_ERRORS && !self.is(END) {
+            self.give_up();
+        }
+    }
+
+    /// Puts the rest of the text into the tree as one token.
+    fn give_up(&mut self) {
+        self.flush();
+        self.lexer.jump(self.at, self.text.len() as u32, ERROR_TOKEN);
+        self.push_token();
+        self.skip_trivia();
+    }
+
+    /// Puts tokens into an `ERROR` node until `stop` says so of the next one, or to the end of the text.
+    fn pass(&mut self, mut stop: impl FnMut(Token) -> bool) {
+        self.start(ERROR);
+        for _ in 0..MAX_PASSED_TOKENS {
+            if self.is(END) || stop(self.token(self.next)) {
+                return self.finish();
+            }
+            self.bump();
+        }
+        // So far it was asked for what is in the tree already.
+        if !self.is(END) && !stop(self.token(self.next)) {
+            let first = self.token(self.next).start;
+            self.flush();
+            self.lexer.pass(self.at, |token| token.start > first && stop(token));
+            self.push_token();
+            self.skip_trivia();
+        }
+        self.finish();
     }
 
     /// What stands at the next token, for messages.
@@ -365,23 +398,14 @@ impl<'a> Parser<'a> {
         if matches!(self.kind(), END | R_BRACE) {
             return;
         }
-        self.start(ERROR);
-        loop {
-            match self.kind() {
-                END | L_BRACE | R_BRACE => break,
-                SEMICOLON => {
-                    self.bump();
-                    break;
-                }
-                _ => {
-                    self.bump();
-                    if self.at_statement_line() {
-                        break;
-                    }
-                }
-            }
-        }
-        self.finish();
+        let mut last = None;
+        self.pass(|next| {
+            let ended = matches!(next.kind, L_BRACE | R_BRACE)
+                || last == Some(SEMICOLON)
+                || last.is_some() && next.begins_statement_line();
+            last = Some(next.kind);
+            ended
+        });
     }
 
     /// Puts the next token alone into an `ERROR` node.
@@ -408,13 +432,14 @@ impl<'a> Parser<'a> {
     fn too_deep(&mut self) {
         let message = format!("this is nested deeper than {MAX_EXPRESSION_NESTING} levels");
         self.report(Code::NestingTooDeep, self.span(), message);
-        self.start(ERROR);
-        while !matches!(self.kind(), END | SEMICOLON) {
-            self.bump();
-            if self.at_statement_line() {
-                break;
-            }
-        }
-        self.finish();
+        self.pass_statement();
+    }
+
+    /// Puts the rest of an unfinished statement into an `ERROR` node, without its semicolon.
+    fn pass_statement(&mut self) {
+        let mut first = true;
+        self.pass(|next| {
+            next.kind == SEMICOLON || !std::mem::take(&mut first) && next.begins_statement_line()
+        });
     }
 }

@@ -5,6 +5,8 @@
 
 use super::Parser;
 use crate::SyntaxKind::{self, *};
+use crate::Token;
+use crate::lexer::is_name_byte;
 use crate::split::UnitKind;
 use oriole_diagnostics::{Code, Span};
 
@@ -26,11 +28,7 @@ impl Parser<'_> {
             let message = format!("a module-level directive expected, found {}", self.found());
             self.report(Code::Syntax, self.span(), message);
         }
-        self.start(ERROR);
-        while !self.is(END) {
-            self.bump();
-        }
-        self.finish();
+        self.pass(|_| false);
     }
 
     fn item(&mut self) {
@@ -62,19 +60,13 @@ impl Parser<'_> {
     /// Up to the next item: through a semicolon or brace, or up to a dotted word on
     /// a new line.
     fn recover_item(&mut self) {
-        self.start(ERROR);
-        loop {
-            let kind = self.kind();
-            if kind == END {
-                break;
-            }
-            self.bump();
-            let next = self.token(self.next);
-            if matches!(kind, SEMICOLON | R_BRACE) || next.on_new_line && next.kind == DOTTED {
-                break;
-            }
-        }
-        self.finish();
+        let mut last = None;
+        self.pass(|next| {
+            let ended = matches!(last, Some(SEMICOLON | R_BRACE))
+                || last.is_some() && next.on_new_line && next.kind == DOTTED;
+            last = Some(next.kind);
+            ended
+        });
     }
 
     fn simple(&mut self, node: SyntaxKind, value: SyntaxKind, what: &str) {
@@ -245,11 +237,8 @@ impl Parser<'_> {
             END => self.missing("`{` or `;`"),
             _ => {
                 self.expected("`{` or `;`");
-                self.start(ERROR);
-                while !matches!(self.kind(), END | L_BRACE | SEMICOLON) && !self.at_item_line() {
-                    self.bump();
-                }
-                self.finish();
+                let text = self.text;
+                self.pass(|next| matches!(next.kind, L_BRACE | SEMICOLON) || begins_item(text, next));
                 match self.kind() {
                     L_BRACE => self.block("body"),
                     SEMICOLON => self.bump(),
@@ -258,15 +247,6 @@ impl Parser<'_> {
             }
         }
         self.finish();
-    }
-
-    fn at_item_line(&self) -> bool {
-        self.token(self.next).on_new_line
-            && self.is(DOTTED)
-            && matches!(
-                self.word(),
-                ".entry" | ".func" | ".visible" | ".extern" | ".weak" | ".global" | ".const"
-            )
     }
 
     pub(super) fn performance_directive(&mut self) {
@@ -282,4 +262,14 @@ impl Parser<'_> {
         }
         self.finish();
     }
+}
+
+/// Whether a token is the first of its line and begins an item of the module.
+fn begins_item(text: &str, token: Token) -> bool {
+    let rest = &text[token.start as usize..];
+    let is = |word: &&str| {
+        rest.strip_prefix(*word).is_some_and(|rest| !rest.bytes().next().is_some_and(is_name_byte))
+    };
+    let items = [".entry", ".func", ".visible", ".extern", ".weak", ".global", ".const"];
+    token.on_new_line && token.kind == DOTTED && items.iter().any(|word| is(word))
 }

@@ -27,21 +27,18 @@ impl Parser<'_> {
     fn skip_deep_block(&mut self) {
         let message = format!("scopes are nested deeper than {MAX_SCOPE_NESTING} levels");
         self.report(Code::NestingTooDeep, self.span(), message);
-        self.start(ERROR);
-        let mut depth = 0usize;
-        loop {
-            match self.kind() {
+        let (mut depth, mut begun) = (0usize, false);
+        self.pass(|next| {
+            if depth == 0 && std::mem::replace(&mut begun, true) {
+                return true;
+            }
+            match next.kind {
                 L_BRACE => depth += 1,
                 R_BRACE => depth -= 1,
-                END => break,
                 _ => {}
             }
-            self.bump();
-            if depth == 0 {
-                break;
-            }
-        }
-        self.finish();
+            false
+        });
     }
 
     fn statement(&mut self) {
