@@ -1,11 +1,14 @@
-//! The database: salsa's storage and, for tests and for tools that explain, the log of executed queries
-//! and the clock.
+//! The database: salsa's storage and, for tests and for tools that explain, the log of executed queries. Each of them is a
+//! `tracing` span as well.
 
 use std::sync::Arc;
 
 use oriole_store::Cache;
 
-use crate::{ExecutionLog, Part, Place, Running, Times};
+use tracing::debug_span;
+use tracing::span::EnteredSpan;
+
+use crate::{ExecutionLog, Place};
 
 /// What queries may ask of the database besides salsa's own operations.
 #[salsa::db]
@@ -13,11 +16,8 @@ pub trait Db: salsa::Database {
     /// Notes that the body of a query runs. Every query calls it first, so that the log is the exact list of
     /// executions; without a log it does nothing.
     ///
-    /// What it gives lives as long as the body runs, so that its time can be told.
-    fn executes(&self, query: &'static str, place: Place<'_>) -> Running<'_>;
-
-    /// Where times are noted, if anybody wants to know them.
-    fn times(&self) -> Option<&Times>;
+    /// What it gives lives as long as the body runs: it is the query's span.
+    fn executes(&self, query: &'static str, place: Place<'_>) -> EnteredSpan;
 
     /// True if results of inner stages are kept for the next edit; a database that sees one text only needs the last
     /// one. It never changes during the life of a database, so queries may ask.
@@ -36,7 +36,6 @@ pub struct Database {
     storage: salsa::Storage<Self>,
     log: Option<Arc<ExecutionLog>>,
     once: bool,
-    times: Option<Arc<Times>>,
     cache: Option<Arc<Cache>>,
 }
 
@@ -45,11 +44,6 @@ impl Database {
     /// has read it.
     pub fn once() -> Database {
         Database { once: true, ..Database::default() }
-    }
-
-    /// The database with a clock that [`Db::times`] reads.
-    pub fn timed(self) -> Database {
-        Database { times: Some(Arc::default()), ..self }
     }
 
     /// The database with a store of finished functions.
@@ -87,15 +81,16 @@ impl salsa::Database for Database {}
 
 #[salsa::db]
 impl Db for Database {
-    fn executes(&self, query: &'static str, place: Place<'_>) -> Running<'_> {
+    fn executes(&self, query: &'static str, place: Place<'_>) -> EnteredSpan {
         if let Some(log) = &self.log {
             log.note(self, query, place);
         }
-        Running::new(self.times(), Part::Query, query)
-    }
-
-    fn times(&self) -> Option<&Times> {
-        self.times.as_deref()
+        let span = debug_span!("query", name = query, unit = tracing::field::Empty);
+        // A unit is put into words only if somebody listens.
+        if !span.is_disabled() {
+            span.record("unit", place.words(self).0);
+        }
+        span.entered()
     }
 
     fn keeps_stages(&self) -> bool {

@@ -1,5 +1,4 @@
-//! What the query graph starts from: files, configurations, units and their identity, the log of executed queries and
-//! their times.
+//! What the query graph starts from: files, configurations, units and their identity, the log of executed queries.
 //!
 //! It is here so that one small crate decides what an edit changes. [`SourceFile`] and [`Config`] are the only
 //! inputs; [`FunctionUnit`] is the only identity that stages are keyed by. No stage, no rule of PTX and no file
@@ -9,12 +8,10 @@ mod config;
 mod database;
 mod file;
 mod log;
-mod times;
 mod unit;
 
 pub use config::Config;
 pub use database::{Database, Db};
 pub use file::SourceFile;
 pub use log::{Execution, ExecutionLog, Place};
-pub use times::{Part, Running, Times};
 pub use unit::{FunctionUnit, UnitText};

@@ -32,6 +32,22 @@ pub enum Place<'db> {
     Routine(&'static str, Config),
 }
 
+impl Place<'_> {
+    /// The unit's kind and name, or the name asked for, or nothing; and the chip of the configuration, or nothing.
+    pub(crate) fn words(self, db: &dyn Db) -> (String, String) {
+        let (unit, config) = match self {
+            Place::Session | Place::File(_) => (String::new(), None),
+            Place::Name(_, name) => (name.to_owned(), None),
+            Place::Config(config) | Place::FileConfig(_, config) => (String::new(), Some(config)),
+            Place::Unit(unit) => (unit.label(db), None),
+            Place::UnitConfig(unit, config) => (unit.label(db), Some(config)),
+            Place::StageConfig(stage, config) => (format!("stage {stage}"), Some(config)),
+            Place::Routine(name, config) => (format!("routine {name}"), Some(config)),
+        };
+        (unit, config.map_or_else(String::new, |config| config.label(db)))
+    }
+}
+
 /// One executed query.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Execution {
@@ -82,16 +98,7 @@ impl ExecutionLog {
             *counts.entry(query).or_default() += 1;
             return;
         }
-        let (unit, config) = match place {
-            Place::Session | Place::File(_) => (String::new(), None),
-            Place::Name(_, name) => (name.to_owned(), None),
-            Place::Config(config) | Place::FileConfig(_, config) => (String::new(), Some(config)),
-            Place::Unit(unit) => (unit.label(db), None),
-            Place::UnitConfig(unit, config) => (unit.label(db), Some(config)),
-            Place::StageConfig(stage, config) => (format!("stage {stage}"), Some(config)),
-            Place::Routine(name, config) => (format!("routine {name}"), Some(config)),
-        };
-        let config = config.map_or_else(String::new, |config| config.label(db));
+        let (unit, config) = place.words(db);
         if let Kept::Each(executions) = &mut *self.lock() {
             executions.push(Execution { query, unit, config });
         }

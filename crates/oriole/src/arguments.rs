@@ -10,6 +10,13 @@ use std::path::PathBuf;
 #[derive(Parser, Debug)]
 #[command(name = "oriole", version, about)]
 pub struct Arguments {
+    /// Write when which query, stage and phase ran to this file, in the format of Chrome's trace viewer.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub trace: Option<PathBuf>,
+    /// Tell on standard error which of them ran, by a filter such as `oriole_pipeline=debug`; the variable ORIOLE_LOG says
+    /// the same.
+    #[arg(long, value_name = "FILTER", global = true)]
+    pub log: Option<String>,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -95,7 +102,7 @@ pub struct Compile {
     /// How many threads; all processors if left out.
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// Print the time each phase group took.
+    /// Print the processor time that each query, stage and phase took.
     #[arg(long)]
     pub time_passes: bool,
     /// The content store.

@@ -10,10 +10,8 @@ use crate::report;
 use crate::session::{Session, options, threads};
 use oriole_chip::Chip;
 use oriole_diagnostics::Diagnostic;
-use oriole_inputs::{Db, Part, Times};
 use oriole_options::Options;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 /// Runs `oriole compile`.
 pub fn compile(arguments: &Compile) -> Outcome {
@@ -36,10 +34,9 @@ pub fn compile(arguments: &Compile) -> Outcome {
         Ok(opened) => opened,
         Err(message) => return failed(&message),
     };
-    let start = Instant::now();
     // A report asks for what a compile that is done with it would drop.
     let keep = arguments.verbose;
-    let session = Session::once(&text, chip, &options, keep, arguments.time_passes, cache.clone());
+    let session = Session::once(&text, chip, &options, keep, cache.clone());
     let compiled =
         oriole_queries::compile(&session.db, session.file, session.config, threads(arguments.jobs));
     render::to_terminal(&input::shown(&arguments.input), &text, &compiled.findings);
@@ -53,29 +50,9 @@ pub fn compile(arguments: &Compile) -> Outcome {
             eprintln!("{}", cache::summary(cache));
         }
     }
-    if let Some(times) = session.db.times() {
-        report_times(times, start.elapsed());
-    }
     // The process ends here, and its memory with it: nothing is gained by giving back each piece.
     std::mem::forget(session);
     Outcome::Right
-}
-
-/// Prints where the time went: queries by themselves, stages by themselves, phases.
-fn report_times(times: &Times, all: Duration) {
-    let milliseconds = |spent: Duration| spent.as_secs_f64() * 1e3;
-    let rows = times.rows();
-    for (part, name, spent) in &rows {
-        let label = match part {
-            Part::Query => format!("query {name}"),
-            Part::Stage => format!("stage {name}"),
-            Part::Phase(number) => format!("{number:>5} {name}"),
-        };
-        eprintln!("{:>10.3} ms  {label}", milliseconds(*spent));
-    }
-    let noted: Duration = rows.iter().map(|row| row.2).sum();
-    eprintln!("{:>10.3} ms  files, database and output", milliseconds(all.saturating_sub(noted)));
-    eprintln!("{:>10.3} ms  all", milliseconds(all));
 }
 
 /// Runs `oriole check`.
@@ -132,7 +109,7 @@ pub fn cubin_of(
     chip: Option<Chip>,
     options: &Options,
 ) -> Result<triomphe::Arc<Vec<u8>>, String> {
-    let session = Session::once(text, chip, options, false, false, None);
+    let session = Session::once(text, chip, options, false, None);
     let compiled = oriole_queries::compile(&session.db, session.file, session.config, 1);
     match compiled.cubin {
         Some(cubin) => Ok(cubin),

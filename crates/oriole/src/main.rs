@@ -15,18 +15,25 @@ mod render;
 mod report;
 mod run;
 mod session;
+mod trace;
 mod watch;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
 use oriole_diagnostics::Code;
-use outcome::{Outcome, misused};
+use outcome::{Outcome, failed, misused};
 use std::process::ExitCode;
+use trace::Tracing;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return lists::answer(&error).map_or_else(|| error.exit(), Outcome::into),
+    };
+    let timed = matches!(&arguments.command, Command::Compile(compile) if compile.time_passes);
+    let tracing = match Tracing::start(timed, arguments.trace.as_deref(), arguments.log.as_deref()) {
+        Ok(tracing) => tracing,
+        Err(message) => return misused(&message).into(),
     };
     let outcome = match &arguments.command {
         Command::Compile(arguments) => compile::compile(arguments),
@@ -42,7 +49,10 @@ fn main() -> ExitCode {
         Command::Lsp(arguments) => lsp::lsp(arguments),
         Command::Explain { code } => explain(code.as_deref()),
     };
-    outcome.into()
+    match tracing.finish() {
+        Ok(()) => outcome.into(),
+        Err(message) => failed(&message).into(),
+    }
 }
 
 fn first_sentence(page: &str) -> &str {

@@ -72,13 +72,9 @@ impl Session {
         chip: Option<Chip>,
         options: &Options,
         keep: bool,
-        timed: bool,
         cache: Option<Arc<Cache>>,
     ) -> Session {
         let mut db = if keep { Database::default() } else { Database::once() };
-        if timed {
-            db = db.timed();
-        }
         if let Some(cache) = cache {
             db = db.cached(cache);
         }

@@ -438,3 +438,43 @@ fn a_closed_pipe_is_no_failure() {
     let run = finish(std::process::Command::new("bash").args(["-c", &command]));
     assert_eq!((run.status, run.err.as_str()), (Some(0), ""));
 }
+
+/// `--time-passes` has rows for queries, stages, phases, and for scheduling and allocation of their own; `--trace` gives the same
+/// spans to a viewer, `--log` to the terminal. None of it changes a byte.
+#[test]
+fn times_traces_and_logs() {
+    let folder = scratch();
+    let input = text(&data("kernels").join("reduce.ptx"));
+    let [cubin, plain, trace] =
+        ["k.cubin", "plain.cubin", "trace.json"].map(|name| text(&folder.path().join(name)));
+    let run = oriole(&["compile", &input, "-o", &cubin, "--time-passes", "--trace", &trace, "--jobs", "2"]);
+    assert_eq!(run.status, Some(0), "{}", run.err);
+    for row in [
+        "query resolved",
+        "stage allocated",
+        "   97 AdvancedPhasePreSched",
+        "  101 AdvancedPhaseAllocReg",
+        "  106 AdvancedPhasePostSched",
+        "  115 AdvancedScoreboardsAndOpexes",
+        "   49 GvnCse",
+        "all, by the clock",
+    ] {
+        assert_eq!(run.err.matches(row).count(), 1, "{row}:\n{}", run.err);
+    }
+    let events: Value =
+        serde_json::from_str(&std::fs::read_to_string(&trace).expect("a trace")).expect("JSON");
+    let events = events["traceEvents"].as_array().expect("a list");
+    let encoded = |event: &&Value| event["name"] == "encoded" && event["cat"] == "query";
+    assert!(
+        events
+            .iter()
+            .filter(encoded)
+            .all(|event| event["args"]["unit"].as_str().is_some_and(|u| !u.is_empty()))
+    );
+    assert!(events.iter().any(|event| event["name"] == "AdvancedPhaseAllocReg" && event["cat"] == "phase"));
+    let run = oriole(&["compile", &input, "-o", &plain, "--log", "oriole_pipeline=debug"]);
+    assert!(run.status == Some(0) && run.err.contains("GvnCse") && !run.err.contains("query"), "{}", run.err);
+    assert_eq!(std::fs::read(&cubin).expect("a cubin"), std::fs::read(&plain).expect("a cubin"));
+    assert_eq!(oriole(&["compile", &input, "-o", &plain, "--log", "no=such=filter"]).status, Some(2));
+    assert_eq!(oriole(&["compile", &input, "-o", &plain]).err, "");
+}

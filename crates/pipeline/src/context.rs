@@ -1,11 +1,9 @@
-//! What a run of phases may know beside the function: chip, options of each group, an observer, a cancellation hook.
+//! What a run of phases may know beside the function: chip, options of each group, a cancellation hook.
 
-use crate::Phase;
 use oriole_chip::Chip;
 use oriole_options::{
     AllocateOptions, FinishOptions, LowerOptions, Options, OrderOptions, PassOptions, SelectOptions,
 };
-use oriole_ori::Function;
 
 /// Chip and options. A caller that tracks what was read fills in only what the group at hand may read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -41,26 +39,11 @@ impl Settings {
     }
 }
 
-/// Sees each phase come and go; for dumps, statistics and times.
-pub trait Observer {
-    /// A phase is about to run.
-    fn before(&self, _phase: &Phase) {}
-    /// A phase has run.
-    fn after(&self, _phase: &Phase, _function: &Function) {}
-}
-
-/// An observer that looks away.
-pub struct Unobserved;
-
-impl Observer for Unobserved {}
-
 /// What the driver of a group is given.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// Chip and options.
     pub settings: &'a Settings,
-    /// Sees the phases.
-    pub observer: &'a dyn Observer,
     /// Called between phases; it may unwind to cancel the compile.
     pub check: &'a dyn Fn(),
     /// Verify the function after every phase; the options may ask for it too.
@@ -68,8 +51,8 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// A context that nobody observes or cancels.
+    /// A context that nobody cancels.
     pub fn new(settings: &'a Settings) -> Context<'a> {
-        Context { settings, observer: &Unobserved, check: &|| {}, verify: cfg!(debug_assertions) }
+        Context { settings, check: &|| {}, verify: cfg!(debug_assertions) }
     }
 }

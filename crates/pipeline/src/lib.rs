@@ -11,7 +11,7 @@ pub mod phases;
 pub mod run;
 pub mod stages;
 
-pub use context::{Context, Observer, Settings, Unobserved};
+pub use context::{Context, Settings};
 pub use failure::Failure;
 pub use oriole_isel::Explained;
 pub use oriole_legalize::routine::Routine;

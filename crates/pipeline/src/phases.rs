@@ -92,7 +92,17 @@ pub struct Phase {
     pub doc: &'static str,
 }
 
+/// The span of a phase that a stage behind Ori does, by its name.
+pub(crate) fn span(name: &str) -> Option<tracing::span::EnteredSpan> {
+    find(name).map(Phase::span)
+}
+
 impl Phase {
+    /// The span of its work, for who times or traces a compile.
+    pub(crate) fn span(&self) -> tracing::span::EnteredSpan {
+        tracing::debug_span!("phase", name = self.name, number = u64::from(self.number)).entered()
+    }
+
     /// The debug switch that turns it off.
     pub fn switch(&self) -> Option<&'static str> {
         match self.work {

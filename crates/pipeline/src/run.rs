@@ -65,7 +65,7 @@ impl Progress {
         match phase.work {
             Work::Pass(pass) => {
                 (context.check)();
-                context.observer.before(phase);
+                let span = phase.span();
                 let wanted = pass.optimization.is_none_or(|optimization| options.has(optimization));
                 if wanted && !(pass.idle_at_fixed_point && self.fixed_point) {
                     let known = PassContext { chip: context.settings.chip, form: self.form, options };
@@ -75,7 +75,7 @@ impl Progress {
                         Outcome::FixedPoint => self.fixed_point = true,
                     }
                 }
-                context.observer.after(phase, &self.function);
+                drop(span);
                 // A pass that changes the form is never turned off.
                 self.form = pass.form.after(self.form).unwrap_or(self.form);
                 if verifies {

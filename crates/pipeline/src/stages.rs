@@ -1,6 +1,7 @@
 //! The stages at both ends of the passes: from a resolved body to Ori, and from legal Ori to words.
 
 use crate::image::LinkedFunction;
+use crate::phases::span;
 use crate::run::{Allocated, ORI_GROUPS, run};
 use crate::{Context, Failure, Group, Profile};
 use oriole_hir::{Body, VariableHome};
@@ -36,9 +37,11 @@ pub fn allocate(function: Function, context: &Context) -> Result<Allocated, Fail
     let settings = context.settings;
     let mut function = function;
     if settings.order.reorder {
+        let _span = span("AdvancedPhasePreSched");
         oriole_schedule::before_allocation(&mut function, settings.chip, &settings.order)
             .map_err(|error| Failure::internal("ScheduleInstructions", error))?;
     }
+    let _span = span("AdvancedPhaseAllocReg");
     let (function, assignment) = oriole_regalloc::allocate(function, settings.chip, &settings.allocate)
         .map_err(|error| Failure::internal("AllocateRegisters", error))?;
     Ok(Allocated { function, assignment })
@@ -80,6 +83,7 @@ pub fn block_threads(body: &Body) -> Option<u32> {
 pub fn select(allocated: &Allocated, context: &Context) -> Result<MachineFunction, Failure> {
     (context.check)();
     let settings = context.settings;
+    let _span = span("MercEncodeAndDecode");
     oriole_isel::select(settings.chip, &allocated.function, &allocated.assignment, &settings.select)
         .map_err(|error| Failure::internal("MercExpandInstructions", error))
 }
@@ -105,8 +109,11 @@ pub fn finish(machine: MachineFunction, context: &Context) -> Result<MachineFunc
     (context.check)();
     let mut machine = machine;
     let settings = context.settings;
+    let ordering = span("AdvancedPhasePostSched");
     oriole_schedule::after_allocation(&mut machine, settings.chip, &settings.finish)
         .map_err(|error| Failure::internal("AdvancedPhasePostSched", error))?;
+    drop(ordering);
+    let _span = span("AdvancedScoreboardsAndOpexes");
     oriole_schedule::control_words(&mut machine, settings.chip, &settings.finish)
         .map_err(|error| Failure::internal("AdvancedScoreboardsAndOpexes", error))?;
     Ok(machine)

@@ -4,31 +4,18 @@
 //! phase of the group looks at.
 
 use oriole_hir::Body;
-use oriole_inputs::{Config, Db, FunctionUnit, Part, Running, Times};
+use oriole_inputs::{Config, Db, FunctionUnit};
 use oriole_options::Options;
 use oriole_ori::{Assignment, Function, MachineFunction};
 use oriole_pipeline::facts::FunctionFacts;
 use oriole_pipeline::image::LinkedFunction;
-use oriole_pipeline::{Allocated, Context, Group, Observer, Phase, Profile, Routine, Settings};
+use oriole_pipeline::{Allocated, Context, Group, Phase, Profile, Routine, Settings};
 
 use oriole_syntax::UnitKind;
 use triomphe::Arc;
 
 use crate::failure::{Failed, Staged, guarded};
 use crate::graph;
-
-/// Notes the times of phases.
-struct PhaseTimes<'a>(&'a Times);
-
-impl Observer for PhaseTimes<'_> {
-    fn before(&self, phase: &Phase) {
-        self.0.enter(Part::Phase(phase.number), phase.name);
-    }
-
-    fn after(&self, _: &Phase, _: &Function) {
-        self.0.leave();
-    }
-}
 
 /// Ori after a phase of a group, from what the group before gave.
 pub(crate) fn until<'db>(
@@ -87,10 +74,8 @@ fn run<T>(
     stage: impl FnOnce(&Context) -> Result<T, oriole_pipeline::Failure>,
 ) -> Staged<T> {
     let check = || db.unwind_if_revision_cancelled();
-    let phases = db.times().map(PhaseTimes);
-    let observer = phases.as_ref().map_or(&oriole_pipeline::Unobserved as &dyn Observer, |phases| phases);
-    let context = Context { check: &check, observer, ..Context::new(settings) };
-    let _running = Running::new(db.times(), Part::Stage, name);
+    let context = Context { check: &check, ..Context::new(settings) };
+    let _span = tracing::debug_span!("stage", name).entered();
     guarded(name, || stage(&context).map_err(Failed::from))
 }
 
