@@ -81,10 +81,25 @@ fn check_edges(root: &Path, found: &mut Vec<String>) {
                 found.push(format!("crates/{name}: salsa behind the wall"));
             }
         }
+        found
+            .extend(own_versions(&manifest).map(|line| {
+                format!("crates/{name}: `{line}`: versions stand in the workspace's Cargo.toml")
+            }));
         if !manifest.contains("[lints]\nworkspace = true") {
             found.push(format!("crates/{name}: does not take the lints of the workspace"));
         }
     }
+}
+
+/// Lines of a manifest that give a dependency a version of the crate's own.
+fn own_versions(manifest: &str) -> impl Iterator<Item = &str> {
+    let mut inside = false;
+    manifest.lines().filter(move |line| {
+        if line.starts_with('[') {
+            inside = line.ends_with("dependencies]");
+        }
+        inside && (line.contains("version = ") || line.contains(" = \""))
+    })
 }
 
 fn manifests(root: &Path) -> BTreeMap<String, String> {
