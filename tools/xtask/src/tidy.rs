@@ -97,6 +97,7 @@ fn own_versions(manifest: &str) -> impl Iterator<Item = &str> {
     manifest.lines().filter(move |line| {
         if line.starts_with('[') {
             inside = line.ends_with("dependencies]");
+            return false;
         }
         inside && (line.contains("version = ") || line.contains(" = \""))
     })
