@@ -5,7 +5,7 @@
 use oriole_chip::Chip;
 use oriole_options::AllocateOptions;
 
-/// The functions of a dump: each begins with `kernel` or `function`.
+/// The functions of a dump: each begins with `kernel` or `function`; a profile before it stands behind `#`.
 fn functions(text: &str) -> Vec<(String, String)> {
     let mut list: Vec<(String, String)> = Vec::new();
     let mut name = String::new();
@@ -14,7 +14,8 @@ fn functions(text: &str) -> Vec<(String, String)> {
             name = comment.to_owned();
         } else if line.starts_with("kernel ") || line.starts_with("function ") {
             list.push((name.clone(), format!("{line}\n")));
-        } else if let Some((_, text)) = list.last_mut() {
+        } else if let Some((_, text)) = list.last_mut().filter(|_| !line.is_empty() && !line.starts_with('#'))
+        {
             text.push_str(line);
             text.push('\n');
         }
