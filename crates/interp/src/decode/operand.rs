@@ -178,6 +178,8 @@ pub fn literal(immediate: Immediate, ty: Type) -> u64 {
         Immediate::F32(value) if bits == 64 && ty.is_float() => f64::from(f32::from_bits(value)).to_bits(),
         Immediate::F32(value) => u64::from(value),
         Immediate::F64(value) => match scalar_format(ty) {
+            // Exact: a NaN keeps its bits.
+            Some(Format::F64) => value,
             Some(format) => soft::from_f64(format, f64::from_bits(value), Round::NearestTiesToEven),
             None if bits == 32 => {
                 soft::from_f64(Format::F32, f64::from_bits(value), Round::NearestTiesToEven)
