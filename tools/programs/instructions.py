@@ -1,7 +1,7 @@
 """The instructions that random programs are made of, as data: text, what it writes, what it reads.
 
 Kinds of registers: `r` 32 bits, `d` 64 bits, `h` 16 bits, `f` single, `e` double, `p` predicate. A source kind in upper
-case takes a register only; the others an immediate now and then, `b` one of a byte. `{0}` is the destination, `{1}` and on the sources.
+case takes a register only; the others an immediate now and then. `{0}` is the destination, `{1}` and on the sources.
 What PTX leaves open is not here: division by zero, contraction (all floating operations say how they round),
 approximations, bits of a NaN (see `generate.py`)."""
 
@@ -42,8 +42,6 @@ rows('r', 'R r R', 'mad.lo.u32; mad.lo.s32; mad.hi.u32; mad.hi.s32; mad.hi.sat.s
 rows('r', 'R R r', 'dp4a.u32.u32; dp4a.s32.u32; dp4a.s32.s32; dp2a.lo.u32.s32; dp2a.hi.s32.s32; prmt.b32; '
      'prmt.b32.f4e; prmt.b32.b4e; prmt.b32.rc8; prmt.b32.ecl; prmt.b32.ecr; prmt.b32.rc16')
 rows('r', 'R R r', 'shf.l.wrap.b32; shf.l.clamp.b32; shf.r.wrap.b32; shf.r.clamp.b32')
-rows('r', 'R b b', 'bfe.u32; bfe.s32')
-rows('r', 'R R b b', 'bfi.b32')
 for table in (0x00, 0x1b, 0x3c, 0x80, 0x96, 0xca, 0xe8, 0xfe, 0x55, 0xd8):
     rows('r', 'R r R', 'lop3.b32 {0}, {1}, {2}, {3}, %d' % table)
 rows('r', 'R R R', 'vadd4.u32.u32.u32.sat {0}, {1}, {2}, {3}; '
@@ -52,6 +50,18 @@ rows('r', 'R R R', 'vadd4.u32.u32.u32.sat {0}, {1}, {2}, {3}; '
 TABLE.append(('{{ .reg .b32 lo; add.cc.u32 lo, {1}, {2}; addc.u32 {0}, {3}, {4}; xor.b32 {0}, {0}, lo; }}', 'r', ['R', 'R', 'R', 'R']))
 TABLE.append(('{{ .reg .b32 lo; sub.cc.u32 lo, {1}, {2}; subc.cc.u32 {0}, {3}, {4}; addc.u32 {0}, {0}, lo; }}', 'r', ['R', 'r', 'R', 'R']))
 TABLE.append(('{{ .reg .b32 lo; mad.lo.cc.u32 lo, {1}, {2}, {3}; madc.hi.u32 {0}, {1}, {2}, {4}; xor.b32 {0}, {0}, lo; }}', 'r', ['R', 'R', 'R', 'R']))
+# Positions and widths of bit fields stay in the word: above, known compilers differ.
+FIELD = '{{ .reg .b32 at, count; and.b32 at, {2}, 31; and.b32 count, {3}, 31; bfe.%s {0}, {1}, at, count; }}'
+for t in ('u32', 's32', 'u64', 's64'):
+    TABLE.append((FIELD % t, 'r' if '32' in t else 'd', ['R' if '32' in t else 'D', 'R', 'R']))
+    for at, count in ((0, 8), (5, 11), (16, 16), (31, 1), (3, 0)):
+        rows('r' if '32' in t else 'd', 'R' if '32' in t else 'D', f'bfe.{t} {{0}}, {{1}}, {at}, {count}')
+for t in ('b32', 'b64'):
+    one = 'R' if t == 'b32' else 'D'
+    TABLE.append(('{{ .reg .b32 at, count; and.b32 at, {3}, 31; and.b32 count, {4}, 31; bfi.%s {0}, {1}, {2}, at, count; }}' % t, one.lower(),
+                  [one, one, 'R', 'R']))
+    for at, count in ((0, 8), (5, 11), (16, 16), (31, 1), (3, 0)):
+        rows(one.lower(), one + ' ' + one, f'bfi.{t} {{0}}, {{1}}, {{2}}, {at}, {count}')
 # Divisors are odd; of signed divisions positive too.
 TABLE.append(('{{ .reg .b32 by; or.b32 by, {2}, 1; div.u32 {0}, {1}, by; }}', 'r', ['R', 'r']))
 TABLE.append(('{{ .reg .b32 by; or.b32 by, {2}, 1; rem.u32 {0}, {1}, by; }}', 'r', ['R', 'r']))
@@ -69,8 +79,6 @@ rows('r', 'D', 'popc.b64; clz.b64; bfind.u64; bfind.s64')
 rows('d', 'R r', 'mul.wide.u32; mul.wide.s32')
 rows('d', 'R r D', 'mad.wide.u32; mad.wide.s32')
 rows('d', 'D d D', 'mad.lo.u64; mad.lo.s64; mad.hi.u64; sad.u64')
-rows('d', 'D b b', 'bfe.u64; bfe.s64')
-TABLE.append(('{{ .reg .b32 at; and.b32 at, {3}, 127; bfi.b64 {0}, {1}, {2}, at, {4}; }}', 'd', ['D', 'D', 'R', 'R']))
 TABLE.append(('{{ .reg .b64 by; or.b64 by, {2}, 1; div.u64 {0}, {1}, by; }}', 'd', ['D', 'd']))
 TABLE.append(('{{ .reg .b64 by; or.b64 by, {2}, 1; rem.u64 {0}, {1}, by; }}', 'd', ['D', 'd']))
 TABLE.append(('{{ .reg .b64 by; or.b64 by, {2}, 1; and.b64 by, by, 0x7fffffffffffffff; div.s64 {0}, {1}, by; }}', 'd', ['D', 'd']))

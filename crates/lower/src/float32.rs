@@ -77,7 +77,8 @@ impl Lower<'_> {
                 if i.modifiers.has("xorsign.abs") {
                     mods.push(Mod::XORSIGN);
                     for source in &mut sources {
-                        *source = magnitude(source.clone(), SIGN);
+                        // The sign of an immediate counts too, so it may not be cut off here.
+                        *source = magnitude(self.in_register(source.clone()), SIGN);
                     }
                 }
                 sources.push(if i.opcode == Opcode::Min { Source::pt() } else { Source::not_pt() });

@@ -96,7 +96,7 @@ impl Lower<'_> {
                 if i.modifiers.has("xorsign.abs") {
                     mods.push(Mod::XORSIGN);
                     for source in &mut sources {
-                        *source = magnitude(source.clone(), SIGNS);
+                        *source = magnitude(self.in_register(source.clone()), SIGNS);
                     }
                 }
                 sources.push(if i.opcode == Opcode::Min { Source::pt() } else { Source::not_pt() });

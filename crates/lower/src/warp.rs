@@ -138,8 +138,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A reduction without a uniform register: each lane of the mask collects the values of all, one after the
-    /// other. Every lane goes round as often, so that they stay together.
+    /// A reduction without a uniform register: each lane of the mask collects the values of all that have not ended,
+    /// one after the other. Every lane makes as many iterations, so that they stay together.
     fn reduce_by_shuffles(
         &mut self,
         d: &Operand,
@@ -148,8 +148,9 @@ impl Lower<'_> {
         operation: Option<Mod>,
         ty: Type,
     ) -> Lowered {
-        let [left, total] = [self.b.r(), self.b.r()];
-        self.b.mov(left, mask);
+        let [left, total, live] = [self.b.r(), self.b.r(), self.b.r()];
+        self.b.op(Op::VOTE).m(Mod::ANY).to(live).drop_result(File::P).from(Source::pt()).emit();
+        self.b.and(left, live, mask);
         let signed = ty.is_signed();
         let identity = match operation {
             Some(Mod::MIN) if signed => i32::MAX as u32,

@@ -132,6 +132,10 @@ fn word(facts: &Facts, i: &Instruction, index: usize) -> Option<Source> {
     }
     match facts.of(values[0]) {
         Fact::Word(bits) => {
+            // The sign of an operand counts beside its magnitude; an immediate has one of the two.
+            if i.mods.has(Mod::XORSIGN) {
+                return None;
+            }
             // The halves of packed integers are negated one by one.
             if i.opcode == Opcode::Sass(Op::VIADD) && source.negate {
                 return None;

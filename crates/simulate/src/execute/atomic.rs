@@ -158,6 +158,11 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         }
         Ok(())
     })?;
+    if op == Op::ATOM && !test {
+        // Tells that the memory takes the operation. All that is simulated does; code for addresses that may lie in
+        // local memory goes on with a load and a store where it does not hold.
+        context.write_predicate(0, u32::MAX)?;
+    }
     if memory > 0 {
         context.write_tuple(memory - 1, &parts)?;
     }
