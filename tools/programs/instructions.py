@@ -3,7 +3,7 @@
 Kinds of registers: `r` 32 bits, `d` 64 bits, `h` 16 bits, `f` single, `e` double, `p` predicate. A source kind in upper
 case takes a register only; the others an immediate now and then. `{0}` is the destination, `{1}` and on the sources.
 What PTX leaves open is not here: division by zero, contraction (all floating operations say how they round),
-approximations, bits of a NaN (see `generate.py`)."""
+approximations, bits and signs of a NaN (see `program.py`)."""
 
 EDGES = {
     'r': [0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 33, 63, 64, 255, 256, 0x7fff, 0x8000, 0xffff, 0x10000, 0x12345678, 0x7fffffff, 0x80000000,
@@ -89,7 +89,7 @@ TABLE.append(('{{ .reg .b32 lo; mov.b64 {{lo, {0}}}, {1}; }}', 'r', ['D']))
 
 # 16-bit integers.
 rows('h', 'H h', 'add.u16; sub.s16; mul.lo.u16; mul.hi.u16; mul.hi.s16; min.s16; max.u16; and.b16; or.b16; xor.b16')
-rows('h', 'H r', 'shl.b16; shr.u16; shr.s16')
+rows('h', 'H R', 'shl.b16; shr.u16; shr.s16')
 rows('h', 'H', 'not.b16; neg.s16; abs.s16; mov.b16')
 rows('h', 'H h H', 'mad.lo.s16')
 rows('r', 'H h', 'mul.wide.u16; mul.wide.s16')
@@ -132,7 +132,7 @@ for t, k in (('f32', 'f'), ('f64', 'e')):
             rows(k, f'{K} {k} {K}', f'fma.{mode}{f}.{t}')
         rows(k, f'{K} {K}', f'div.{mode}.{t}')
         rows(k, K, f'sqrt.{mode}.{t}; rcp.{mode}.{t}')
-    rows(k, f'{K} {k}', f'min.{t}; max.{t}; copysign.{t}')
+    rows(k, f'{K} {k}', f'min.{t}; max.{t}')
     rows(k, K, f'neg.{t}; abs.{t}; mov.{t}')
     rows(k, f'{K} {k} P', f'selp.{t}')
     rows(k, K, f'cvt.rni.{t}.{t}; cvt.rzi.{t}.{t}; cvt.rmi.{t}.{t}; cvt.rpi.{t}.{t}')
@@ -151,7 +151,7 @@ for t, k in (('f32', 'f'), ('f64', 'e')):
     rows('r', f'{K} {k}', f'set.lt.u32.{t}; set.geu.s32.{t}')
     rows('f', f'{K} {k}', f'set.ne.f32.{t}')
 rows('f', 'F f R', 'slct.f32.s32')
-rows('f', 'F f', 'min.NaN.f32; max.ftz.f32; max.NaN.xorsign.abs.f32; min.xorsign.abs.f32')
+rows('f', 'F f', 'min.NaN.f32; max.ftz.f32; max.NaN.f32')
 rows('f', 'E', 'cvt.rn.f32.f64; cvt.rz.f32.f64; cvt.rm.f32.f64; cvt.rp.ftz.f32.f64; cvt.rn.sat.f32.f64')
 rows('e', 'F', 'cvt.f64.f32; cvt.ftz.f64.f32; cvt.sat.f64.f32')
 rows('p', 'F f P', 'setp.lt.and.f32; setp.gtu.or.f32; setp.ne.xor.f32; setp.lt.ftz.and.f32 {0}, {1}, {2}, !{3}')

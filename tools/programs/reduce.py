@@ -17,11 +17,12 @@ SECONDS = 2
 
 
 def statements(lines):
-    """The lines that are statements of a program, by number."""
+    """The lines that may be taken away, by number: statements, but for those that work on the generator's own registers."""
     inside, found = False, []
     for number, line in enumerate(lines):
         inside = (inside or line.strip() == BEGIN) and line.strip() != END
-        if inside and line.strip() != BEGIN:
+        kept = line.strip() in ('{', '}') or 'param' in line or 'call' in line or '%base' in line or '%place' in line or '%at' in line
+        if inside and line.strip() != BEGIN and not kept:
             found.append(number)
     return found
 

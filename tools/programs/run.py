@@ -3,7 +3,9 @@
 simulator on NVIDIA's code where its compiler is given. Prints where bytes differ from the interpreter's.
 
     run.py --oriole BINARY [--ptxas BINARY] [--first SEED] [--count N] [--jobs N] --folder DIR
-    run.py --write FILE --seeds 1,2,3 --oriole BINARY     records with what the interpreter computes, one a line"""
+    run.py --write FILE --seeds 1,2,3 --oriole BINARY [--ptxas BINARY] --folder DIR
+
+The second form writes records with what all machines agree on, one a line."""
 import argparse
 import concurrent.futures
 import json
@@ -84,6 +86,8 @@ def batch(seeds, arguments):
 def write(arguments):
     lines = []
     for seed in arguments.seeds.split(','):
+        report = batch([int(seed)], arguments)
+        assert not report, report
         record = Program(int(seed)).record()
         path = os.path.join(arguments.folder, 'one.json')
         open(path, 'w').write(json.dumps(record))

@@ -76,16 +76,28 @@ fn own_kernels_on_both_machines() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Both machines, the second at every level.
+const LEVELS: [&[&str]; 5] = [
+    &["--on", "interp"],
+    &["--on", "sim", "-O0"],
+    &["--on", "sim", "-O1"],
+    &["--on", "sim", "-O2"],
+    &["--on", "sim", "-O3"],
+];
+
+/// Programs of fixed seeds out of `tools/programs`, with what all machines agreed on.
+#[test]
+fn random_programs_on_both_machines() {
+    let programs = data("programs").join("programs.jsonl");
+    let count = std::fs::read_to_string(&programs).expect("the programs are there").lines().count();
+    assert_eq!(count, 6);
+    let wrong: Vec<String> = LEVELS.iter().flat_map(|options| run(&programs, options, count)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// Small kernels that were compiled or executed wrong once, at every level.
 #[test]
 fn regressions_on_both_machines() {
-    const LEVELS: [&[&str]; 5] = [
-        &["--on", "interp"],
-        &["--on", "sim", "-O0"],
-        &["--on", "sim", "-O1"],
-        &["--on", "sim", "-O2"],
-        &["--on", "sim", "-O3"],
-    ];
     let folder = scratch();
     let (launches, count) = launches_of("regressions", folder.path());
     let wrong: Vec<String> = LEVELS.iter().flat_map(|options| run(&launches, options, count)).collect();

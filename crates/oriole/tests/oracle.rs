@@ -106,6 +106,31 @@ fn our_cubins_are_read_alike() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The fixed random programs give on the reference's code what they give on ours.
+#[test]
+#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
+fn random_programs_on_their_code() {
+    let tools = tools();
+    let folder = scratch();
+    let launches =
+        std::fs::read_to_string(data("programs").join("programs.jsonl")).expect("the programs are there");
+    let mut wrong = Vec::new();
+    for launch in launches.lines() {
+        let record: Value = serde_json::from_str(launch).expect("a launch record");
+        let [name, ptx] = ["name", "ptx_text"].map(|key| record[key].as_str().expect("a text"));
+        let [source, json, cubin] =
+            ["ptx", "json", "cubin"].map(|end| folder.path().join(format!("{name}.{end}")));
+        std::fs::write(&source, ptx).expect("a temporary file");
+        std::fs::write(&json, launch).expect("a temporary file");
+        ask(&tools, "ptxas", &["-arch=sm_90", "-O3", &text(&source), "-o", &text(&cubin)]);
+        let run = oriole(&["run", &text(&json), "--on", "sim", "--cubin", &text(&cubin)]);
+        if run.status != Some(0) {
+            wrong.push(format!("{name}: {}{}", run.out, run.err));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 #[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
 fn their_cubins_round_trip_run_and_have_no_hazard() {
