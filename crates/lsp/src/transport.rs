@@ -80,25 +80,27 @@ fn write_all(
     messages: &Receiver<Message>,
     mut complaints: Receiver<Value>,
 ) -> io::Result<()> {
+    let mut write = |value: Value| {
+        let text = value.to_string();
+        write!(output, "Content-Length: {}\r\n\r\n{text}", text.len())?;
+        output.flush()
+    };
     loop {
-        let text = select! {
+        select! {
             recv(messages) -> message => {
-                let Ok(message) = message else { return Ok(()) };
+                let Ok(message) = message else { break };
                 let mut value = serde_json::to_value(message)?;
                 value["jsonrpc"] = json!("2.0");
-                value.to_string()
+                write(value)?;
             }
             recv(complaints) -> value => match value {
-                Ok(value) => value.to_string(),
-                Err(_) => {
-                    complaints = never();
-                    continue;
-                }
+                Ok(value) => write(value)?,
+                Err(_) => complaints = never(),
             },
-        };
-        write!(output, "Content-Length: {}\r\n\r\n{text}", text.len())?;
-        output.flush()?;
+        }
     }
+    // What was refused before the end is answered too.
+    complaints.try_iter().try_for_each(write)
 }
 
 fn read_all(
