@@ -16,6 +16,8 @@ pub struct ConstantBank {
     pub block_threads: u32,
     /// Blocks of the grid: x, and y, z behind it.
     pub grid_blocks: u32,
+    /// Base of the shared window of the generic address space (pair), where no special register gives it.
+    pub shared_window: Option<u32>,
     /// Base of the local window of the generic address space (pair).
     pub local_window: u32,
     /// First value of the stack pointer `R1`.
@@ -40,8 +42,8 @@ pub struct ConstantBank {
     pub reserved_shared_end: Option<u32>,
     /// `%current_graph_exec` (pair).
     pub graph_exec: u32,
-    /// `%is_explicit_cluster`.
-    pub explicit_cluster: u32,
+    /// `%is_explicit_cluster`, where there are clusters.
+    pub explicit_cluster: Option<u32>,
     /// Blocks of a cluster: x, and y, z behind it.
     pub cluster_blocks: Option<u32>,
     /// Factors that turn a block number into a cluster number: x, and y, z behind it.
@@ -54,34 +56,67 @@ pub struct ConstantBank {
     pub cluster_size: Option<u32>,
 }
 
+/// sm_80, sm_86, sm_87, sm_88, sm_89.
+const AMPERE: ConstantBank = ConstantBank {
+    parameters: 0x160,
+    // More of them would begin elsewhere.
+    parameter_limit: 0x1000,
+    block_threads: 0x0,
+    grid_blocks: 0xc,
+    shared_window: Some(0x18),
+    local_window: 0x20,
+    stack_pointer: 0x28,
+    dynamic_shared_size: Some(0x2c),
+    grid_id: 0x30,
+    parameter_window: 0x40,
+    constant_window: 0x50,
+    environment: Some(0x88),
+    sm_count: 0x10c,
+    total_shared_adjust: 0x114,
+    global_descriptor: 0x118,
+    reserved_shared_end: Some(0x120),
+    graph_exec: 0x130,
+    explicit_cluster: None,
+    cluster_blocks: None,
+    cluster_reciprocals: None,
+    grid_clusters: None,
+    aggregate_shared: None,
+    cluster_size: None,
+};
+
+/// sm_90.
+const HOPPER: ConstantBank = ConstantBank {
+    parameters: 0x210,
+    parameter_limit: 0x7ffc,
+    block_threads: 0x0,
+    grid_blocks: 0xc,
+    shared_window: None,
+    local_window: 0x20,
+    stack_pointer: 0x28,
+    dynamic_shared_size: Some(0x2c),
+    grid_id: 0x30,
+    parameter_window: 0x198,
+    constant_window: 0xd0,
+    environment: Some(0x40),
+    sm_count: 0x10c,
+    total_shared_adjust: 0x114,
+    global_descriptor: 0x208,
+    reserved_shared_end: Some(0x68),
+    graph_exec: 0x190,
+    explicit_cluster: Some(0x140),
+    cluster_blocks: Some(0x144),
+    cluster_reciprocals: Some(0x150),
+    grid_clusters: Some(0x15c),
+    aggregate_shared: Some(0x13c),
+    cluster_size: Some(0x188),
+};
+
 impl Chip {
     /// The layout of bank 0, or `None` for a chip the back end does not make code for.
-    pub fn constant_bank(self) -> Option<ConstantBank> {
+    pub fn constant_bank(self) -> Option<&'static ConstantBank> {
         match self.number() {
-            90 => Some(ConstantBank {
-                parameters: 0x210,
-                parameter_limit: 0x7ffc,
-                block_threads: 0x0,
-                grid_blocks: 0xc,
-                local_window: 0x20,
-                stack_pointer: 0x28,
-                dynamic_shared_size: Some(0x2c),
-                grid_id: 0x30,
-                parameter_window: 0x198,
-                constant_window: 0xd0,
-                environment: Some(0x40),
-                sm_count: 0x10c,
-                total_shared_adjust: 0x114,
-                global_descriptor: 0x208,
-                reserved_shared_end: Some(0x68),
-                graph_exec: 0x190,
-                explicit_cluster: 0x140,
-                cluster_blocks: Some(0x144),
-                cluster_reciprocals: Some(0x150),
-                grid_clusters: Some(0x15c),
-                aggregate_shared: Some(0x13c),
-                cluster_size: Some(0x188),
-            }),
+            80 | 86 | 87 | 88 | 89 => Some(&AMPERE),
+            90 => Some(&HOPPER),
             _ => None,
         }
     }

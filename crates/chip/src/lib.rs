@@ -1,4 +1,4 @@
-//! The chips: every SM that can be named, its family and variant, its limits, the landmarks of its constant
+//! The chips: every SM that can be named, its family and variant, its limits, the layout of its constant
 //! bank, and how many warps of a kernel it holds at a time.
 //!
 //! It is here because the front end (what may this `.target` use?), the back end (how many registers are

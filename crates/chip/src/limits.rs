@@ -31,6 +31,8 @@ pub struct Limits {
     pub static_shared_per_block: u32,
     /// Bytes that the system takes from each block's shared memory.
     pub shared_reserved_per_block: u32,
+    /// Where the static variables of shared memory begin: behind what the system keeps, if that is at the start.
+    pub static_shared_start: u32,
     /// Shared memory is allocated in pieces of this many bytes.
     pub shared_granularity: u32,
     /// Uniform registers of a warp that a word can name, without the zero register.
@@ -77,6 +79,7 @@ impl Chip {
             shared_per_block: shared_block * 1024,
             static_shared_per_block: 48 * 1024,
             shared_reserved_per_block: reserved,
+            static_shared_start: if self.number() >= 90 { reserved } else { 0 },
             shared_granularity: if self.number() >= 80 { 128 } else { 256 },
             uniform_registers: 63,
             predicates: 7,

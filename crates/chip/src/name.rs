@@ -151,7 +151,7 @@ impl Chip {
 
     /// True if the back end can make code for this chip today.
     pub fn is_supported(self) -> bool {
-        self == Chip::SM_90 || self == Chip::SM_90A
+        matches!(self.number, 80 | 89 | 90) && self.variant != Variant::Family
     }
 
     /// True if the chip runs modules with `.address_size 32`.

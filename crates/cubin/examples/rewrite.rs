@@ -106,7 +106,10 @@ fn image_of(cubin: &Cubin, kernel: &read::Kernel, targets: &[Option<SymbolRef>])
     let words = |code: u8| -> Vec<u32> {
         kernel.info.iter().filter(|row| row.code == code).flat_map(|row| row.to_words()).collect()
     };
-    let end = kernel.code.iter().rposition(|&word| word == layout::SELF_BRANCH).unwrap_or(kernel.code.len());
+    let rules = oriole_cubin::rules(cubin.sm);
+    let self_branch = rules.map(|rules| rules.self_branch);
+    let shared_start = rules.map_or(0, |rules| rules.limits.static_shared_start);
+    let end = kernel.code.iter().rposition(|&word| Some(word) == self_branch).unwrap_or(kernel.code.len());
     let has = |code: u8| kernel.info.iter().any(|row| row.code == code);
     let mut externs = Vec::new();
     for symbol in words(0x0f) {
@@ -136,8 +139,7 @@ fn image_of(cubin: &Cubin, kernel: &read::Kernel, targets: &[Option<SymbolRef>])
         frame_size: kernel.frame_size,
         stack_size: kernel.stack_size,
         barriers: kernel.barriers,
-        shared_size: (kernel.shared_size != 0)
-            .then(|| kernel.shared_size as u32 - layout::HOPPER.reserved_shared),
+        shared_size: (kernel.shared_size != 0).then(|| kernel.shared_size as u32 - shared_start),
         shared_alignment: cubin
             .section(&format!(".nv.shared.{}", kernel.name))
             .map_or(1, |section| section.alignment as u32),

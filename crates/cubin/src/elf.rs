@@ -15,6 +15,7 @@ pub(crate) const SHT_NOBITS: u32 = 8;
 pub(crate) const SHT_REL: u32 = 9;
 pub(crate) const SHT_CUDA_INFO: u32 = 0x7000_0000;
 pub(crate) const SHT_CUDA_CALLGRAPH: u32 = 0x7000_0001;
+pub(crate) const SHT_CUDA_RELOCATION_ACTION: u32 = 0x7000_000b;
 pub(crate) const SHT_CUDA_COMPAT: u32 = 0x7000_0086;
 
 pub(crate) const SHF_WRITE: u64 = 1;

@@ -11,6 +11,7 @@ pub mod layout;
 mod notes;
 pub mod read;
 pub mod relocation;
+mod rules;
 pub mod write;
 
 pub use attribute::{Attribute, Payload};
@@ -20,4 +21,5 @@ pub use image::{
 };
 pub use read::{Cubin, ReadError, read};
 pub use relocation::RelocationKind;
+pub use rules::{Rules, rules};
 pub use write::{WriteError, write};

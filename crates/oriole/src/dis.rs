@@ -48,19 +48,20 @@ pub fn dis(arguments: &Dis) -> Outcome {
 
 /// The instructions of a kernel without those that only fill it up.
 fn decoded(chip: Chip, kernel: &oriole_cubin::read::Kernel) -> Result<Vec<oriole_sass::Instruction>, String> {
-    let words = &kernel.code[..code_words(&kernel.code)];
+    let words = &kernel.code[..code_words(chip, &kernel.code)];
     let decode =
         |&word: &u128| oriole_sass::decode(chip, word).map_err(|error| format!("{}: {error}", kernel.name));
     words.iter().map(decode).collect()
 }
 
 /// Instructions before the closing self branch and the padding.
-fn code_words(words: &[u128]) -> usize {
+fn code_words(chip: Chip, words: &[u128]) -> usize {
+    let Some(rules) = oriole_cubin::rules(u16::from(chip.number())) else { return words.len() };
     let mut end = words.len();
-    while end > 0 && words[end - 1] == oriole_cubin::layout::PADDING_NOP {
+    while end > 0 && words[end - 1] == rules.padding {
         end -= 1;
     }
-    if end > 0 && words[end - 1] == oriole_cubin::layout::SELF_BRANCH {
+    if end > 0 && words[end - 1] == rules.self_branch {
         end -= 1;
     }
     end

@@ -6,7 +6,6 @@
 //! variables; it knows no Ori instruction and no file format.
 
 use oriole_chip::Chip;
-use oriole_cubin::layout::{Landmarks, landmarks};
 use oriole_cubin::{IndirectBranch, InnerFunction, KernelImage, RelocationKind, SymbolRef, TextRelocation};
 use oriole_encode::{EncodedFunction, Relocation};
 use oriole_ori::{AddressPart, ConstBase, Fixup, SymbolId, SymbolKind, Table};
@@ -189,11 +188,11 @@ pub fn kernel_image<'a>(
     surroundings: &Surroundings,
     find: &dyn Fn(&str) -> Option<&'a LinkedFunction>,
 ) -> Result<KernelImage, ImageError> {
-    let landmarks = landmarks(u16::from(chip.number())).ok_or(ImageError::Chip)?;
+    let limits = chip.limits().ok_or(ImageError::Chip)?;
     let members = closure(entry, surroundings, find)?;
     let named = surroundings.variables.iter().rev();
     let variables: Variables = named.map(|variable| (variable.name.as_str(), variable)).collect();
-    let shared = SharedLayout::new(&members, &variables, landmarks)?;
+    let shared = SharedLayout::new(&members, &variables, &limits)?;
     let (constant2, table_offsets) = tables(&members, surroundings)?;
     let linker = Linker {
         chip,
@@ -291,7 +290,7 @@ impl SharedLayout {
     fn new(
         members: &[Member],
         variables: &Variables,
-        landmarks: &Landmarks,
+        limits: &oriole_chip::Limits,
     ) -> Result<SharedLayout, ImageError> {
         // Which variables the code names; local ones hide module ones.
         let mut wanted: Vec<((Option<usize>, String), u64, u64)> = Vec::new();
@@ -320,7 +319,7 @@ impl SharedLayout {
         if wanted.is_empty() {
             return Ok(layout);
         }
-        let reserved = u64::from(landmarks.reserved_shared);
+        let reserved = u64::from(limits.static_shared_start);
         let mut end = 0u64;
         for (key, size, align) in wanted.iter().filter(|(_, size, _)| *size > 0) {
             let align = (*align).max(1);
@@ -339,7 +338,7 @@ impl SharedLayout {
                 layout.offsets.insert(key.clone(), reserved + end);
             }
         }
-        let limit = u64::from(landmarks.static_shared_limit);
+        let limit = u64::from(limits.static_shared_per_block);
         if end > limit {
             return Err(ImageError::SharedTooLarge(end, limit));
         }

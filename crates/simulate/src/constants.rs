@@ -2,7 +2,7 @@
 //! module with their addresses resolved.
 
 use crate::launch::{Fault, Launch};
-use crate::memory::{CONSTANT_WINDOW, Global, LOCAL_WINDOW, PARAMETER_WINDOW};
+use crate::memory::{CONSTANT_WINDOW, Global, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW};
 use oriole_chip::ConstantBank;
 use oriole_cubin::read::{Kernel, Section};
 use oriole_cubin::{Cubin, RelocationKind};
@@ -123,6 +123,9 @@ pub(crate) fn fill(
         word(offset + 4, (value >> 32) as u32);
     };
     pair(layout.local_window, LOCAL_WINDOW);
+    if let Some(place) = layout.shared_window {
+        pair(place, SHARED_WINDOW);
+    }
     pair(layout.parameter_window, PARAMETER_WINDOW + u64::from(base));
     // Behind the start of the parameters stands their end.
     pair(layout.parameter_window + 8, PARAMETER_WINDOW + u64::from(base) + parameters.len() as u64);

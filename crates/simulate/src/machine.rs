@@ -108,6 +108,7 @@ impl<'a> Machine<'a> {
     fn new(cubin: &'a Cubin, launch: &'a Launch) -> Result<Machine<'a>, Fault> {
         let chip = chip_of(cubin.sm, cubin.accelerated).ok_or(Fault::Chip(cubin.sm))?;
         let layout = chip.constant_bank().ok_or(Fault::Chip(cubin.sm))?;
+        let limits = chip.limits().ok_or(Fault::Chip(cubin.sm))?;
         let kernel = cubin.kernel(&launch.kernel).ok_or_else(|| Fault::NoKernel(launch.kernel.clone()))?;
         check_shape(launch, kernel.bound)?;
         if launch.arguments.len() != kernel.parameters.len() {
@@ -170,12 +171,11 @@ impl<'a> Machine<'a> {
         }
         let stack = stack.next_multiple_of(16);
         let local_size = if calls || kernel.stack_size.is_none() { stack + UNKNOWN_STACK } else { stack };
-        let banks = fill(cubin, kernel, &layout, launch, &parameters, &variables, local_size);
-        let limits = chip.limits().ok_or(Fault::Chip(cubin.sm))?;
-        let most_shared = limits.shared_per_block + limits.shared_reserved_per_block;
+        let banks = fill(cubin, kernel, layout, launch, &parameters, &variables, local_size);
+        let most_shared = limits.shared_per_block + limits.static_shared_start;
         let shared_size = kernel
             .shared_size
-            .max(u64::from(limits.shared_reserved_per_block))
+            .max(u64::from(limits.static_shared_start))
             .saturating_add(u64::from(launch.dynamic_shared));
         if shared_size > u64::from(most_shared) {
             return Err(Fault::Launch(format!(

@@ -54,6 +54,14 @@ impl Writer<'_> {
             rows.push(Attribute::none(code::BLOCKS_ARE_CLUSTERS));
         }
         rows.push(Attribute::words(code::CUDA_API_VERSION, [u32::from(notes::TOOLKIT)]));
+        if self.rules.sw_2861232_war {
+            rows.push(Attribute::none(code::SW2861232_WAR));
+        }
+        let (mut space, family) = (self.parameter_space(index), self.rules.family);
+        if family.parameters_first {
+            space.reverse();
+            rows.append(&mut space);
+        }
         rows.extend(self.parameter_rows(kernel));
         if let Some(size) = kernel.cluster_size {
             rows.push(Attribute::words(code::CTA_PER_CLUSTER, size));
@@ -64,7 +72,9 @@ impl Writer<'_> {
         if kernel.explicit_cluster {
             rows.push(Attribute::none(code::EXPLICIT_CLUSTER));
         }
-        rows.push(Attribute::half(code::SPARSE_MMA_MASK, kernel.sparse_mma_mask));
+        if family.sparse_mask {
+            rows.push(Attribute::half(code::SPARSE_MMA_MASK, kernel.sparse_mma_mask));
+        }
         rows.push(Attribute::half(code::MAXREG_COUNT, kernel.max_registers.unwrap_or(0xff)));
         if kernel.barriers != 0 {
             rows.push(Attribute::byte(code::NUM_BARRIERS, kernel.barriers));
@@ -79,7 +89,7 @@ impl Writer<'_> {
             let symbols = kernel.externs.iter().map(|&index| self.extern_symbols[index]);
             rows.push(Attribute::words(code::EXTERNS, symbols));
         }
-        rows.push(Attribute::half(code::MERCURY_ISA_VERSION, 0x0101));
+        rows.push(Attribute::half(code::MERCURY_ISA_VERSION, family.isa_version));
         if kernel.reconfigures_registers {
             rows.push(Attribute::none(code::REG_RECONFIG));
         }
@@ -126,13 +136,24 @@ impl Writer<'_> {
         if kernel.has_call {
             rows.push(Attribute::words(code::CRS_STACK_SIZE, [0]));
         }
-        if !kernel.parameters.is_empty() {
-            rows.push(Attribute::half(code::CBANK_PARAM_SIZE, kernel.parameter_size as u16));
-            let place = self.landmarks.parameter_base | kernel.parameter_size << 16;
-            rows.push(Attribute::words(code::PARAM_CBANK, [self.constant0_symbols[index], place]));
+        rows.append(&mut space);
+        if let Some(mask) = self.rules.sw_war {
+            rows.push(Attribute::words(code::SW_WAR, [mask]));
         }
-        rows.push(Attribute::words(code::SW_WAR, [8]));
         Ok(rows)
+    }
+
+    /// Where the parameters are, and how many bytes.
+    fn parameter_space(&self, index: usize) -> Vec<Attribute> {
+        let kernel = &self.module.kernels[index];
+        if kernel.parameters.is_empty() {
+            return Vec::new();
+        }
+        let place = self.rules.bank.parameters | kernel.parameter_size << 16;
+        vec![
+            Attribute::half(code::CBANK_PARAM_SIZE, kernel.parameter_size as u16),
+            Attribute::words(code::PARAM_CBANK, [self.constant0_symbols[index], place]),
+        ]
     }
 
     pub(super) fn info_bytes(&self, rows: &[Attribute], owner: &str) -> Result<Vec<u8>, WriteError> {

@@ -100,14 +100,24 @@ impl Writer<'_> {
     fn program_headers(&self, offsets: &[u64], table_at: u64) -> Vec<u8> {
         // A range: flags, offset, bytes in the file, bytes in memory.
         let mut ranges: Vec<(u32, u64, u64, u64)> = Vec::new();
-        let groups: [Segment; 4] = [
-            (PF_R, |key| matches!(key, Key::Constant4 | Key::Constant3 | Key::Constant2(_))),
-            (PF_R | PF_X, |key| matches!(key, Key::Text(_))),
-            (PF_R | PF_W, |key| {
-                matches!(key, Key::GlobalInit | Key::Shared(_) | Key::ReservedShared | Key::Global)
-            }),
-            (PF_R, |key| matches!(key, Key::Constant0(_))),
-        ];
+        let variables: Segment = (PF_R | PF_W, |key| {
+            matches!(key, Key::GlobalInit | Key::Shared(_) | Key::ReservedShared | Key::Global)
+        });
+        let together = self.rules.family.constants_before_code;
+        let groups: Vec<Segment> = if together {
+            let code: Segment = (PF_R | PF_X, |key| {
+                let constants = matches!(key, Key::Constant4 | Key::Constant3 | Key::Constant2(_));
+                constants || matches!(key, Key::Constant0(_) | Key::Text(_))
+            });
+            vec![code, variables]
+        } else {
+            vec![
+                (PF_R, |key| matches!(key, Key::Constant4 | Key::Constant3 | Key::Constant2(_))),
+                (PF_R | PF_X, |key| matches!(key, Key::Text(_))),
+                variables,
+                (PF_R, |key| matches!(key, Key::Constant0(_))),
+            ]
+        };
         for (flags, belongs) in groups {
             let members: Vec<usize> =
                 (0..self.sections.len()).filter(|&position| belongs(self.sections[position].0)).collect();
@@ -138,10 +148,16 @@ impl Writer<'_> {
         let mut row = |kind: u32, (flags, offset, stored, memory): (u32, u64, u64, u64)| {
             out.u32(kind).u32(flags).u64(offset).u64(0).u64(0).u64(stored).u64(memory).u64(8);
         };
-        row(PT_PHDR, (PF_R, table_at, size, size));
-        row(PT_LOAD, (PF_R, table_at, size, size));
+        let own = (if together { PF_R | PF_X } else { PF_R }, table_at, size, size);
+        row(PT_PHDR, own);
+        if !together {
+            row(PT_LOAD, own);
+        }
         for range in ranges {
             row(PT_LOAD, range);
+        }
+        if together {
+            row(PT_LOAD, own);
         }
         out.0
     }

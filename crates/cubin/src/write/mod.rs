@@ -8,9 +8,10 @@ mod symbols;
 use crate::debug_frame::{self, Frame};
 use crate::elf::*;
 use crate::image::*;
-use crate::layout::{self, Landmarks, PADDING_NOP, SELF_BRANCH, TEXT_ALIGNMENT, padded_words};
+use crate::layout::{self, TEXT_ALIGNMENT, padded_words};
 use crate::notes;
 use crate::relocation::RelocationKind;
+use crate::rules::{Rules, rules};
 
 /// Most bytes of initialized global data: they stand in the file one by one, zeros included, and a file is made in memory.
 const MOST_INITIALIZED: u64 = 1 << 30;
@@ -94,6 +95,7 @@ enum Key {
     Compat,
     KernelInfo,
     Callgraph,
+    RelocationAction,
     Relocations,
     Constant4,
     Constant3,
@@ -148,10 +150,13 @@ impl Strings {
     }
 }
 
+/// What `.nv.rel.action` says: the bits of the constant-bank field that one kind of relocation patches.
+const RELOCATION_ACTION: [u8; 16] = [0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x25, 0, 0x05, 0x36];
+
 /// Writes the module as the bytes of a cubin.
 pub fn write(module: &Module) -> Result<Vec<u8>, WriteError> {
-    let landmarks = layout::landmarks(module.sm).ok_or(WriteError::UnsupportedChip(module.sm))?;
-    Writer::new(module, landmarks)?.finish()
+    let rules = rules(module.sm).ok_or(WriteError::UnsupportedChip(module.sm))?;
+    Writer::new(module, rules)?.finish()
 }
 
 struct Placed {
@@ -164,7 +169,7 @@ struct Placed {
 
 struct Writer<'a> {
     module: &'a Module,
-    landmarks: &'static Landmarks,
+    rules: Rules,
     /// Kernels in the order of the file: the reverse of the source.
     order: Vec<usize>,
     initialized: Placed,
@@ -204,18 +209,18 @@ fn binding_number(binding: Binding) -> u8 {
 }
 
 impl<'a> Writer<'a> {
-    fn new(module: &'a Module, landmarks: &'static Landmarks) -> Result<Writer<'a>, WriteError> {
+    fn new(module: &'a Module, rules: Rules) -> Result<Writer<'a>, WriteError> {
         for kernel in &module.kernels {
             let name = &kernel.name;
             fits(
                 || format!("parameter space of '{name}'"),
                 u64::from(kernel.parameter_size),
-                u64::from(landmarks.parameter_limit),
+                u64::from(rules.bank.parameter_limit),
             )?;
             fits(
                 || format!("shared data of '{name}'"),
                 u64::from(kernel.shared_size.unwrap_or(0)),
-                u64::from(landmarks.static_shared_limit),
+                u64::from(rules.limits.static_shared_per_block),
             )?;
             fits(|| format!("registers of '{name}'"), u64::from(kernel.registers), 255)?;
             fits(|| format!("code of '{name}'"), kernel.code.len() as u64 * 16, 1 << 30)?;
@@ -245,7 +250,7 @@ impl<'a> Writer<'a> {
         }
         Ok(Writer {
             module,
-            landmarks,
+            rules,
             order: (0..module.kernels.len()).rev().collect(),
             initialized: place(&module.globals, true),
             zeroed: place(&module.globals, false),
@@ -392,17 +397,27 @@ impl<'a> Writer<'a> {
             return;
         }
         relocations.sort_by_key(|relocation| std::cmp::Reverse(relocation.offset));
-        let mut out = Bytes::default();
-        for relocation in &relocations {
-            out.u64(relocation.offset)
-                .u64(u64::from(relocation.symbol) << 32 | u64::from(relocation.kind.number()))
-                .u64(relocation.addend as u64);
+        let plain = self.rules.family.plain_relocations;
+        let (bare, full): (Vec<_>, Vec<_>) =
+            relocations.iter().partition(|relocation| plain && relocation.addend == 0);
+        for (list, name, kind, size) in [(bare, ".rel", SHT_REL, 16), (full, ".rela", SHT_RELA, 24)] {
+            if list.is_empty() {
+                continue;
+            }
+            let mut out = Bytes::default();
+            for relocation in list {
+                out.u64(relocation.offset)
+                    .u64(u64::from(relocation.symbol) << 32 | u64::from(relocation.kind.number()));
+                if kind == SHT_RELA {
+                    out.u64(relocation.addend as u64);
+                }
+            }
+            let name = format!("{name}{target_name}");
+            let draft = self.add(Key::Relocations, name, kind, SHF_INFO_LINK, 8, out.0);
+            draft.entry_size = size;
+            draft.link = Link::Section(Key::Symbols);
+            draft.info = Link::Section(target);
         }
-        let draft =
-            self.add(Key::Relocations, format!(".rela{target_name}"), SHT_RELA, SHF_INFO_LINK, 8, out.0);
-        draft.entry_size = 24;
-        draft.link = Link::Section(Key::Symbols);
-        draft.info = Link::Section(target);
     }
 
     fn variable_relocations(
@@ -436,8 +451,9 @@ impl<'a> Writer<'a> {
 
     fn finish(mut self) -> Result<Vec<u8>, WriteError> {
         let module = self.module;
+        let family = self.rules.family;
         let constants_size = self.constants_size();
-        fits(|| "global constant data".into(), constants_size, u64::from(self.landmarks.constant_limit))?;
+        fits(|| "global constant data".into(), constants_size, u64::from(self.rules.limits.constant_bank))?;
         fits(|| "initialized global data".into(), self.initialized.size, MOST_INITIALIZED)?;
         self.draft_symbols();
 
@@ -458,15 +474,19 @@ impl<'a> Writer<'a> {
             Key::CudaNote,
             ".note.nv.cuinfo",
             SHT_NOTE,
-            SHF_NOTE_CUDA | SHF_INFO_LINK,
+            SHF_NOTE_CUDA | if family.compat { SHF_INFO_LINK } else { 0 },
             4,
             notes::cuda_note(module.virtual_sm),
         );
         note.link = Link::Section(Key::ToolkitNote);
-        note.info = Link::Section(Key::Compat);
+        if family.compat {
+            note.info = Link::Section(Key::Compat);
+        }
         let info = self.info_bytes(&self.module_info(), "the module")?;
         self.add(Key::Info, ".nv.info", SHT_CUDA_INFO, 0, 4, info).link = Link::Section(Key::Symbols);
-        self.add(Key::Compat, ".nv.compat", SHT_CUDA_COMPAT, 0, 4, notes::compat(module.accelerated));
+        if family.compat {
+            self.add(Key::Compat, ".nv.compat", SHT_CUDA_COMPAT, 0, 4, notes::compat(module.accelerated));
+        }
         for kernel in self.order.clone() {
             let name = &module.kernels[kernel].name;
             let data = self.info_bytes(&self.kernel_info(kernel)?, name)?;
@@ -479,13 +499,36 @@ impl<'a> Writer<'a> {
         let draft = self.add(Key::Callgraph, ".nv.callgraph", SHT_CUDA_CALLGRAPH, 0, 4, graph);
         draft.link = Link::Section(Key::Symbols);
         draft.entry_size = 8;
+        if family.plain_relocations {
+            let draft = self.add(
+                Key::RelocationAction,
+                ".nv.rel.action",
+                SHT_CUDA_RELOCATION_ACTION,
+                0,
+                8,
+                RELOCATION_ACTION.to_vec(),
+            );
+            draft.entry_size = 8;
+        }
         self.add_relocations(frame_relocations)?;
         self.add_constants(constants_size);
+        if family.constants_before_code {
+            self.add_parameter_banks();
+        }
         self.add_text();
         self.add_memory();
+        if !family.constants_before_code {
+            self.add_parameter_banks();
+        }
+        self.assemble()
+    }
+
+    /// Constant bank 0 of each kernel: the driver fills it.
+    fn add_parameter_banks(&mut self) {
+        let module = self.module;
         for kernel in self.order.clone() {
             let image = &module.kernels[kernel];
-            let size = self.landmarks.parameter_base + image.parameter_size;
+            let size = self.rules.bank.parameters + image.parameter_size;
             let draft = self.add(
                 Key::Constant0(kernel),
                 format!(".nv.constant0.{}", image.name),
@@ -496,7 +539,6 @@ impl<'a> Writer<'a> {
             );
             draft.info = Link::Section(Key::Text(kernel));
         }
-        self.assemble()
     }
 
     fn add_relocations(&mut self, frame_relocations: Vec<RelocationDraft>) -> Result<(), WriteError> {
@@ -593,10 +635,13 @@ impl<'a> Writer<'a> {
         for kernel in self.order.clone() {
             let image = &module.kernels[kernel];
             let mut words = image.code.clone();
-            words.push(SELF_BRANCH);
-            words.resize(padded_words(image.code.len()), PADDING_NOP);
+            words.push(self.rules.self_branch);
+            words.resize(padded_words(image.code.len()), self.rules.padding);
             let data = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-            let symbol = self.kernel_symbols[kernel];
+            let mut info = self.kernel_symbols[kernel];
+            if self.rules.family.registers_in_section {
+                info |= image.registers << 24;
+            }
             let draft = self.add(
                 Key::Text(kernel),
                 format!(".text.{}", image.name),
@@ -606,7 +651,7 @@ impl<'a> Writer<'a> {
                 data,
             );
             draft.link = Link::Section(Key::Symbols);
-            draft.info = Link::Number(symbol);
+            draft.info = Link::Number(info);
         }
     }
 
@@ -632,8 +677,8 @@ impl<'a> Writer<'a> {
             .collect();
         let add_shared = |writer: &mut Self, kernel: usize| {
             let image = &module.kernels[kernel];
-            let size =
-                u64::from(writer.landmarks.reserved_shared) + u64::from(image.shared_size.unwrap_or(0));
+            let size = u64::from(writer.rules.limits.static_shared_start)
+                + u64::from(image.shared_size.unwrap_or(0));
             let draft = writer.add(
                 Key::Shared(kernel),
                 format!(".nv.shared.{}", image.name),
@@ -651,14 +696,16 @@ impl<'a> Writer<'a> {
         for kernel in first {
             add_shared(self, kernel);
         }
-        self.add(
-            Key::ReservedShared,
-            ".nv.shared.reserved.0",
-            SHT_NOBITS,
-            SHF_WRITE | SHF_ALLOC,
-            1,
-            Vec::new(),
-        );
+        if self.rules.family.reserves_shared {
+            self.add(
+                Key::ReservedShared,
+                ".nv.shared.reserved.0",
+                SHT_NOBITS,
+                SHF_WRITE | SHF_ALLOC,
+                1,
+                Vec::new(),
+            );
+        }
         if !self.zeroed.members.is_empty() {
             let (size, alignment) = (self.zeroed.size, self.zeroed.alignment);
             self.add(Key::Global, ".nv.global", SHT_NOBITS, SHF_WRITE | SHF_ALLOC, alignment, Vec::new())

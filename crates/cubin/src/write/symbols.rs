@@ -33,24 +33,26 @@ impl Writer<'_> {
                 );
             }
         }
-        self.symbol(SymbolDraft {
-            name: ".nv.reservedSmem.offset0".into(),
-            kind: STT_OBJECT,
-            binding: STB_WEAK,
-            other: 0,
-            section: None,
-            value: 0,
-            size: 4,
-        });
-        self.symbol(SymbolDraft {
-            name: "__nv_reservedSMEM_offset_0_alias".into(),
-            kind: STT_NOTYPE,
-            binding: STB_WEAK,
-            other: STO_RESERVED_SHARED,
-            section: Some(Key::ReservedShared),
-            value: 0,
-            size: 0,
-        });
+        if self.rules.family.reserves_shared {
+            self.symbol(SymbolDraft {
+                name: ".nv.reservedSmem.offset0".into(),
+                kind: STT_OBJECT,
+                binding: STB_WEAK,
+                other: 0,
+                section: None,
+                value: 0,
+                size: 4,
+            });
+            self.symbol(SymbolDraft {
+                name: "__nv_reservedSMEM_offset_0_alias".into(),
+                kind: STT_NOTYPE,
+                binding: STB_WEAK,
+                other: STO_RESERVED_SHARED,
+                section: Some(Key::ReservedShared),
+                value: 0,
+                size: 0,
+            });
+        }
         for (initialized, key, name) in
             [(true, Key::GlobalInit, ".nv.global.init"), (false, Key::Global, ".nv.global")]
         {
@@ -77,6 +79,9 @@ impl Writer<'_> {
         }
         self.section_symbol(".debug_frame", Key::DebugFrame);
         self.section_symbol(".nv.callgraph", Key::Callgraph);
+        if self.rules.family.plain_relocations {
+            self.section_symbol(".nv.rel.action", Key::RelocationAction);
+        }
         for kernel in self.order.clone() {
             let size = self.text_size(kernel);
             self.kernel_symbols[kernel] = self.symbol(SymbolDraft {
@@ -118,5 +123,29 @@ impl Writer<'_> {
                 Key::Constant0(kernel),
             );
         }
+        if self.rules.family.local_symbols_first {
+            self.put_local_symbols_first();
+        }
+    }
+
+    /// Moves the local symbols before the others, and renumbers what was handed out.
+    fn put_local_symbols_first(&mut self) {
+        let mut order: Vec<usize> = (0..self.symbols.len()).collect();
+        order.sort_by_key(|&index| self.symbols[index].binding != STB_LOCAL);
+        let mut number = vec![0; order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            number[old] = new as u32;
+        }
+        let mut drafts: Vec<Option<SymbolDraft>> = self.symbols.drain(..).map(Some).collect();
+        self.symbols = order.iter().filter_map(|&index| drafts[index].take()).collect();
+        let inner = self.inner_symbols.iter_mut().flatten();
+        let lists = self
+            .kernel_symbols
+            .iter_mut()
+            .chain(&mut self.global_symbols)
+            .chain(&mut self.constant_symbols)
+            .chain(&mut self.extern_symbols)
+            .chain(&mut self.constant0_symbols);
+        inner.chain(lists).for_each(|symbol| *symbol = number[*symbol as usize]);
     }
 }
