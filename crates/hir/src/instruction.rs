@@ -221,10 +221,14 @@ impl<'a> Resolver<'a> {
                 (_, Some(name)) if !named(name) => None,
                 (Some(_), _) | (_, Some(_)) => continue,
                 _ if need.token == "generic" && form.space == Some(Space::Generic) => None,
-                _ => match words.iter().position(|word| *word == need.token) {
-                    Some(at) => Some(at),
-                    None => continue,
-                },
+                // A choice may be of several words.
+                _ => {
+                    let parts: Vec<&str> = need.token.split('.').collect();
+                    match words.windows(parts.len()).position(|window| window == parts) {
+                        Some(at) => Some(at),
+                        None => continue,
+                    }
+                }
             };
             let what = match need.token {
                 "generic" => "a generic address here".to_string(),

@@ -8,6 +8,7 @@ use crate::emit::{Emit, Pair};
 use crate::expand_wide::expand;
 use crate::float_divide::{ONE, ONE_F32, Rounding, ShortWay};
 use crate::routine::{Routine, Routines};
+use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::{
     BlockId, Builder, FormChange, Function, Guard, Instruction, Opcode, Origin, Outcome, Pass, Phi, Pseudo,
@@ -19,13 +20,15 @@ use oriole_sass::Mod;
 pub static PASS: Pass = Pass {
     form: FormChange::InSsa,
     asks: &[Optimization::Routines],
-    ..Pass::new(|function, context| Outcome::changed_if(run(function, context.wants(Optimization::Routines))))
+    ..Pass::new(|function, context| {
+        Outcome::changed_if(run(function, context.chip, context.wants(Optimization::Routines)))
+    })
 };
 
 /// Expands every exact operation. SSA in, SSA out. True if there was one.
-pub fn run(function: &mut Function, call_routines: bool) -> bool {
+pub fn run(function: &mut Function, chip: Chip, call_routines: bool) -> bool {
     let mut changed = false;
-    let mut routines = Routines::new(call_routines);
+    let mut routines = Routines::new(chip, call_routines);
     // Blocks that are made here hold no exact operation any more.
     for id in function.block_ids() {
         let wanted = |i: &Instruction| matches!(i.opcode, Opcode::Pseudo(pseudo) if is_exact(pseudo));

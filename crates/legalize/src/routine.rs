@@ -6,6 +6,7 @@
 //! a warp, and so that it may as well be copied to where it is needed.
 
 use crate::emit::Emit;
+use oriole_chip::Chip;
 use oriole_ori::{
     CallShape, Destination, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolId,
     SymbolKind, SymbolRef, Value,
@@ -75,18 +76,32 @@ impl Routine {
     pub fn code(self) -> Function {
         oriole_ori::parse(self.text()).unwrap_or_else(|error| panic!("{}: {error}", self.name()))
     }
+
+    /// The same with the opcodes of a chip.
+    pub fn code_for(self, chip: Chip) -> Function {
+        let mut code = self.code();
+        for id in code.block_ids() {
+            for instruction in &mut code.block_mut(id).instructions {
+                if let Opcode::Sass(op) = &mut instruction.opcode {
+                    *op = oriole_sass::on_chip(chip, *op);
+                }
+            }
+        }
+        code
+    }
 }
 
 /// The routines that a function needs, each read when it is needed first, and how they are used.
 pub(crate) struct Routines {
+    chip: Chip,
     code: [Option<Function>; Routine::ALL.len()],
     /// Called; otherwise copied to where they are needed.
     called: bool,
 }
 
 impl Routines {
-    pub fn new(called: bool) -> Routines {
-        Routines { code: [const { None }; Routine::ALL.len()], called }
+    pub fn new(chip: Chip, called: bool) -> Routines {
+        Routines { chip, code: [const { None }; Routine::ALL.len()], called }
     }
 
     /// The results of a routine for these arguments, all words of all results in order.
@@ -96,7 +111,8 @@ impl Routines {
         routine: Routine,
         arguments: &[&[Value]],
     ) -> Vec<Value> {
-        let code = self.code[routine as usize].get_or_insert_with(|| routine.code());
+        let chip = self.chip;
+        let code = self.code[routine as usize].get_or_insert_with(|| routine.code_for(chip));
         if self.called { call(emit, routine, code, arguments) } else { copy(emit, code, arguments) }
     }
 }

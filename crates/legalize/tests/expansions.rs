@@ -4,6 +4,7 @@
 mod evaluator;
 
 use evaluator::{World, run};
+use oriole_chip::Chip;
 use oriole_legalize::routine::Routine;
 use oriole_legalize::{expand_exact, expand_wide};
 use oriole_ori::{Form, Function, parse, verify};
@@ -176,7 +177,7 @@ b0:
 fn expanded(operation: &str) -> [Function; 2] {
     [true, false].map(|routines| {
         let mut function = template(operation);
-        expand_exact::run(&mut function, routines);
+        expand_exact::run(&mut function, Chip::SM_90, routines);
         expand_wide::run(&mut function);
         if let Err(violations) = verify(&function, Form::Ssa) {
             let text: Vec<String> = violations.iter().map(|v| v.to_string()).collect();

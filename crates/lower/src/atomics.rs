@@ -223,7 +223,7 @@ impl Lower<'_> {
         }
         let op = match place.space {
             Space::Shared => Op::ATOMS,
-            Space::Global if a.reduction && !compare && a.operation != Mod::EXCH => Op::REDG,
+            Space::Global if a.reduction && !compare && a.operation != Mod::EXCH => self.reduction(),
             Space::Global => Op::ATOMG,
             _ => Op::ATOM,
         };
@@ -231,7 +231,7 @@ impl Lower<'_> {
         if matches!(op, Op::ATOMG | Op::ATOM) {
             draft = draft.drop_result(File::P);
         }
-        if op != Op::REDG {
+        if !matches!(op, Op::REDG | Op::RED) {
             draft = match &old {
                 Some(words) => draft.to_tuple(words.clone()),
                 None => draft.destination(oriole_ori::Destination::dropped(File::R, width)),
@@ -268,6 +268,11 @@ impl Lower<'_> {
             ),
         ] {
             self.open(block);
+            let mut place = place;
+            if place.space == Space::Shared && self.bank.shared_window.is_some() {
+                let own = self.through_shared_window(Source::values(base.clone()), true);
+                place.base = Values::from_slice(&own[..1]);
+            }
             let old = self.looped(a, &place)?;
             for (&d, &word) in result.iter().zip(&old) {
                 self.b.mov(d, word);

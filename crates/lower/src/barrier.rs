@@ -21,7 +21,9 @@ impl Lower<'_> {
         self.b.op(Op::MEMBAR).m(kind).m(scope).memory(EVERYTHING).emit();
         if scope != Mod::CTA {
             self.b.op(Op::ERRBAR).memory(EVERYTHING).emit();
-            self.b.op(Op::CGAERRBAR).memory(EVERYTHING).emit();
+            if self.has(Op::CGAERRBAR) {
+                self.b.op(Op::CGAERRBAR).memory(EVERYTHING).emit();
+            }
             if acquire {
                 self.invalidate();
             }
@@ -176,7 +178,8 @@ impl Lower<'_> {
     fn cluster_barrier(&mut self, i: &Instruction) -> Lowered {
         let behind = self.begin_region();
         let arrives = i.modifiers.has("arrive");
-        let word = self.bank_word(self.bank.explicit_cluster);
+        let place = self.bank.explicit_cluster.ok_or_else(|| self.unsupported_form(i))?;
+        let word = self.bank_word(place);
         let alone = self.b.p();
         self.b.isetp(alone, Mod::NE, true, word, 1u32);
         let [cluster, block, join] = [self.b.new_block(), self.b.new_block(), self.b.new_block()];
@@ -209,7 +212,11 @@ impl Lower<'_> {
         let mut wait = oriole_ori::Instruction::new(Op::WARPSYNC, self.b.origin());
         wait.memory = orders.then_some(EVERYTHING);
         if Self::is_integer(mask, -1) || Self::is_integer(mask, 0xffff_ffff) {
-            wait.mods.insert(Mod::ALL);
+            if self.names_all_lanes() {
+                wait.mods.insert(Mod::ALL);
+            } else {
+                wait.sources.push(Source::literal(0xffff_ffff));
+            }
         } else {
             let mask = self.word(mask, Type::B32)?;
             let mask = self.in_register(mask);

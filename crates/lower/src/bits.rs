@@ -236,7 +236,7 @@ impl Lower<'_> {
         // 64 - length, at least 0: what is not wanted above the field.
         let (length, rest) = (self.in_register(length), self.b.r());
         let clamped = self.b.r();
-        self.op(Op::VIMNMX, &[Mod::U32], clamped, [length, Source::imm(64), Source::pt()]);
+        self.min_max(&[Mod::U32], clamped, length, Source::imm(64), Source::pt());
         self.b.iadd3(rest, Source::value(clamped).negated(), 64u32, Source::rz());
         let top = self.b.pair();
         self.pseudo(Pseudo::Shl64, &[], top, [shifted.into(), rest.into()]);

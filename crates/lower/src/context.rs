@@ -37,7 +37,7 @@ pub(crate) struct Lower<'a> {
     /// The chip.
     pub chip: Chip,
     /// Landmarks of constant bank 0.
-    pub bank: ConstantBank,
+    pub bank: &'static ConstantBank,
     /// Appends to the function. Its own guard stays empty: guards are put on when a statement ends.
     pub b: Builder<'a>,
     /// Guard of the statement at hand, until a branch round it takes its place.
@@ -422,9 +422,11 @@ impl<'a> Lower<'a> {
     }
 
     /// The rank of the block in its cluster, shifted to where addresses of shared memory hold it.
-    pub fn cluster_base(&mut self) -> Value {
-        if let Some(base) = self.cluster_base {
-            return base;
+    /// `None` on a chip without clusters.
+    pub fn cluster_base(&mut self) -> Option<Value> {
+        self.bank.cluster_blocks?;
+        if self.cluster_base.is_some() {
+            return self.cluster_base;
         }
         let origin = self.b.origin();
         let rank = self.b.r();
@@ -439,7 +441,7 @@ impl<'a> Lower<'a> {
         self.insert_in_prelude(read);
         self.insert_in_prelude(shift);
         self.cluster_base = Some(base);
-        base
+        self.cluster_base
     }
 
     // Errors.

@@ -67,8 +67,7 @@ impl Lower<'_> {
         let d: Vec<Value> =
             if saturate { destination.iter().map(|_| self.b.r()).collect() } else { destination.to_vec() };
         if fast {
-            let sign = if from.is_signed() { Mod::S32 } else { Mod::U32 };
-            self.op(Op::I2FP, &[Mod::F32, sign], d[0], [a]);
+            self.integer_to_single(d[0], from.is_signed(), a);
         } else {
             mods.extend(rounding);
             self.b.op(Op::I2F).mods(&mods).to_tuple(d.clone()).from(a).emit();
@@ -213,7 +212,7 @@ impl Lower<'_> {
             (Type::F16 | Type::BF16, Type::F32)
                 if matches!(rounding, None | Some(Mod::RZ)) && !(ftz && to == Type::BF16) =>
             {
-                let mut mods = vec![first(to), Mod::F32, Mod::PACK_AB];
+                let mut mods = self.packing(first(to));
                 mods.extend(rounding);
                 for (name, token) in [("relu", Mod::RELU), ("satfinite", Mod::SATFINITE)] {
                     mods.extend(i.modifiers.has(name).then_some(token));
@@ -293,7 +292,7 @@ impl Lower<'_> {
         let b = self.word(self.operand(i, 2)?, Type::F32)?;
         let b = self.in_register(b);
         let d = self.result_word(self.operand(i, 0)?, to)?;
-        let mut mods = vec![if to == Type::F16x2 { Mod::F16 } else { Mod::BF16 }, Mod::F32, Mod::PACK_AB];
+        let mut mods = self.packing(if to == Type::F16x2 { Mod::F16 } else { Mod::BF16 });
         mods.extend(Self::rounding(i));
         for (name, token) in [("relu", Mod::RELU), ("satfinite", Mod::SATFINITE)] {
             mods.extend(i.modifiers.has(name).then_some(token));

@@ -5,7 +5,7 @@ use crate::operand::imm;
 use oriole_hir::Instruction;
 use oriole_ori::{Pseudo, Source};
 use oriole_ptx::Type;
-use oriole_sass::{Mod, Op};
+use oriole_sass::Mod;
 
 /// Least and greatest value of an integer type, as numbers.
 fn range(ty: Type) -> (i128, i128) {
@@ -64,7 +64,7 @@ impl Lower<'_> {
         ] {
             if needed {
                 let clamped = self.b.r();
-                self.op(Op::VIMNMX, mods, clamped, [value, imm(limit as u32), which]);
+                self.min_max(mods, clamped, value, imm(limit as u32), which);
                 value = clamped.into();
             }
         }

@@ -316,7 +316,7 @@ impl Lower<'_> {
         if i.modifiers.has("relu") {
             mods.push(Mod::RELU);
         }
-        self.op(Op::VIMNMX, &mods, d, [a, b, if min { Source::pt() } else { Source::not_pt() }]);
+        self.min_max(&mods, d, a, b, if min { Source::pt() } else { Source::not_pt() });
         Ok(())
     }
 

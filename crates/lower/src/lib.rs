@@ -36,6 +36,7 @@ mod immediate;
 mod integer;
 mod integer64;
 mod limits;
+mod machine;
 mod memory;
 mod moves;
 mod operand;

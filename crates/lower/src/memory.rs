@@ -138,7 +138,7 @@ impl Lower<'_> {
             return Err(self.unsupported("a memory operand without brackets"));
         };
         let mut extra = 0;
-        let (space, mut base, mut symbol): (Space, SmallVec<[Source; 4]>, _) = match &address.base {
+        let (space, mut base, symbol): (Space, SmallVec<[Source; 4]>, _) = match &address.base {
             AddressBase::Register(id) => {
                 let words = self.register(*id);
                 (space, words.iter().map(|&v| Source::value(v)).collect(), None)
@@ -149,7 +149,7 @@ impl Lower<'_> {
                     Space::Shared | Space::SharedCluster => {
                         let symbol = self.variable_symbol(*variable)?;
                         let base = self.cluster_base();
-                        (Space::Shared, SmallVec::from_iter([Source::value(base)]), Some(symbol))
+                        (Space::Shared, base.into_iter().map(Source::value).collect(), Some(symbol))
                     }
                     _ if self.in_registers(*variable) => {
                         let memory = self
@@ -201,9 +201,6 @@ impl Lower<'_> {
             base.push(Source::rz());
         }
         let base: Values = base.into_iter().map(|s| self.value_of(s)).collect();
-        if space == Space::Shared && base.is_empty() {
-            symbol = None;
-        }
         Ok(Place { space, base, symbol, offset: offset as i32 })
     }
 

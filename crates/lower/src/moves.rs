@@ -27,7 +27,9 @@ impl Lower<'_> {
     fn move_predicate(&mut self, d: &Operand, a: &Operand) -> Lowered {
         let Some(d) = self.result_predicate(d)? else { return Ok(()) };
         if let Operand::Special(SpecialRegister::IsExplicitCluster) = a {
-            let word = self.bank_word(self.bank.explicit_cluster);
+            let place =
+                self.bank.explicit_cluster.ok_or_else(|| self.unsupported("`%is_explicit_cluster`"))?;
+            let word = self.bank_word(place);
             self.b.isetp(d, Mod::EQ, true, word, 1u32);
             return Ok(());
         }

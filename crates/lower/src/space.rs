@@ -69,10 +69,15 @@ impl Lower<'_> {
             }
             (Space::Shared | Space::SharedCluster, _) => {
                 let symbol = self.variable_symbol(variable)?;
-                let base = self.cluster_base();
-                let place = self.b.r();
-                self.b.mov(place, Self::address_word(symbol, AddressPart::Low, small));
-                self.b.iadd3(d[0], base, place, Source::rz());
+                let own = Self::address_word(symbol, AddressPart::Low, small);
+                match self.cluster_base() {
+                    Some(base) => {
+                        let place = self.b.r();
+                        self.b.mov(place, own);
+                        self.b.iadd3(d[0], base, place, Source::rz());
+                    }
+                    None => self.b.mov(d[0], own),
+                }
             }
             (Space::Constant, _) => {
                 let symbol = self.variable_symbol(variable)?;
@@ -144,6 +149,12 @@ impl Lower<'_> {
         let to = i.modifiers.has("to");
         let base = match space {
             Space::Global | Space::Generic => return self.write(d, ty, &words),
+            Space::Shared if self.bank.shared_window.is_some() => {
+                let a = self.tuple(words);
+                let words = self.through_shared_window(a, to);
+                let high = if to { Source::rz() } else { words[1].into() };
+                return self.write(d, ty, &[words[0].into(), high]);
+            }
             Space::Shared | Space::SharedCluster => {
                 // The window of shared memory covers one high word, so its low word is the address in the window.
                 let high = if to {
@@ -167,6 +178,19 @@ impl Lower<'_> {
         let d = self.result_pair(d, ty)?;
         self.pseudo(Pseudo::Add64, &[], d, [a, if to { base.negated() } else { base }]);
         Ok(())
+    }
+
+    /// An address of shared memory as a generic one, or with `to` the other way round, on a chip whose window stands in
+    /// the constant bank; elsewhere the address as it is.
+    pub fn through_shared_window(&mut self, a: Source, to: bool) -> [Value; 2] {
+        let d = self.b.pair();
+        let Some(place) = self.bank.shared_window else {
+            self.pseudo(Pseudo::Add64, &[], d, [a, Source::literal(0)]);
+            return d;
+        };
+        let base = self.window(place);
+        self.pseudo(Pseudo::Add64, &[], d, [a, if to { base.negated() } else { base }]);
+        d
     }
 
     /// `isspacep`.

@@ -160,10 +160,12 @@ impl Lower<'_> {
                 let size = self.b.r();
                 self.b.s2r(size, Symbol::SR_SMEMSZ);
                 let other = self.bank_word(place);
-                self.op(Op::VIMNMX, &[Mod::U32], d, [size.into(), other.into(), Source::pt()]);
+                self.min_max(&[Mod::U32], d, size.into(), other.into(), Source::pt());
             }
             IsExplicitCluster => {
-                let word = self.bank_word(self.bank.explicit_cluster);
+                let place =
+                    self.bank.explicit_cluster.ok_or_else(|| self.unsupported("`%is_explicit_cluster`"))?;
+                let word = self.bank_word(place);
                 let p = self.b.p();
                 self.b.isetp(p, Mod::EQ, true, word, 1u32);
                 self.b.sel(d, Source::rz(), 1u32, Source::value(p).inverted());
@@ -193,7 +195,7 @@ impl Lower<'_> {
         };
         let [number, float, product] = [self.b.r(), self.b.r(), self.b.r()];
         self.b.s2r(number, block);
-        self.op(Op::I2FP, &[Mod::F32, Mod::U32], float, [number.into()]);
+        self.integer_to_single(float, false, number.into());
         let factor = self.bank_word(factors + 4 * dimension);
         self.op(Op::FMUL, &[], product, [float.into(), factor.into()]);
         let quotient = if cluster { d } else { self.b.r() };

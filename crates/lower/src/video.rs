@@ -81,7 +81,7 @@ impl Lower<'_> {
             if i.modifiers.has("wrap") {
                 self.b.and(limited, amount, 31u32);
             } else {
-                self.op(Op::VIMNMX, &[Mod::U32], limited, [amount, imm(32), Source::pt()]);
+                self.min_max(&[Mod::U32], limited, amount, imm(32), Source::pt());
             }
             let d = self.b.pair();
             if action == Action::ShiftLeft && i.modifiers.has("sat") {
@@ -212,8 +212,8 @@ impl Lower<'_> {
                     (0, ((1u32 << width) - 1) as i32)
                 };
                 let [raised, capped] = [self.b.r(), self.b.r()];
-                self.op(Op::VIMNMX, &[], raised, [value.into(), imm(least as u32), Source::not_pt()]);
-                self.op(Op::VIMNMX, &[], capped, [raised.into(), imm(greatest as u32), Source::pt()]);
+                self.min_max(&[], raised, value.into(), imm(least as u32), Source::not_pt());
+                self.min_max(&[], capped, raised.into(), imm(greatest as u32), Source::pt());
                 value = capped;
             }
             parts.push(Source::value(value));
@@ -258,8 +258,8 @@ impl Lower<'_> {
         match action {
             Action::Add => self.b.iadd3(d, x, y, Source::rz()),
             Action::Subtract => self.b.iadd3(d, x, Source::value(y).negated(), Source::rz()),
-            Action::Minimum => self.op(Op::VIMNMX, &[], d, [x.into(), y.into(), Source::pt()]),
-            Action::Maximum => self.op(Op::VIMNMX, &[], d, [x.into(), y.into(), Source::not_pt()]),
+            Action::Minimum => self.min_max(&[], d, x.into(), y.into(), Source::pt()),
+            Action::Maximum => self.min_max(&[], d, x.into(), y.into(), Source::not_pt()),
             Action::Distance => {
                 let difference = self.b.r();
                 self.b.iadd3(difference, x, Source::value(y).negated(), Source::rz());

@@ -175,10 +175,8 @@ impl Lower<'_> {
         let unsigned: &[Mod] = if signed { &[] } else { &[Mod::U32] };
         match operation {
             Some(Mod::SUM) => self.b.iadd3(next, total, other, Source::rz()),
-            Some(Mod::MIN) => self.op(Op::VIMNMX, unsigned, next, [total.into(), other.into(), Source::pt()]),
-            Some(Mod::MAX) => {
-                self.op(Op::VIMNMX, unsigned, next, [total.into(), other.into(), Source::not_pt()])
-            }
+            Some(Mod::MIN) => self.min_max(unsigned, next, total.into(), other.into(), Source::pt()),
+            Some(Mod::MAX) => self.min_max(unsigned, next, total.into(), other.into(), Source::not_pt()),
             Some(Mod::OR) => self.b.or(next, total, other),
             Some(Mod::XOR) => self.b.xor(next, total, other),
             _ => self.b.and(next, total, other),

@@ -23,7 +23,7 @@ pub fn options(target: &Target) -> Result<(Option<Chip>, Options), String> {
 pub fn supported_chip(name: &str) -> Result<Chip, String> {
     let chip = name.parse::<Chip>().map_err(|error| format!("--arch: {error}"))?;
     if !chip.is_supported() {
-        return Err(format!("--arch: {chip} is not supported yet: sm_90 and sm_90a are"));
+        return Err(format!("--arch: {chip} is not supported yet: sm_80, sm_89, sm_90 and sm_90a are"));
     }
     Ok(chip)
 }

@@ -105,7 +105,7 @@ fn regressions_on_both_machines() {
 }
 
 /// Runs vectors and judges them; what is wrong.
-fn answers(vectors: &[Vector], launches: &Path, options: &[&str]) -> Vec<String> {
+pub fn answers(vectors: &[Vector], launches: &Path, options: &[&str]) -> Vec<String> {
     let launches = text(launches);
     let mut arguments = vec!["run", &launches, "--json"];
     arguments.extend(options);

@@ -167,7 +167,7 @@ pub fn routine(routine: Routine, context: &Context) -> Result<LinkedFunction, Fa
     settings.passes = settings.passes.without(Optimization::UniformRegisters);
     settings.order.reorder = false;
     let context = &Context { settings: &settings, ..*context };
-    let mut function = routine.code();
+    let mut function = routine.code_for(context.settings.chip);
     for group in ORI_GROUPS {
         function = run(group, function, context)?;
     }

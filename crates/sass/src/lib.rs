@@ -18,6 +18,7 @@ pub mod mods;
 pub mod op;
 pub mod parse;
 pub mod print;
+mod substitute;
 pub mod symbol;
 mod width;
 
@@ -33,4 +34,5 @@ pub use mods::Mods;
 pub use op::Op;
 pub use parse::{ParseError, parse};
 pub use print::{Style, text};
+pub use substitute::{has, on_chip};
 pub use symbol::Symbol;

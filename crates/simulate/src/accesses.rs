@@ -26,7 +26,7 @@ fn head(op: Op) -> Head {
         IADD3 | UIADD3 | HMNMX2 | VIMNMX => (0, 1, 2),
         IMAD | UIMAD | LEA | ULEA | UCLEA | FLO | UFLO | VABSDIFF | VABSDIFF4 | FMNMX | IPA | B2R | VOTE
         | VOTEU => (0, 1, 1),
-        ST | STG | STL | STS | STSM | STAS | REDG | REDAS | SUST | SURED | AST | ISBEWR | ARRIVES
+        ST | STG | STL | STS | STSM | STAS | RED | REDG | REDAS | SUST | SURED | AST | ISBEWR | ARRIVES
         | LDGSTS | CCTL | CCTLL | CCTLT | BAR | BPT | BRA | BRX | BRXU | BSSY | BSYNC | BREAK | CALL
         | RET | EXIT | JMP | JMX | JMXU | KILL | WARPSYNC | YIELD | NANOSLEEP | DEPBAR | MEMBAR | FENCE
         | ERRBAR | CGAERRBAR | ENDCOLLECTIVE | PMTRIG | NOP | R2P | UR2UP | SETLMEMBASE | WARPGROUP
@@ -163,7 +163,8 @@ fn source(op: Op, mods: &Mods, index: usize, uniform: bool) -> (u8, Slot) {
         // What says which numbers of a sparse matrix are there takes one.
         HGMMA | IGMMA | BGMMA | QGMMA if index > 2 && mods.has(Mod::SP) => (1, operand),
         HGMMA | IGMMA | BGMMA | QGMMA => (group_width(mods), Slot::Accumulator),
-        ST | STG | STL | STS | ATOM | ATOMG | ATOMS | REDG | SUATOM | SURED | SUST | STAS | REDAS | SYNCS => {
+        ST | STG | STL | STS | ATOM | ATOMG | ATOMS | RED | REDG | SUATOM | SURED | SUST | STAS | REDAS
+        | SYNCS => {
             let width = if matches!(op, SUST | SURED | SUATOM) { 4 } else { data_width(mods) };
             let width = if op == SYNCS && !uniform { 1 } else { width };
             (width, if uniform { Slot::Uniform } else { Slot::Data })

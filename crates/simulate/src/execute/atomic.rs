@@ -124,7 +124,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     let space = Space::of(op);
     // Where the memory operand stands: behind a predicate and a destination, a destination alone, or first.
     let memory = match op {
-        Op::REDG => 0,
+        Op::REDG | Op::RED => 0,
         Op::ATOMS => 1,
         _ => 2,
     };

@@ -328,7 +328,7 @@ pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
         LD | LDG | LDS | LDL | LDC | ULDC | ST | STG | STS | STL | LDSM | STSM | LDGSTS | QSPC => {
             load_store::execute(context)
         }
-        ATOM | ATOMG | ATOMS | REDG => atomic::execute(context),
+        ATOM | ATOMG | ATOMS | REDG | RED => atomic::execute(context),
         VOTE | VOTEU | MATCH | SHFL | REDUX | ELECT | MOVM => warp_wide::execute(context),
         S2R | S2UR | CS2R | B2R | LEPC | ULEPC => special::execute(context),
         BRA | BRX | BRXU | CALL | RET | EXIT | KILL | BSSY | BSYNC | BREAK | WARPSYNC | ENDCOLLECTIVE

@@ -1,0 +1,53 @@
+//! Operations that chips write in different ways. Each asks which opcodes and forms the chip has, never which chip it is.
+
+use crate::context::Lower;
+use oriole_ori::{Source, Value};
+use oriole_sass::{Mod, Mods, Op, Operand, OperandKind, legal, on_chip};
+
+impl Lower<'_> {
+    /// True if the chip has the opcode.
+    pub fn has(&self, op: Op) -> bool {
+        oriole_sass::has(self.chip, op)
+    }
+
+    /// True if the opcode takes these modifiers with so many general registers, the result among them.
+    fn takes(&self, op: Op, mods: &[Mod], registers: usize) -> bool {
+        let operands = vec![Operand::plain(OperandKind::Reg(0)); registers];
+        legal(self.chip, op, &Mods::of(mods), &operands).is_ok()
+    }
+
+    /// `d <- min(a, b)` where `least` is true, else the maximum. `U32` says that the numbers are unsigned; packed halves
+    /// and a lower bound of zero belong to chips with `VIMNMX`.
+    pub fn min_max(&mut self, mods: &[Mod], d: Value, a: Source, b: Source, least: Source) {
+        self.op(on_chip(self.chip, Op::VIMNMX), mods, d, [a, b, least]);
+    }
+
+    /// `d <- a` as a single, where no rounding but to nearest is asked for.
+    pub fn integer_to_single(&mut self, d: Value, signed: bool, a: Source) {
+        if self.has(Op::I2FP) {
+            self.op(Op::I2FP, &[Mod::F32, if signed { Mod::S32 } else { Mod::U32 }], d, [a]);
+        } else {
+            self.op(Op::I2F, if signed { &[] } else { &[Mod::U32] }, d, [a]);
+        }
+    }
+
+    /// The opcode of an operation on global memory whose old value nobody wants.
+    pub fn reduction(&self) -> Op {
+        on_chip(self.chip, Op::REDG)
+    }
+
+    /// The modifiers of `F2FP` that packs two singles as halves of this type.
+    pub fn packing(&self, half: Mod) -> Vec<Mod> {
+        let named = vec![half, Mod::F32, Mod::PACK_AB];
+        if self.takes(Op::F2FP, &named, 3) {
+            return named;
+        }
+        // There the type of the sources is not said, and that of the result only where it is no IEEE half.
+        [(half != Mod::F16).then_some(half), Some(Mod::PACK_AB)].into_iter().flatten().collect()
+    }
+
+    /// True if `WARPSYNC` has a modifier for all lanes.
+    pub fn names_all_lanes(&self) -> bool {
+        self.takes(Op::WARPSYNC, &[Mod::ALL], 0)
+    }
+}

@@ -1,0 +1,122 @@
+//! The other chips: what programs, vectors and the project's own kernels compute there on the simulator, at both ends of
+//! the levels. The texts name sm_90; their target is rewritten. What the language keeps for later chips is refused, and
+//! how many that are is counted.
+
+use crate::conformance::answers;
+use crate::judge::vectors;
+use crate::support::{data, files, oriole, say, scratch, text};
+use serde_json::Value;
+use std::path::Path;
+
+const CHIPS: [&str; 2] = ["sm_80", "sm_89"];
+/// Launches of the project's own kernels whose file has something that only later chips have.
+const KERNELS_REFUSED: usize = 35;
+/// The same of programs.
+const PROGRAMS_REFUSED: usize = 2;
+/// The same of vectors, by chip.
+const VECTORS_REFUSED: [(&str, usize); 2] = [("sm_80", 225), ("sm_89", 182)];
+const LEVELS: [&str; 2] = ["-O0", "-O3"];
+
+/// The text for another chip.
+fn retargeted(ptx: &str, chip: &str) -> String {
+    ptx.replace(".target sm_90\n", &format!(".target {chip}\n"))
+}
+
+/// Runs launch records on the simulator; the wrong lines, and how many were refused as the language wants it.
+fn run(launches: &Path, chip: &str, level: &str, count: usize) -> (Vec<String>, usize) {
+    let launches = text(launches);
+    let run = oriole(&["run", &launches, "--on", "sim", "--arch", chip, level]);
+    assert!(matches!(run.status, Some(0 | 1)), "{chip} {level}: {:?} {}", run.status, run.err);
+    assert_eq!(run.out.lines().count(), count, "{chip} {level}: a line for each launch");
+    let (refused, rest): (Vec<&str>, Vec<&str>) =
+        run.out.lines().partition(|line| line.contains("error[target::needs-chip]"));
+    let wrong: Vec<String> = rest
+        .iter()
+        .filter(|line| !line.ends_with(": right"))
+        .map(|line| format!("{chip} {level} {line}"))
+        .collect();
+    let seconds = run.took.as_secs_f64();
+    let right = rest.len() - wrong.len();
+    say(&format!("{chip} {level}: {right} right, {} refused, {seconds:.1} s", refused.len()));
+    (wrong, refused.len())
+}
+
+fn everywhere(count: usize, refused: usize, launches: impl Fn(&str) -> std::path::PathBuf) {
+    let mut wrong = Vec::new();
+    for chip in CHIPS {
+        let launches = launches(chip);
+        for level in LEVELS {
+            let (lines, refusals) = run(&launches, chip, level, count);
+            wrong.extend(lines);
+            if refusals != refused {
+                wrong.push(format!("{chip} {level}: {refusals} are refused, not {refused}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn programs_on_other_chips() {
+    let folder = scratch();
+    let programs = std::fs::read_to_string(data("conformance").join("programs.jsonl")).expect("the programs");
+    everywhere(105, PROGRAMS_REFUSED, |chip| {
+        let path = folder.path().join(format!("{chip}.jsonl"));
+        let text = programs.replace(".target sm_90\\n", &format!(".target {chip}\\n"));
+        std::fs::write(&path, text).expect("a temporary file");
+        path
+    });
+}
+
+#[test]
+fn own_kernels_on_other_chips() {
+    let folder = scratch();
+    let kernels = data("kernels").canonicalize().expect("the kernels are there");
+    let records = files(&kernels, "json");
+    everywhere(records.len(), KERNELS_REFUSED, |chip| {
+        let mut lines = String::new();
+        for path in &records {
+            let record = std::fs::read_to_string(path).expect("a launch record");
+            let mut record: Value = serde_json::from_str(&record).expect("a launch record");
+            let name = record["ptx"].as_str().expect("a launch record names its kernel file").to_owned();
+            let ptx = std::fs::read_to_string(kernels.join(&name)).expect("the kernel file");
+            let own = folder.path().join(format!("{chip}-{name}"));
+            std::fs::write(&own, retargeted(&ptx, chip)).expect("a temporary file");
+            record["ptx"] = text(&own).into();
+            lines.push_str(&format!("{record}\n"));
+        }
+        let path = folder.path().join(format!("{chip}.jsonl"));
+        std::fs::write(&path, lines).expect("a temporary file");
+        path
+    });
+}
+
+#[test]
+fn vectors_on_other_chips() {
+    let vectors = vectors();
+    let folder = scratch();
+    let mut wrong = Vec::new();
+    for (chip, refused) in VECTORS_REFUSED {
+        let launches = folder.path().join(format!("{chip}.jsonl"));
+        let lines: String = vectors
+            .iter()
+            .map(|vector| {
+                let mut launch = vector.launch();
+                let ptx = launch["ptx_text"].as_str().expect("a launch has a kernel").to_owned();
+                launch["ptx_text"] = retargeted(&ptx, chip).into();
+                format!("{launch}\n")
+            })
+            .collect();
+        std::fs::write(&launches, lines).expect("a temporary file");
+        for level in LEVELS {
+            let complaints = answers(&vectors, &launches, &["--on", "sim", "--arch", chip, level]);
+            let (kept, other): (Vec<String>, Vec<String>) =
+                complaints.into_iter().partition(|line| line.contains("target::needs-chip"));
+            if kept.len() != refused {
+                wrong.push(format!("{chip} {level}: {} are refused, not {refused}", kept.len()));
+            }
+            wrong.extend(other);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
