@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use oriole_chip::Chip;
 use oriole_diagnostics::{Code, Diagnostic, Span};
+use oriole_hir::Declared;
 use oriole_inputs::{Config, Database, Db, FunctionUnit, SourceFile};
 use oriole_syntax::UnitKind;
 
@@ -37,12 +38,19 @@ fn unit_findings<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Diagnosti
             found
         }
         UnitKind::Header | UnitKind::DebugSection | UnitKind::Trailer | UnitKind::Broken => {
-            // The errors of the parser, and those of variables that are written there.
-            if graph::globals(db, unit).is_empty() {
-                graph::function_tree(db, unit).errors.clone()
+            // What is declared there all the same is judged like everything else.
+            let parse = graph::function_tree(db, unit);
+            let declared = graph::declared(db, unit);
+            let mut found = if declared.iter().any(|one| matches!(one, Declared::Function { .. })) {
+                graph::diagnostics(db, unit).to_vec()
             } else {
-                graph::variables(db, unit).diagnostics.clone()
+                parse.errors.clone()
+            };
+            if declared.iter().any(|one| matches!(one, Declared::Variable { .. })) {
+                // The errors of the parser come first, and are there already.
+                found.extend(graph::variables(db, unit).diagnostics[parse.errors.len()..].iter().cloned());
             }
+            found
         }
     }
 }

@@ -59,7 +59,8 @@ enum Strength {
 
 pub(crate) fn index(db: &dyn Db, file: SourceFile) -> Index<'_> {
     let mut index = Index::default();
-    let mut strengths: BTreeMap<Arc<str>, Strength> = BTreeMap::new();
+    // For each name whether it is a function, and how much is said of it.
+    let mut strengths: BTreeMap<Arc<str>, (bool, Strength)> = BTreeMap::new();
     for &unit in graph::split_file(db, file) {
         let own = unit.name(db).clone();
         let names: Vec<(Arc<str>, Strength)> = match unit.kind(db) {
@@ -79,18 +80,32 @@ pub(crate) fn index(db: &dyn Db, file: SourceFile) -> Index<'_> {
                 };
                 graph::globals(db, unit).iter().map(|(name, info)| (name.clone(), strength(info))).collect()
             }
+            // The splitter found no name where the parser, which reads on, may have found one.
+            UnitKind::Function | UnitKind::Entry if own.is_empty() => {
+                let declared = graph::declared(db, unit).iter();
+                declared.map(|declared| (Arc::from(declared.name()), Strength::Defines)).collect()
+            }
             UnitKind::Function | UnitKind::Entry => vec![(own, Strength::Defines)],
             UnitKind::Declaration if graph::alias_target(db, unit).is_some() => vec![(own, Strength::Stands)],
+            UnitKind::Declaration if own.is_empty() => {
+                let declared = graph::declared(db, unit).iter();
+                declared.map(|declared| (Arc::from(declared.name()), Strength::Declares)).collect()
+            }
             UnitKind::Declaration => vec![(own, Strength::Declares)],
         };
-        if matches!(unit.kind(db), UnitKind::Function | UnitKind::Entry | UnitKind::Declaration) {
+        let function = matches!(unit.kind(db), UnitKind::Function | UnitKind::Entry | UnitKind::Declaration);
+        if function {
             index.functions.push(unit);
         }
         for (name, strength) in names.into_iter().filter(|(name, _)| !name.is_empty()) {
-            let known = strengths.get(&name).copied();
+            let known = match strengths.get(&name) {
+                // A name that is both is an error; what it was first is what its users see.
+                Some(&(kind, _)) if kind != function => continue,
+                known => known.map(|known| known.1),
+            };
             let least = if strength == Strength::Stands { Some(Strength::Declares) } else { None };
             if known < Some(strength) && known >= least {
-                strengths.insert(name.clone(), strength);
+                strengths.insert(name.clone(), (function, strength));
                 index.definitions.insert(name, unit);
             }
         }

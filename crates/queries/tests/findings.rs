@@ -31,6 +31,14 @@ fn broken_modules() {
         ".version 8.0\n.target sm_90\n.global .u64 a = b;\n.global .u64 b = a;\n.alias x, y;\n.const .b8 c[70000];",
         ".version 8.0\n.target sm_90\n.func f;\n.shared .b8 s[40000];\n.entry k { .shared .b8 t[40000]; .reg .u32 r; mov.u32 r, s; mov.u32 r, t; }",
         ".version 8.0\n.target sm_90\n.func f { ret; }\n.alias g, f;\n.entry k { call g; call h; }",
+        // The splitter sees no name of this function, the parser does.
+        ".version 8.0\n.target sm_90\n.func (.para.entrym .b32 r) once(.param .b32 v) { ret; }\n.entry k { .reg .b64 d; mov.u64 d, once; ret; }",
+        // A function by its first declaration, and a variable of the same name.
+        ".version 8.0\n.target sm_90\n.func f(.param .b32 a);\n.global .b32 f;\n.entry k { call f; ret; }",
+        // A function in what begins as a header.
+        ".version 8\n.entry sm_90\n.address_size 64\n",
+        // The body is closed before the unit of the function ends: what is left declares nothing.
+        ".version 8.0\n.target sm_90\n.entry k { .reg .b64 d; ld.global.u32 d, {d; } .param .b32 x; .global .b32 y; ret; }",
     ] {
         check(text);
     }

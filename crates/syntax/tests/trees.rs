@@ -98,7 +98,7 @@ fn functions_and_variables() {
         ".visible .func (.param .b32 r) f(.param .u64 .ptr .global .align 8 p, .param .align 16 .b8 s[4])
         .maxntid 1, 2 .noreturn;
         .weak .const[2] .align 4 .v2 .f32 x[] = {{1, 2}, -3}, y;";
-    let parse = parse_unit(UnitKind::Declaration, text);
+    let parse = parse_unit(UnitKind::Header, text);
     assert_eq!(parse.errors, []);
     let function = parse.unit().function().unwrap();
     assert!(!function.is_entry() && function.body().is_none());

@@ -1,7 +1,7 @@
 //! Module-level grammar: header lines, functions, debug lines.
 //!
-//! A unit normally holds one item, but any sequence is parsed, so that a whole
-//! file can be parsed as one unit where a test or a tool wants that.
+//! A unit of a function holds that item alone; in others any sequence is parsed, so that a whole
+//! file can be parsed as one unit of a header where a test or a tool wants that.
 
 use super::Parser;
 use crate::SyntaxKind::{self, *};
@@ -16,10 +16,38 @@ impl Parser<'_> {
         if kind == UnitKind::Broken && !self.is(END) {
             self.broken();
         }
+        let function = matches!(kind, UnitKind::Entry | UnitKind::Function | UnitKind::Declaration);
         while !self.is(END) {
+            let ends = function && self.at_function();
             self.item();
+            if ends && !self.is(END) {
+                self.behind_function();
+            }
         }
         self.flush();
+        self.finish();
+    }
+
+    /// Whether a function begins here, behind its linkage.
+    fn at_function(&mut self) -> bool {
+        let mut at = self.next;
+        while matches!(self.token_text(at), ".visible" | ".extern" | ".weak" | ".common") {
+            at = self.following(at);
+        }
+        matches!(self.token_text(at), ".entry" | ".func")
+    }
+
+    /// What the unit of a function holds behind it: its body was closed too early. None of it is an item of the module, so
+    /// that such a unit declares its function and nothing else.
+    fn behind_function(&mut self) {
+        if !self.is(ERROR_TOKEN) {
+            let message = format!("the function ends before {}: a `}}` above is one too many", self.found());
+            self.report(Code::Syntax, self.span(), message);
+        }
+        self.start(ERROR);
+        while !self.is(END) {
+            self.bump();
+        }
         self.finish();
     }
 
