@@ -96,6 +96,9 @@ impl<'a> Resolver<'a> {
             Some(Operand::List(_)) if opcode == Opcode::Call => 1,
             _ => rows.iter().take_while(|row| row.kind.is_written()).count() as u8,
         };
+        let beyond_the_back_end = resolved.iter().any(|operand| matches!(operand, Operand::Selection { .. }))
+            || leaves_elements_out(opcode, &resolved)
+            || opcode == Opcode::Call && self.passes_open_array(&resolved);
         let mut instruction = Instruction {
             guard,
             destinations,
@@ -105,10 +108,7 @@ impl<'a> Resolver<'a> {
             space: form.space,
             second_space: form.second_space,
             vector: form.vector,
-            compiled: form.row.supported
-                && !resolved.iter().any(|operand| matches!(operand, Operand::Selection { .. }))
-                && !leaves_elements_out(opcode, &resolved)
-                && !(opcode == Opcode::Call && self.passes_open_array(&resolved)),
+            compiled: form.row.supported && !beyond_the_back_end,
             operands: resolved,
         };
         if self.check_spaces(&mut instruction, span) && self.check_vector(&instruction, span) {

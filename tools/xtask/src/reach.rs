@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The files that are reached, of those given with their texts. `is_root` tells the program's own files.
-pub fn reached<'a>(files: &'a BTreeMap<String, String>, is_root: impl Fn(&str) -> bool) -> BTreeSet<&'a str> {
+pub fn reached(files: &BTreeMap<String, String>, is_root: impl Fn(&str) -> bool) -> BTreeSet<&str> {
     let parts: BTreeMap<&str, (BTreeSet<&str>, BTreeSet<&str>)> =
         files.iter().map(|(name, text)| (name.as_str(), names(text))).collect();
     let mut reached: BTreeSet<&str> = parts.keys().copied().filter(|name| is_root(name)).collect();

@@ -176,7 +176,7 @@ fn check_early_returns(shown: &str, text: &str, found: &mut Vec<String>) {
         }
         let asks = ["env::var(", "env::var_os("].iter().any(|word| code.contains(word));
         let returns = |line: &&str| line.split("//").next().is_some_and(|code| code.contains("return"));
-        if asks && lines[at..].iter().take(TURNING_BACK).any(|line| returns(line)) {
+        if asks && lines[at..].iter().take(TURNING_BACK).any(returns) {
             found.push(format!("{shown}: a test that returns without its data: `{}`", line.trim()));
         }
     }

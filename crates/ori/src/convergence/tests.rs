@@ -13,7 +13,7 @@ fn random(seed: u64) -> Function {
         state ^= state << 17;
         (state >> 11) % below
     };
-    let count = 3 + roll(if seed % 4 == 0 { 24 } else { 10 });
+    let count = 3 + roll(if seed.is_multiple_of(4) { 24 } else { 10 });
     let mut function = Function::default();
     for at in 0..count {
         let mut block = Block::default();
@@ -41,7 +41,7 @@ fn random(seed: u64) -> Function {
         if block.successors.is_empty() && roll(2) == 0 {
             block.instructions.push(Instruction::new(Op::EXIT, Origin(0)));
         }
-        if seed % 5 == 0 && roll(8) == 0 {
+        if seed.is_multiple_of(5) && roll(8) == 0 {
             block.instructions.insert(0, Instruction::new(Op::BAR, Origin(0)));
         }
         function.blocks.push(block);

@@ -299,5 +299,5 @@ fn begins_item(text: &str, token: Token) -> bool {
         rest.strip_prefix(*word).is_some_and(|rest| !rest.bytes().next().is_some_and(is_name_byte))
     };
     let items = [".entry", ".func", ".visible", ".extern", ".weak", ".global", ".const"];
-    token.on_new_line && token.kind == DOTTED && items.iter().any(|word| is(word))
+    token.on_new_line && token.kind == DOTTED && items.iter().any(is)
 }
