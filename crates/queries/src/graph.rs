@@ -2,7 +2,7 @@
 //!
 //! One tracked function for each stage, in the order of the way from text to words; what each may read is what it
 //! calls. Everything is keyed by a unit, or by a unit and a configuration, and no value holds a file position, so an
-//! edit reaches what it means to and nothing else; `docs/architecture.md` has the table of edits and the queries that
+//! edit reaches what it means to and nothing else; `docs/edits.md` has the table of edits and the queries that
 //! they run, and the tests read it from there.
 //!
 //! Rules for a new read: say which edit will now run the query again, and take the narrowest query that serves.

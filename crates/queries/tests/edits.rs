@@ -1,4 +1,4 @@
-//! What an edit runs again: the exact executions, against the table in `docs/architecture.md`.
+//! What an edit runs again: the exact executions, against the table in `docs/edits.md`.
 //!
 //! Each test starts from a session in which everything is compiled for one configuration, makes one edit, asks again,
 //! and compares the log of executed queries with the rows of the table that bear the edit's name. A row that says
@@ -11,8 +11,8 @@ use oriole_options::Options;
 
 /// The part of the page between the markers, as rows of cells.
 fn table() -> Vec<Vec<String>> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/architecture.md");
-    let page = std::fs::read_to_string(path).expect("the architecture page is there");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/edits.md");
+    let page = std::fs::read_to_string(path).expect("the page of edits is there");
     let (_, rest) = page.split_once("<!-- edits -->").expect("the page has the table of edits");
     let (table, _) = rest.split_once("<!-- end of edits -->").expect("the table of edits ends");
     let rows = table.lines().filter(|line| line.starts_with("| ")).skip(1);
