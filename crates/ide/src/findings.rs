@@ -109,6 +109,7 @@ fn outside(found: &Diagnostic) -> bool {
             | Code::UnusedDeclaration
             | Code::NotSupported
             | Code::NeedsVersion
+            | Code::Uninitialized
     )
 }
 

@@ -26,7 +26,7 @@ fn hints_and_lenses() {
         out
     };
     expect![[r#"
-        10: # live, # SASS, # cyc
+        10: # SASS
         11: # live, # SASS, # cyc
         12: # live, # SASS, # cyc
         13: # SASS
@@ -40,13 +40,13 @@ fn hints_and_lenses() {
         4: "k" sm_#: # registers, # B shared, # B stack, # spills, #/# warps at # threads, ~# cycles
     "#]]
     .assert_eq(&hints(&fixture, &fixture.text));
-    // A slip: what was known stays, marked, and moves with the text; the statement that was touched has none.
+    // After a mistake what was known stays, marked, and moves with the text; the statement that was touched has none.
     let at = fixture.text.find("add.u32").unwrap();
     let changed =
         format!("{}// a line\n    add.u32 %r3 %r3{}", &fixture.text[..at], &fixture.text[at + 12..]);
     fixture.host.change(fixture.file, &[Change { range: None, text: changed.clone() }]);
     expect![[r#"
-        10 stale: # live, # SASS, # cyc
+        10 stale: # SASS
         11 stale: # live, # SASS, # cyc
         12 stale: # live, # SASS, # cyc
         13 stale: # SASS

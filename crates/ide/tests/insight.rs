@@ -206,17 +206,17 @@ fn addresses_of_other_spaces() {
         "#]],
     );
     check(
-        "    mov.u64 %d1, s;\n    cvta.shared.u64 %d2, %d1;\n    @%p1 atom.shared.add.u32 %r1, [%d2], 1;",
+        "    mov.u64 %d1, s;\n    setp.eq.u64 %p1, %d1, 0;\n    cvta.shared.u64 %d2, %d1;\n    @%p1 atom.shared.add.u32 %r1, [%d2], 1;",
         expect![[r#"
-            13: "@%p1 atom.shared.add.u32 %r1, [%d2], 1;" `%d2` holds a generic address and is used as an address of `.shared` | help: convert it with `cvta.to.shared`, or leave `.shared` out
+            14: "@%p1 atom.shared.add.u32 %r1, [%d2], 1;" `%d2` holds a generic address and is used as an address of `.shared` | help: convert it with `cvta.to.shared`, or leave `.shared` out
               Convert `%d2` with `cvta.to.shared`: .reg .b64 %address0; cvta.to.shared.u64 %address0, %d2; @%p1 atom.shared.add.u32 %r1, [%address0], 1;
               Leave `.shared` out: @%p1 atom.add.u32 %r1, [%d2], 1;
         "#]],
     );
     check(
-        "    mov.u64 %d1, s;\n    st.relaxed.gpu.u32 [%d1], %r1;",
+        "    mov.u64 %d1, s;\n    mov.u32 %r1, 0;\n    st.relaxed.gpu.u32 [%d1], %r1;",
         expect![[r#"
-            12: "st.relaxed.gpu.u32 [%d1], %r1;" `%d1` holds an address of `.shared` and is used as a generic address | help: convert it with `cvta.shared`, or write `.shared`
+            13: "st.relaxed.gpu.u32 [%d1], %r1;" `%d1` holds an address of `.shared` and is used as a generic address | help: convert it with `cvta.shared`, or write `.shared`
               Convert `%d1` with `cvta.shared`: .reg .b64 %generic0; cvta.shared.u64 %generic0, %d1; st.relaxed.gpu.u32 [%generic0], %r1;
               Write `.shared`: st.relaxed.gpu.shared.u32 [%d1], %r1;
         "#]],
@@ -229,9 +229,9 @@ fn addresses_of_other_spaces() {
         "#]],
     );
     check(
-        "    mov.u64 %d1, s;\n    st.relaxed.gpu.global.u32 [%d1], %r1;",
+        "    mov.u64 %d1, s;\n    mov.u32 %r1, 0;\n    st.relaxed.gpu.global.u32 [%d1], %r1;",
         expect![[r#"
-            12: "st.relaxed.gpu.global.u32 [%d1], %r1;" `%d1` holds an address of `.shared` and is used as an address of `.global` | help: write `.shared`, or make an address of the other space
+            13: "st.relaxed.gpu.global.u32 [%d1], %r1;" `%d1` holds an address of `.shared` and is used as an address of `.global` | help: write `.shared`, or make an address of the other space
               Write `.shared`: st.relaxed.gpu.shared.u32 [%d1], %r1;
         "#]],
     );
