@@ -56,7 +56,7 @@ fn the_first_ten_minutes() {
     expect![[r#"[{"diagnostics":[],"edit":{"changes":{"file:///w/scale.ptx":[{"newText":"10","range":{"end":{"character":18,"line":8},"start":{"character":17,"line":8}}}]}},"isPreferred":true,"kind":"quickfix","title":"Make it `%f<10>`"},{"diagnostics":[],"edit":{"changes":{"file:///w/scale.ptx":[{"newText":"\n    .reg .f32 %f9;","range":{"end":{"character":1,"line":5},"start":{"character":1,"line":5}}}]}},"isPreferred":false,"kind":"quickfix","title":"Declare `.reg .f32 %f9;`"}]"#]].assert_eq(&client.ask("textDocument/codeAction", action));
     // The first fix is taken.
     client.edit(URI, 3, (8, 17), (8, 18), "10");
-    expect![[r#"{"items":[],"kind":"full","resultId":"7904dd65836c8ff4"}"#]]
+    expect![[r#"{"items":[{"code":"ptx::uninitialized-register","message":"`%f3` is read here, and nothing can have written it before","range":{"end":{"character":30,"line":18},"start":{"character":4,"line":18}},"relatedInformation":[{"location":{"range":{"end":{"character":16,"line":8},"start":{"character":14,"line":8}},"uri":"file:///w/scale.ptx"},"message":"declared here"}],"severity":2,"source":"oriole"}],"kind":"full","resultId":"00237955830dba86"}"#]]
         .assert_eq(&client.ask("textDocument/diagnostic", pull));
     client.edit(URI, 4, (18, 26), (18, 29), "%f9");
     let at = |line: u32, character: u32| json!({ "textDocument": { "uri": URI }, "position": { "line": line, "character": character } });
