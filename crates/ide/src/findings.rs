@@ -107,6 +107,7 @@ fn outside(found: &Diagnostic) -> bool {
         Code::UseBeforeDeclaration
             | Code::UnresolvedExternal
             | Code::UnusedDeclaration
+            | Code::Uninitialized
             | Code::NotSupported
             | Code::NeedsVersion
             | Code::Uninitialized
