@@ -107,7 +107,6 @@ fn outside(found: &Diagnostic) -> bool {
         Code::UseBeforeDeclaration
             | Code::UnresolvedExternal
             | Code::UnusedDeclaration
-            | Code::Uninitialized
             | Code::NotSupported
             | Code::NeedsVersion
             | Code::Uninitialized
