@@ -14,7 +14,7 @@ const KERNELS_REFUSED: usize = 35;
 /// The same of programs.
 const PROGRAMS_REFUSED: usize = 2;
 /// The same of vectors, by chip.
-const VECTORS_REFUSED: [(&str, usize); 2] = [("sm_80", 225), ("sm_89", 182)];
+const VECTORS_REFUSED: [(&str, usize); 2] = [("sm_80", 215), ("sm_89", 182)];
 const LEVELS: [&str; 2] = ["-O0", "-O3"];
 
 /// The text for another chip.

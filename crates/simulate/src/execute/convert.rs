@@ -189,8 +189,12 @@ fn pack_floats(context: &mut Context) -> Result<(), Fault> {
     let round = rounding(context);
     let (relu, saturate) = (context.has(Mod::RELU), context.has(Mod::SATFINITE));
     let names = [(Mod::F16, F16), (Mod::BF16, BF16), (Mod::TF32, TF32), (Mod::E4M3, E4M3), (Mod::E5M2, E5M2)];
-    let to =
-        names.into_iter().find(|row| context.has(row.0)).map(|row| row.1).ok_or_else(|| context.refuse())?;
+    let to = match names.into_iter().find(|row| context.has(row.0)) {
+        Some((_, format)) => format,
+        // Chips that can pack nothing but singles name only the result that is no IEEE half.
+        None if context.has(Mod::PACK_AB) || context.has(Mod::MERGE_C) => F16,
+        None => return Err(context.refuse()),
+    };
     let eight = to == E4M3 || to == E5M2;
     let convert = |from: Format, bits: u64| {
         let value = from.unpack(bits);
