@@ -118,11 +118,11 @@ fn completion() {
         fixture(".version 8.0\n.target sm_9$0"),
         3,
         expect![[r#"
-        3
-        Constant sm_90 Oriole makes code for it
-        Constant sm_90a Oriole makes code for it
-        Constant sm_89 
-    "#]],
+            3
+            Constant sm_89 Oriole makes code for it
+            Constant sm_90 Oriole makes code for it
+            Constant sm_90a Oriole makes code for it
+        "#]],
     );
     check_completion(
         kernel("    .reg .b$0"),

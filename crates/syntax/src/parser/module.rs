@@ -44,11 +44,7 @@ impl Parser<'_> {
             let message = format!("the function ends before {}: a `}}` above is one too many", self.found());
             self.report(Code::Syntax, self.span(), message);
         }
-        self.start(ERROR);
-        while !self.is(END) {
-            self.bump();
-        }
-        self.finish();
+        self.pass(|_| false);
     }
 
     fn broken(&mut self) {
