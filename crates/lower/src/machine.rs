@@ -46,6 +46,12 @@ impl Lower<'_> {
         [(half != Mod::F16).then_some(half), Some(Mod::PACK_AB)].into_iter().flatten().collect()
     }
 
+    /// True if `LEPC` gives the address of a place in the code, which calls of functions outside of the module need.
+    pub fn names_places(&self) -> bool {
+        let operands = [Operand::plain(OperandKind::Reg(0)), Operand::plain(OperandKind::Target(0))];
+        legal(self.chip, Op::LEPC, &Mods::none(), &operands).is_ok()
+    }
+
     /// True if `WARPSYNC` has a modifier for all lanes.
     pub fn names_all_lanes(&self) -> bool {
         self.takes(Op::WARPSYNC, &[Mod::ALL], 0)

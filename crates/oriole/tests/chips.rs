@@ -120,3 +120,38 @@ fn vectors_on_other_chips() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// A function of the driver, which has to be told where to return to.
+const EXTERNAL: &str = ".version 7.8
+.target sm_80
+.address_size 64
+.extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);
+.visible .entry k(.param .u64 p)
+{
+  .reg .b64 %d<2>;
+  .reg .b32 %r<2>;
+  ld.param.u64 %d1, [p];
+  {
+    .param .b64 a;
+    .param .b64 b;
+    .param .b32 r;
+    st.param.b64 [a], %d1;
+    st.param.b64 [b], %d1;
+    call (r), vprintf, (a, b);
+    ld.param.b32 %r1, [r];
+  }
+  ret;
+}
+";
+
+#[test]
+fn external_calls_are_refused_where_no_address_can_be_named() {
+    let folder = scratch();
+    let (source, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
+    std::fs::write(&source, EXTERNAL).expect("a temporary file");
+    for (chip, status) in [("sm_80", 1), ("sm_89", 1), ("sm_90", 0)] {
+        let run = oriole(&["compile", &text(&source), "--arch", chip, "-o", &text(&cubin)]);
+        assert_eq!(run.status, Some(status), "{chip}: {}", run.err);
+        assert_eq!(run.err.contains("oriole::not-supported"), status == 1, "{chip}: {}", run.err);
+    }
+}
