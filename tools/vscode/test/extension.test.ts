@@ -103,10 +103,10 @@ describe('extension', () => {
 
   test('Ori after a phase that is picked, beside SASS', async () => {
     editor.select(source, line('max.u32'));
-    editor.pick = (rows) => rows.find((row: { phase: string }) => row.phase === 'PromoteFP16');
+    editor.pick = (rows) => rows.find((row: { phase: string }) => row.phase === 'EarlyOriSimpleLiveDead');
     await editor.run('oriole.showOri', { uri: source.document.uri.toString(), kernel: 'control_collatz' });
     const ori = beside('.oriole-ori');
-    assert.match(ori.document.text, /after 2 PromoteFP16/);
+    assert.match(ori.document.text, /after 10 EarlyOriSimpleLiveDead/);
     const row = ori.document.text.split('\n').findIndex((each) => each.includes('Shr64'));
     editor.select(ori, row);
     assert.deepEqual(source.lit, [line('shr.u64')]);

@@ -134,7 +134,7 @@ describe('grammar', () => {
     const opcodes = sass.filter((piece) => piece.scope === 'support.function.opcode');
     assert.equal(opcodes.length, rows.length, 'one opcode a row');
     assert.equal(sass.filter((piece) => piece.scope === 'comment.block.control').length, rows.length);
-    for (const phase of ['PromoteFP16', 'FinalInspectionPass']) {
+    for (const phase of ['EarlyOriSimpleLiveDead', 'FinalInspectionPass']) {
       const view = await oriView(session.ask, uri, 'control_collatz', phase);
       const ori = await scopes('source.oriole-ori', view.text);
       const instructions = view.text.split('\n').filter((line) => / ; \d+$/.test(line));

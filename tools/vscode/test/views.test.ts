@@ -168,7 +168,7 @@ describe('views', () => {
     const other = (await session.ask<Phase[]>('ptx/phases', {})).find((phase) => phase.state === 'done' && !phase.ori)!;
     await assert.rejects(oriView(session.ask, URI, KERNEL, other.name), new RegExp(`phase ${other.number} ${other.name} leaves`));
     await assert.rejects(oriView(session.ask, URI, KERNEL, 'NoSuchPhase'), /there is no phase/);
-    await assert.rejects(oriView(session.ask, URI, 'nobody', 'PromoteFP16'), /there is no function `nobody`/);
+    await assert.rejects(oriView(session.ask, URI, 'nobody', 'EarlyOriSimpleLiveDead'), /there is no function `nobody`/);
   });
 
   test('reports', async () => {
@@ -222,7 +222,7 @@ describe('views', () => {
 
   test('while the text does not compile, figures and code are marked', async () => {
     const good = await sassView(session.ask, URI, KERNEL);
-    const ori = await oriView(session.ask, URI, KERNEL, 'PromoteFP16');
+    const ori = await oriView(session.ask, URI, KERNEL, 'EarlyOriSimpleLiveDead');
     const line = lineOf('max.u32');
     const column = LINES[line]!.indexOf('max.u32');
     const word = (length: number) => ({ start: { line, character: column }, end: { line, character: column + length } });
@@ -233,7 +233,7 @@ describe('views', () => {
     const status = await statusAt(session.ask, URI, line);
     assert.match(status.text, /registers \$\(history\) stale$/);
     assert.equal(status.stale, true);
-    await assert.rejects(oriView(session.ask, URI, KERNEL, 'PromoteFP16'), /`control_collatz` has errors/);
+    await assert.rejects(oriView(session.ask, URI, KERNEL, 'EarlyOriSimpleLiveDead'), /`control_collatz` has errors/);
     await session.edit(URI, word(11), 'max.u32');
     const again = await sassView(session.ask, URI, KERNEL);
     assert.equal(again.text, good.text);
