@@ -24,7 +24,7 @@ test('commands and settings of the manifest are those of the code', () => {
   for (const menu of Object.values(manifest.contributes.menus).flat()) {
     assert.ok(declared.includes((menu as { command: string }).command));
   }
-  assert.deepEqual(manifest.contributes.configuration.properties['oriole.targets'].items.enum.slice(0, 1), ['sm_90']);
+  assert.deepEqual(manifest.contributes.configuration.properties['oriole.targets'].items.enum, ['sm_80', 'sm_89', 'sm_90', 'sm_90a']);
 });
 
 test('files that the manifest names are there and packed', () => {
