@@ -1,4 +1,4 @@
-//! Finished machine code as blocks with their loops, for figures of anybody's cubin: what the compiler knew of them is gone
+//! Finished machine code as blocks with their loops, for figures of any cubin: what the compiler knew of them is gone
 //! there. What was symbolic stays a number.
 
 use oriole_chip::Chip;
