@@ -157,10 +157,10 @@ try {
   await click('control.ptx', 'max.u32');
   await run('Show Ori after a Phase');
   await page.waitForSelector('.quick-input-list .monaco-list-row');
-  await page.keyboard.type('PromoteFP16');
-  await page.locator('.quick-input-list .monaco-list-row:has-text("2 PromoteFP16")').first().waitFor();
+  await page.keyboard.type('EarlyOriSimpleLiveDead');
+  await page.locator('.quick-input-list .monaco-list-row:has-text("10 EarlyOriSimpleLiveDead")').first().waitFor();
   await page.keyboard.press('Enter');
-  const ORI = 'control_collatz.PromoteFP16.oriole-ori';
+  const ORI = 'control_collatz.EarlyOriSimpleLiveDead.oriole-ori';
   await until('Ori is beside', async () => / = Copy r\d+ ; \d+/.test(await text(ORI)));
   await click('control.ptx', 'shr.u64');
   await until('the cursor in PTX lights Ori', async () => (await lit(ORI)) > 0);
