@@ -5,11 +5,30 @@ use crate::Chip;
 /// Bytes of one slot of the address pool in bank 4.
 pub const SLOT_BYTES: u32 = 8;
 
+/// Bytes of parameters up to which a kernel has them at the usual place and described in the usual format.
+pub const SMALL_PARAMETER_BYTES: u32 = 4352;
+
+/// Where the generic addresses of the parameters come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ParameterWindow {
+    /// At this place the address of the first parameter (pair), behind it the address of the end of the last (pair).
+    Bounds(u32),
+    /// The bank has addresses as a whole.
+    Bank {
+        /// Generic address of the start of the bank (pair).
+        start: u32,
+        /// Offset of the end of the parameters in the bank.
+        end: u32,
+    },
+}
+
 /// Where things are in bank 0. Values of 64 bits are marked "pair"; the others have 32 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConstantBank {
     /// First kernel parameter; also the size of the bank of a kernel that has none.
     pub parameters: u32,
+    /// First kernel parameter of a kernel that has more than [`SMALL_PARAMETER_BYTES`] of them.
+    pub large_parameters: u32,
     /// Bytes of parameters at most.
     pub parameter_limit: u32,
     /// Threads of a block: x, and y, z behind it.
@@ -26,8 +45,8 @@ pub struct ConstantBank {
     pub dynamic_shared_size: Option<u32>,
     /// Number of the grid (pair).
     pub grid_id: u32,
-    /// Generic address of the parameters (pair).
-    pub parameter_window: u32,
+    /// Generic addresses of the parameters.
+    pub parameter_window: ParameterWindow,
     /// Generic address of the user's constants (pair).
     pub constant_window: u32,
     /// `%envreg0`; the others follow, where the bank has them at a fixed place.
@@ -59,8 +78,8 @@ pub struct ConstantBank {
 /// sm_80, sm_86, sm_87, sm_88, sm_89.
 const AMPERE: ConstantBank = ConstantBank {
     parameters: 0x160,
-    // More of them would begin elsewhere.
-    parameter_limit: 0x1000,
+    large_parameters: 0x1a80,
+    parameter_limit: 0x7ffc,
     block_threads: 0x0,
     grid_blocks: 0xc,
     shared_window: Some(0x18),
@@ -68,7 +87,7 @@ const AMPERE: ConstantBank = ConstantBank {
     stack_pointer: 0x28,
     dynamic_shared_size: Some(0x2c),
     grid_id: 0x30,
-    parameter_window: 0x40,
+    parameter_window: ParameterWindow::Bank { start: 0x40, end: 0x12c },
     constant_window: 0x50,
     environment: Some(0x88),
     sm_count: 0x10c,
@@ -87,6 +106,7 @@ const AMPERE: ConstantBank = ConstantBank {
 /// sm_90.
 const HOPPER: ConstantBank = ConstantBank {
     parameters: 0x210,
+    large_parameters: 0x210,
     parameter_limit: 0x7ffc,
     block_threads: 0x0,
     grid_blocks: 0xc,
@@ -95,7 +115,7 @@ const HOPPER: ConstantBank = ConstantBank {
     stack_pointer: 0x28,
     dynamic_shared_size: Some(0x2c),
     grid_id: 0x30,
-    parameter_window: 0x198,
+    parameter_window: ParameterWindow::Bounds(0x198),
     constant_window: 0xd0,
     environment: Some(0x40),
     sm_count: 0x10c,
@@ -110,6 +130,13 @@ const HOPPER: ConstantBank = ConstantBank {
     aggregate_shared: Some(0x13c),
     cluster_size: Some(0x188),
 };
+
+impl ConstantBank {
+    /// Where the parameters of a kernel begin that has so many bytes of them.
+    pub fn parameters_start(&self, bytes: u32) -> u32 {
+        if bytes > SMALL_PARAMETER_BYTES { self.large_parameters } else { self.parameters }
+    }
+}
 
 impl Chip {
     /// The layout of bank 0, or `None` for a chip the back end does not make code for.

@@ -10,7 +10,7 @@ mod limits;
 mod name;
 mod occupancy;
 
-pub use layout::{ConstantBank, SLOT_BYTES};
+pub use layout::{ConstantBank, ParameterWindow, SLOT_BYTES, SMALL_PARAMETER_BYTES};
 pub use limits::Limits;
 pub use name::{Chip, NameError, Target, Variant};
 pub use occupancy::{Limiter, Occupancy, Usage, occupancy};

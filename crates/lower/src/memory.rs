@@ -372,7 +372,7 @@ impl Lower<'_> {
         }
         let (bank, start) = match space {
             Space::Constant => (3, 0),
-            _ => (0, i64::from(self.bank.parameters)),
+            _ => (0, i64::from(self.bank.parameters_start(self.b.function().parameter_bytes))),
         };
         let mut index: Option<Value> = None;
         let mut base = ConstBase::Bank;

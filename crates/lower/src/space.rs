@@ -5,12 +5,14 @@ use crate::LowerError;
 use crate::context::{Lower, Lowered};
 use crate::operand::imm;
 use crate::special::bank_0;
-use oriole_hir::{FunctionId, Instruction, VariableHome, VariableId};
+use oriole_chip::ParameterWindow;
+use oriole_hir::{FunctionId, Instruction, Operand, VariableHome, VariableId};
 use oriole_ori::{
     AddressPart, ConstBase, File, LocalVariable, Pseudo, Source, SourceKind, SymbolId, SymbolKind, Value,
 };
 use oriole_ptx::Space;
 use oriole_sass::{Mod, Op, Symbol};
+use smallvec::SmallVec;
 
 impl Lower<'_> {
     /// One word of an address that the layout fills in.
@@ -168,16 +170,53 @@ impl Lower<'_> {
             }
             Space::Local => self.bank.local_window,
             Space::Constant => self.bank.constant_window,
-            Space::KernelParameter => self.bank.parameter_window,
+            Space::KernelParameter => {
+                let start = self.parameter_bounds(i)?.0;
+                return self.move_window(d, ty, words, start, to);
+            }
             // Parameters of a function whose address is taken live in its frame.
             Space::FunctionParameter => self.bank.local_window,
             Space::Register => return Err(self.unsupported_form(i)),
         };
         let base = self.window(base);
-        let a = self.tuple(words);
+        self.move_window(d, ty, words, base, to)
+    }
+
+    /// `d <- address + start of a window`, or with `to` the difference.
+    fn move_window(
+        &mut self,
+        d: &Operand,
+        ty: oriole_ptx::Type,
+        address: SmallVec<[Source; 4]>,
+        start: Source,
+        to: bool,
+    ) -> Lowered {
+        let a = self.tuple(address);
         let d = self.result_pair(d, ty)?;
-        self.pseudo(Pseudo::Add64, &[], d, [a, if to { base.negated() } else { base }]);
+        self.pseudo(Pseudo::Add64, &[], d, [a, if to { start.negated() } else { start }]);
         Ok(())
+    }
+
+    /// The generic addresses of the first kernel parameter and of the end of the last.
+    fn parameter_bounds(&mut self, i: &Instruction) -> Result<(Source, Source), LowerError> {
+        match self.bank.parameter_window {
+            ParameterWindow::Bounds(place) => Ok((self.window(place), self.window(place + 8))),
+            // Where the parameters begin in the bank depends on the kernel, and a function has several.
+            ParameterWindow::Bank { .. } if !self.body.is_entry => Err(self.unsupported_form(i)),
+            ParameterWindow::Bank { start, end } => {
+                let bank = self.window(start);
+                let first = self.bank.parameters_start(self.b.function().parameter_bytes);
+                let last = self.b.r();
+                self.b.ldc([last], bank_0(end));
+                let offsets = [[imm(first), Source::rz()], [last.into(), Source::rz()]];
+                let [first, last] = offsets.map(|offset| {
+                    let (sum, offset) = (self.b.pair(), self.tuple(offset));
+                    self.pseudo(Pseudo::Add64, &[], sum, [bank.clone(), offset]);
+                    Source::from(sum)
+                });
+                Ok((first, last))
+            }
+        }
     }
 
     /// An address of shared memory as a generic one, or with `to` the other way round, on a chip whose window stands in
@@ -206,11 +245,17 @@ impl Lower<'_> {
                 // The constant window lies among global addresses.
                 let [global, constant] = [self.b.p(), self.b.p()];
                 self.query_space(global, Mod::G, address.clone());
-                self.in_window(constant, address, Space::Constant);
+                let bounds = self.constant_bounds();
+                self.in_window(constant, address, bounds);
                 self.b.plop3(d, global, Source::value(constant).inverted(), Source::pt(), 0x80);
             }
-            space @ (Space::Constant | Space::KernelParameter | Space::FunctionParameter) => {
-                self.in_window(d, address, space)
+            Space::Constant => {
+                let bounds = self.constant_bounds();
+                self.in_window(d, address, bounds);
+            }
+            Space::KernelParameter | Space::FunctionParameter => {
+                let bounds = self.parameter_bounds(i)?;
+                self.in_window(d, address, bounds);
             }
             Space::Generic | Space::Register => return Err(self.unsupported_form(i)),
         }
@@ -223,18 +268,17 @@ impl Lower<'_> {
         self.b.op(Op::QSPC).m(Mod::E).m(space).to(d).drop_result(File::R).from(address).emit();
     }
 
+    /// The generic addresses of the start and of the end of the user's constants.
+    fn constant_bounds(&mut self) -> (Source, Source) {
+        let start = self.window(self.bank.constant_window);
+        let end = self.b.pair();
+        let size = self.tuple([imm(0x10000), Source::rz()]);
+        self.pseudo(Pseudo::Add64, &[], end, [start.clone(), size]);
+        (start, end.into())
+    }
+
     /// `d <- the address lies in a window of the constant bank`.
-    fn in_window(&mut self, d: Value, address: Source, space: Space) {
-        let (start, end) = if space == Space::Constant {
-            let start = self.window(self.bank.constant_window);
-            let end = self.b.pair();
-            let size = self.tuple([imm(0x10000), Source::rz()]);
-            self.pseudo(Pseudo::Add64, &[], end, [start.clone(), size]);
-            (start, Source::from(end))
-        } else {
-            // The end of the window stands behind its start.
-            (self.window(self.bank.parameter_window), self.window(self.bank.parameter_window + 8))
-        };
+    fn in_window(&mut self, d: Value, address: Source, (start, end): (Source, Source)) {
         let [above, below] = [self.b.p(), self.b.p()];
         self.pseudo(Pseudo::SetPredicate64, &[Mod::GE, Mod::U64], [above], [address.clone(), start]);
         self.pseudo(Pseudo::SetPredicate64, &[Mod::LT, Mod::U64], [below], [address, end]);

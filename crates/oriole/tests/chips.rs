@@ -5,7 +5,7 @@
 use crate::conformance::answers;
 use crate::judge::vectors;
 use crate::support::{data, files, oriole, say, scratch, text};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::Path;
 
 const CHIPS: [&str; 2] = ["sm_80", "sm_89"];
@@ -153,5 +153,75 @@ fn external_calls_are_refused_where_no_address_can_be_named() {
         let run = oriole(&["compile", &text(&source), "--arch", chip, "-o", &text(&cubin)]);
         assert_eq!(run.status, Some(status), "{chip}: {}", run.err);
         assert_eq!(run.err.contains("oriole::not-supported"), status == 1, "{chip}: {}", run.err);
+    }
+}
+
+/// A kernel with this many parameters of 8 bytes behind the first, each its own number: it reads the last one by name and
+/// through its generic address, and asks of three addresses whether they are of parameters: the last one's, the end of the
+/// last one, and one in global memory.
+fn many_parameters(chip: &str, count: usize) -> Value {
+    let declared: String = (1..=count).map(|number| format!(", .param .u64 p{number}")).collect();
+    let ptx = format!(
+        ".version 8.1
+.target {chip}
+.address_size 64
+.visible .entry k(.param .u64 out{declared})
+{{
+  .reg .pred %p<4>;
+  .reg .b32 %r<6>;
+  .reg .b64 %rd<6>;
+  ld.param.u64 %rd1, [out];
+  mov.b64 %rd2, p{count};
+  cvta.param.u64 %rd3, %rd2;
+  ld.u32 %r1, [%rd3];
+  ld.param.u32 %r2, [p{count}];
+  isspacep.param %p1, %rd3;
+  isspacep.param %p2, %rd1;
+  add.u64 %rd4, %rd3, 7;
+  isspacep.param %p3, %rd4;
+  selp.u32 %r3, 1, 0, %p1;
+  @%p2 add.u32 %r3, %r3, 2;
+  @%p3 add.u32 %r3, %r3, 4;
+  cvta.to.param.u64 %rd5, %rd4;
+  sub.u64 %rd5, %rd5, %rd2;
+  cvt.u32.u64 %r4, %rd5;
+  st.global.v4.u32 [%rd1], {{%r1, %r2, %r3, %r4}};
+  ret;
+}}
+"
+    );
+    let mut arguments = vec![json!({"buffer": {"len": 16}})];
+    arguments.extend((1..=count).map(|number| json!({"scalar": {"type": "u64", "value": number}})));
+    let words = [count as u32, count as u32, 5, 7].map(|word| format!("{:08x}", word.swap_bytes()));
+    json!({"name": format!("{chip} {count}"), "ptx_text": ptx, "entry": "k", "grid": [1, 1, 1], "block": [1, 1, 1],
+        "args": arguments, "expect": {"0": {"bytes_hex": words.concat()}}})
+}
+
+/// Beyond 4,352 bytes parameters are at another place of the constant bank on some chips, and addresses of parameters
+/// begin at the bank's start there.
+#[test]
+fn addresses_of_few_and_of_many_parameters() {
+    let folder = scratch();
+    let launches = folder.path().join("launches.jsonl");
+    for (chip, starts) in [("sm_80", [0x160, 0x1a80]), ("sm_89", [0x160, 0x1a80]), ("sm_90", [0x210, 0x210])]
+    {
+        for (count, start) in [(543, starts[0]), (544, starts[1]), (4094, starts[1])] {
+            let record = many_parameters(chip, count);
+            std::fs::write(&launches, format!("{record}\n")).expect("a temporary file");
+            for level in LEVELS {
+                assert_eq!(run(&launches, chip, level, 1), (Vec::new(), 0), "{chip} {level} {count}");
+            }
+            let (source, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
+            std::fs::write(&source, record["ptx_text"].as_str().expect("a text")).expect("a temporary file");
+            let compiled = oriole(&["compile", &text(&source), "-o", &text(&cubin)]);
+            assert_eq!(compiled.status, Some(0), "{}", compiled.err);
+            // The upper half of the bank is written with negative offsets.
+            let last = match start + 8 * count {
+                place if place > 0x7fff => format!("c[0x0][-{:#x}]", 0x10000 - place),
+                place => format!("c[0x0][{place:#x}]"),
+            };
+            let listing = oriole(&["dis", &text(&cubin)]).out;
+            assert!(listing.contains(&last), "{chip} {count}: {last} is not in\n{listing}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::launch::{Fault, Launch};
 use crate::memory::{CONSTANT_WINDOW, Global, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW};
-use oriole_chip::ConstantBank;
+use oriole_chip::{ConstantBank, ParameterWindow};
 use oriole_cubin::read::{Kernel, Section};
 use oriole_cubin::{Cubin, RelocationKind};
 
@@ -126,9 +126,17 @@ pub(crate) fn fill(
     if let Some(place) = layout.shared_window {
         pair(place, SHARED_WINDOW);
     }
-    pair(layout.parameter_window, PARAMETER_WINDOW + u64::from(base));
-    // Behind the start of the parameters stands their end.
-    pair(layout.parameter_window + 8, PARAMETER_WINDOW + u64::from(base) + parameters.len() as u64);
+    let end = base + parameters.len() as u32;
+    match layout.parameter_window {
+        ParameterWindow::Bounds(place) => {
+            pair(place, PARAMETER_WINDOW + u64::from(base));
+            pair(place + 8, PARAMETER_WINDOW + u64::from(end));
+        }
+        ParameterWindow::Bank { start, end: place } => {
+            pair(start, PARAMETER_WINDOW);
+            pair(place, u64::from(end));
+        }
+    }
     pair(layout.constant_window, CONSTANT_WINDOW);
     pair(layout.grid_id, 1);
     for axis in 0..3 {

@@ -5,6 +5,7 @@ use crate::attribute::{self, Attribute, code};
 use crate::elf::Bytes;
 use crate::image::{Bound, KernelImage, ParameterSpace};
 use crate::notes;
+use oriole_chip::SMALL_PARAMETER_BYTES;
 
 impl Writer<'_> {
     pub(super) fn module_info(&self) -> Vec<Attribute> {
@@ -26,7 +27,7 @@ impl Writer<'_> {
     }
 
     fn parameter_rows(&self, kernel: &KernelImage) -> Vec<Attribute> {
-        let wide = kernel.parameter_size > 4096;
+        let wide = kernel.parameter_size > SMALL_PARAMETER_BYTES;
         let mut rows = Vec::new();
         for (ordinal, parameter) in kernel.parameters.iter().enumerate().rev() {
             let alignment = parameter.pointee_alignment.max(1).ilog2();
@@ -149,7 +150,7 @@ impl Writer<'_> {
         if kernel.parameters.is_empty() {
             return Vec::new();
         }
-        let place = self.rules.bank.parameters | kernel.parameter_size << 16;
+        let place = self.rules.bank.parameters_start(kernel.parameter_size) | kernel.parameter_size << 16;
         vec![
             Attribute::half(code::CBANK_PARAM_SIZE, kernel.parameter_size as u16),
             Attribute::words(code::PARAM_CBANK, [self.constant0_symbols[index], place]),

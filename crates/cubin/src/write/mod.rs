@@ -528,7 +528,7 @@ impl<'a> Writer<'a> {
         let module = self.module;
         for kernel in self.order.clone() {
             let image = &module.kernels[kernel];
-            let size = self.rules.bank.parameters + image.parameter_size;
+            let size = self.rules.bank.parameters_start(image.parameter_size) + image.parameter_size;
             let draft = self.add(
                 Key::Constant0(kernel),
                 format!(".nv.constant0.{}", image.name),

@@ -236,7 +236,10 @@ fn load_constant(context: &mut Context) -> Result<(), Fault> {
     }
     let warp = context.warp();
     let (bank, offset, index) = match context.kind(1)? {
-        OperandKind::Const { bank, offset } => (bank, offset, [0; 32]),
+        // Without a register the offset is not a signed one (see `direct_constant`).
+        OperandKind::Const { bank, offset } | OperandKind::ConstIndexed { bank, index: 255, offset } => {
+            (bank, i32::from(offset as u16), [0; 32])
+        }
         OperandKind::ConstIndexed { bank, index, offset } => (bank, offset, warp.read(index)),
         OperandKind::ConstUniformIndexed { bank, index, offset } => {
             (bank, offset, [warp.read_uniform(index); 32])

@@ -95,6 +95,12 @@ impl Context<'_> {
         Ok(load_words(self.surroundings.banks.slice(bank, offset, size)?))
     }
 
+    /// A constant that no register is added to. The field is a signed one for the sake of indexed accesses; the upper half
+    /// of the bank is named by negative offsets.
+    fn direct_constant(&self, bank: u8, offset: i32, size: u32) -> Result<[u32; 4], Fault> {
+        self.constant(bank, i64::from(offset as u16), size)
+    }
+
     /// The bits of a 32-bit operand in every lane, without its signs.
     fn raw(&self, index: usize) -> Result<Lanes, Fault> {
         let warp = self.warp();
@@ -103,7 +109,7 @@ impl Context<'_> {
             OperandKind::UReg(register) => [warp.read_uniform(register); 32],
             OperandKind::Imm(value) => [value as u32; 32],
             OperandKind::Float(value) => [value; 32],
-            OperandKind::Const { bank, offset } => [self.constant(bank, i64::from(offset), 4)?[0]; 32],
+            OperandKind::Const { bank, offset } => [self.direct_constant(bank, offset, 4)?[0]; 32],
             _ => return Err(self.refuse()),
         })
     }
@@ -125,7 +131,7 @@ impl Context<'_> {
             OperandKind::Imm(value) => [value as i32 as i64 as u64; 32],
             OperandKind::Float(value) => [u64::from(value) << 32; 32],
             OperandKind::Const { bank, offset } => {
-                let words = self.constant(bank, i64::from(offset), 8)?;
+                let words = self.direct_constant(bank, offset, 8)?;
                 [u64::from(words[0]) | u64::from(words[1]) << 32; 32]
             }
             _ => return Err(self.refuse()),
