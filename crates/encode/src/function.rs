@@ -1,8 +1,9 @@
 //! Encodes one function, and patches a word once layout knows what its fixup names.
 
 use oriole_chip::Chip;
-use oriole_ori::{Fixup, MachineFunction, Origin};
+use oriole_ori::{BlockId, Fixup, MachineFunction, Origin};
 use oriole_sass::{EncodeError, FormId, Instruction, Op, Operand, OperandKind};
+use typed_index_collections::TiVec;
 
 /// Bytes of one instruction word.
 pub const WORD_BYTES: i64 = 16;
@@ -16,7 +17,7 @@ pub struct EncodedFunction {
     /// What layout must fill in.
     pub relocations: Vec<Relocation>,
     /// Index of the first instruction of each block.
-    pub block_starts: Vec<u32>,
+    pub block_starts: TiVec<BlockId, u32>,
     /// The PTX statement each word stems from.
     pub origins: Vec<Origin>,
     /// Indices of `EXIT`.
@@ -76,7 +77,7 @@ impl std::error::Error for EncodeFailure {}
 /// # Errors
 /// The first instruction that has no form on this chip, or a branch to a block that does not exist.
 pub fn encode_function(chip: Chip, function: &MachineFunction) -> Result<EncodedFunction, EncodeFailure> {
-    let mut starts = Vec::with_capacity(function.blocks.len() + 1);
+    let mut starts: TiVec<BlockId, u32> = TiVec::with_capacity(function.blocks.len() + 1);
     let mut count = 0u32;
     for block in &function.blocks {
         starts.push(count);
@@ -98,8 +99,7 @@ pub fn encode_function(chip: Chip, function: &MachineFunction) -> Result<Encoded
         let resolved;
         match machine.fixup {
             Some(Fixup::Block(block)) => {
-                let start =
-                    starts.get(block.0 as usize).ok_or_else(|| fail("branch to no block".to_owned()))?;
+                let start = starts.get(block).ok_or_else(|| fail("branch to no block".to_owned()))?;
                 // BSSY names the block that waits; the word names the instruction after the wait.
                 let after_wait = match instruction.op {
                     Op::BSSY => function.blocks[block.0 as usize]

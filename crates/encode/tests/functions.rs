@@ -68,7 +68,7 @@ fn branches_go_both_ways() {
         ]),
     )
     .expect("every instruction has a form");
-    assert_eq!(encoded.block_starts, [0, 2, 5]);
+    assert_eq!(encoded.block_starts.raw, [0, 2, 5]);
     assert_eq!(encoded.exits, [6]);
     assert!(encoded.needs_call_stack);
     check(

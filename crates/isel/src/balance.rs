@@ -128,7 +128,7 @@ pub fn covers_next(choice: Option<Choice>) -> bool {
 fn note_neighbours(function: &Function, assignment: &Assignment, block: &Block, places: &mut [Place]) {
     let mut writer: [Option<u32>; 256] = [None; 256];
     let register = |value: Value| match function.file(value) {
-        File::R => assignment.registers.get(value.0 as usize).copied().flatten().map(usize::from),
+        File::R => assignment.registers.get(value).copied().flatten().map(usize::from),
         _ => None,
     };
     for (at, instruction) in block.instructions.iter().enumerate() {

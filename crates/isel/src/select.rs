@@ -180,7 +180,7 @@ struct Registers<'a> {
 
 impl Registers<'_> {
     fn number(&self, value: Value) -> Result<u8, MarshalError> {
-        let register = self.assignment.registers.get(value.0 as usize).copied().flatten();
+        let register = self.assignment.registers.get(value).copied().flatten();
         register.ok_or(MarshalError::Unassigned(value))
     }
 

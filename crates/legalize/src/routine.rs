@@ -196,7 +196,7 @@ fn copy(emit: &mut Emit<'_, '_>, code: &Function, arguments: &[&[Value]]) -> Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oriole_ori::{Form, verify};
+    use oriole_ori::{BlockId, Form, verify};
 
     /// A line of words before the code: what stands behind `in: ` or `out: `, as first register and number of words.
     fn words(routine: Routine, key: &str) -> Vec<(u8, usize)> {
@@ -222,7 +222,7 @@ mod tests {
                 assert_eq!(verify(&code, form), Ok(()), "{}", routine.name());
             }
             assert_eq!(code.blocks.len(), 1, "{}: any part of a warp may call it", routine.name());
-            let block = &code.blocks[0];
+            let block = code.block(BlockId(0));
             let (first, last) = (&block.instructions[0], end(&code).expect("a routine returns"));
             assert_eq!(first.opcode, Opcode::Pseudo(Pseudo::Parameters));
             let taken = first.destinations.iter().map(|it| it.values.len());

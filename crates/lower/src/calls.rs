@@ -224,7 +224,7 @@ impl Lower<'_> {
             }
         };
         let function = self.b.function_mut();
-        if let SymbolKind::Local(index) = function.symbols[symbol.0 as usize].kind {
+        if let SymbolKind::Local(index) = function.symbols[symbol].kind {
             let local = &mut function.locals[index as usize];
             local.size = local.size.max(u64::from(size));
         }

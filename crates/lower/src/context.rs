@@ -376,7 +376,7 @@ impl<'a> Lower<'a> {
             return id;
         }
         let function = self.b.function_mut();
-        let id = SymbolId(function.symbols.len() as u32);
+        let id = function.symbols.next_key();
         function.symbols.push(SymbolRef { name: name.to_string(), kind });
         if tag != 3 {
             self.symbols.insert((tag, name.to_string()), id);

@@ -142,5 +142,5 @@ fn narrow(function: &Function, definitions: &Definitions, facts: &Facts, value: 
 }
 
 fn is_shared(function: &Function, symbol: SymbolId) -> bool {
-    function.symbols[symbol.0 as usize].kind == SymbolKind::Shared
+    function.symbols[symbol].kind == SymbolKind::Shared
 }

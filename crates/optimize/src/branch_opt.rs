@@ -126,7 +126,7 @@ pub fn join_chains(function: &mut Function) -> bool {
             // A phi of one predecessor is a copy.
             for phi in taken.phis {
                 let Some((_, source)) = phi.sources.into_iter().next() else { continue };
-                let file = function.values[phi.destination.0 as usize].file;
+                let file = function.values[phi.destination].file;
                 let block = function.block_mut(id);
                 let origin = block.instructions.last().map_or(oriole_ori::Origin(0), |last| last.origin);
                 let mut copy = Instruction::new(oriole_ori::Pseudo::Copy, origin);

@@ -340,7 +340,7 @@ fn leave(function: &mut Function, barrier: &Barrier, from: BlockId, to: BlockId,
 
 /// Puts a new block before `target` on the edges from these predecessors; phis are divided between the two.
 fn insert_block(function: &mut Function, target: BlockId, from: &[BlockId]) -> BlockId {
-    let new = BlockId(function.blocks.len() as u32);
+    let new = function.blocks.next_key();
     function.blocks.push(Block { successors: smallvec::smallvec![target], ..Block::default() });
     for &predecessor in from {
         edges::redirect(function, predecessor, target, new);
@@ -359,7 +359,7 @@ fn insert_block(function: &mut Function, target: BlockId, from: &[BlockId]) -> B
             0 => {}
             1 => phi.sources.extend(moved.pop().map(|(_, only)| (new, only))),
             _ => {
-                let data = function.values[phi.destination.0 as usize];
+                let data = function.values[phi.destination];
                 let merged = function.new_value(data.file, data.source);
                 function.block_mut(new).phis.push(Phi { destination: merged, sources: moved });
                 phi.sources.push((new, merged.into()));

@@ -11,6 +11,7 @@ use oriole_ori::{
     Origin, Outcome, Pass, Phi, PhiSources, Pseudo, Value, canonical,
 };
 use oriole_ori::{branches, edges};
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -58,7 +59,7 @@ fn unify_returns(function: &mut Function) {
     shared.for_each_use_mut(|value| *value = function_copy(function, *value));
     let mut merged: Vec<Value> = Vec::new();
     shared.for_each_use(|value| merged.push(value));
-    let exit = BlockId(function.blocks.len() as u32);
+    let exit = function.blocks.next_key();
     function.blocks.push(oriole_ori::Block { instructions: vec![shared], ..Default::default() });
     // From the back, so that indices stay right where a block holds a guarded return in its middle.
     for (id, index) in returns.into_iter().rev() {
@@ -102,7 +103,7 @@ fn unify_returns(function: &mut Function) {
 }
 
 fn function_copy(function: &mut Function, value: Value) -> Value {
-    let data = function.values[value.0 as usize];
+    let data = function.values[value];
     function.new_value(data.file, None)
 }
 
@@ -136,8 +137,8 @@ fn construct(function: &mut Function) {
     writes.dedup();
 
     // Phis for each value at the iterated frontier of its writers, where it is live.
-    let mut phi_for: Vec<Vec<Value>> = vec![Vec::new(); function.blocks.len()];
-    let mut placed = vec![u32::MAX; function.blocks.len()];
+    let mut phi_for: TiVec<BlockId, Vec<Value>> = ti_vec![Vec::new(); function.blocks.len()];
+    let mut placed: TiVec<BlockId, u32> = ti_vec![u32::MAX; function.blocks.len()];
     let mut at = 0;
     while at < writes.len() {
         let value = writes[at].0;
@@ -147,17 +148,17 @@ fn construct(function: &mut Function) {
             at += 1;
         }
         while let Some(block) = work.pop() {
-            for &frontier in &frontiers[block.0 as usize] {
-                if placed[frontier.0 as usize] != value.0 && liveness.is_live_in(frontier, value) {
-                    placed[frontier.0 as usize] = value.0;
-                    phi_for[frontier.0 as usize].push(value);
+            for &frontier in &frontiers[block] {
+                if placed[frontier] != value.0 && liveness.is_live_in(frontier, value) {
+                    placed[frontier] = value.0;
+                    phi_for[frontier].push(value);
                     work.push(frontier);
                 }
             }
         }
     }
     for &id in cfg.order() {
-        let phis = phi_for[id.0 as usize]
+        let phis = phi_for[id]
             .iter()
             .map(|&destination| Phi {
                 destination,
@@ -169,9 +170,9 @@ fn construct(function: &mut Function) {
 
     let mut renaming = Renaming {
         function,
-        current: vec![None; count],
-        taken: vec![false; count],
-        undefined: vec![None; count],
+        current: ti_vec![None; count],
+        taken: ti_vec![false; count],
+        undefined: ti_vec![None; count],
         log: Vec::new(),
     };
     let mut steps: Vec<Step> = dominators.roots().iter().map(|&root| Step::Visit(root)).collect();
@@ -191,11 +192,11 @@ fn construct(function: &mut Function) {
 struct Renaming<'a> {
     function: &'a mut Function,
     /// The SSA value that stands for each register at this point of the walk.
-    current: Vec<Option<Value>>,
+    current: TiVec<Value, Option<Value>>,
     /// The first definition keeps the number of the register.
-    taken: Vec<bool>,
+    taken: TiVec<Value, bool>,
     /// Value that stands for the register where nothing was written.
-    undefined: Vec<Option<Value>>,
+    undefined: TiVec<Value, Option<Value>>,
     log: Vec<(Value, Option<Value>)>,
 }
 
@@ -203,38 +204,36 @@ impl Renaming<'_> {
     fn rewind(&mut self, length: usize) {
         while self.log.len() > length {
             let (value, old) = self.log.pop().expect("the log is longer than the mark");
-            self.current[value.0 as usize] = old;
+            self.current[value] = old;
         }
     }
 
     fn read(&mut self, register: Value) -> Value {
-        let at = register.0 as usize;
-        if let Some(value) = self.current[at] {
+        if let Some(value) = self.current[register] {
             return value;
         }
-        if let Some(value) = self.undefined[at] {
+        if let Some(value) = self.undefined[register] {
             return value;
         }
-        let data = self.function.values[at];
+        let data = self.function.values[register];
         let value = self.function.new_value(data.file, data.source);
-        self.undefined[at] = Some(value);
+        self.undefined[register] = Some(value);
         value
     }
 
     fn write(&mut self, register: Value) -> Value {
-        let at = register.0 as usize;
-        let value = if std::mem::replace(&mut self.taken[at], true) {
-            let data = self.function.values[at];
+        let value = if std::mem::replace(&mut self.taken[register], true) {
+            let data = self.function.values[register];
             self.function.new_value(data.file, data.source)
         } else {
             register
         };
-        self.log.push((register, self.current[at]));
-        self.current[at] = Some(value);
+        self.log.push((register, self.current[register]));
+        self.current[register] = Some(value);
         value
     }
 
-    fn block(&mut self, id: BlockId, phi_for: &[Vec<Value>]) {
+    fn block(&mut self, id: BlockId, phi_for: &TiSlice<BlockId, Vec<Value>>) {
         let mut phis = std::mem::take(&mut self.function.block_mut(id).phis);
         for phi in &mut phis {
             phi.destination = self.write(phi.destination);
@@ -255,7 +254,7 @@ impl Renaming<'_> {
         successors.sort_unstable();
         successors.dedup();
         for successor in successors {
-            for (index, &register) in phi_for[successor.0 as usize].iter().enumerate() {
+            for (index, &register) in phi_for[successor].iter().enumerate() {
                 let value = self.read(register);
                 self.function.block_mut(successor).phis[index].sources.push((id, value.into()));
             }

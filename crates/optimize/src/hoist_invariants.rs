@@ -168,7 +168,7 @@ fn make_preheaders(function: &mut Function) -> bool {
             .copied()
             .filter(|&predecessor| !loops.contains(index, predecessor))
             .collect();
-        let new = BlockId(function.blocks.len() as u32);
+        let new = function.blocks.next_key();
         function.blocks.push(Block { successors: smallvec::smallvec![header], ..Block::default() });
         for &predecessor in &entering {
             edges::redirect(function, predecessor, header, new);
@@ -181,7 +181,7 @@ fn make_preheaders(function: &mut Function) -> bool {
             let source = match only {
                 Some((_, only)) => only,
                 None => {
-                    let data = function.values[phi.destination.0 as usize];
+                    let data = function.values[phi.destination];
                     let merged = function.new_value(data.file, data.source);
                     function.block_mut(new).phis.push(Phi { destination: merged, sources: outer });
                     merged.into()

@@ -5,7 +5,8 @@
 //! nobody reads becomes `PT`.
 
 use oriole_options::Optimization;
-use oriole_ori::{Destination, File, Function, Instruction, Outcome, Pass, Value, effects};
+use oriole_ori::{BlockId, Destination, File, Function, Instruction, Outcome, Pass, Value, effects};
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// No entry in a list of definitions.
 const NONE: u32 = u32::MAX;
@@ -13,7 +14,7 @@ const NONE: u32 = u32::MAX;
 /// One place where a value is defined that nobody was known to read when the sweep came by, and the entry of the next
 /// such place.
 struct Definition {
-    block: u32,
+    block: BlockId,
     /// Index of the instruction, or of the phi with the highest bit set.
     place: u32,
     next: u32,
@@ -52,13 +53,13 @@ pub fn run(function: &mut Function) -> bool {
 
 /// Removes dead code.
 pub fn remove(function: &mut Function) -> Removed {
-    let mut needed = vec![false; function.values.len()];
-    let mut last = vec![NONE; function.values.len()];
+    let mut needed: TiVec<Value, bool> = ti_vec![false; function.values.len()];
+    let mut last: TiVec<Value, u32> = ti_vec![NONE; function.values.len()];
     let mut work: Vec<Value> = Vec::new();
     // Places that the sweep left behind unneeded. Blocks stand nearly in the order in which control takes them, so that
     // they are few: a sweep from the end meets most readers before what they read.
     let mut passed: Vec<Definition> = Vec::new();
-    let mut starts: Vec<usize> = Vec::with_capacity(function.blocks.len());
+    let mut starts: TiVec<BlockId, usize> = TiVec::with_capacity(function.blocks.len());
     let mut count = 0;
     for block in &function.blocks {
         starts.push(count);
@@ -66,46 +67,49 @@ pub fn remove(function: &mut Function) -> Removed {
     }
     // For all instructions in the order of storage.
     let mut found = vec![0u8; count];
-    let pass = |value: Value, block: u32, place: u32, last: &mut [u32], passed: &mut Vec<Definition>| {
-        let next = std::mem::replace(&mut last[value.0 as usize], passed.len() as u32);
+    let pass = |value: Value,
+                block: BlockId,
+                place: u32,
+                last: &mut TiSlice<Value, u32>,
+                passed: &mut Vec<Definition>| {
+        let next = std::mem::replace(&mut last[value], passed.len() as u32);
         passed.push(Definition { block, place, next });
     };
-    for (id, block) in function.blocks.iter().enumerate().rev() {
+    for (id, block) in function.blocks.iter_enumerated().rev() {
         for (index, instruction) in block.instructions.iter().enumerate().rev() {
             let mut keep = !effects::is_removable(instruction);
             let mut predicate = false;
             for destination in &instruction.destinations {
                 predicate |= matches!(destination.file, File::P | File::UP);
-                keep |= destination.values.iter().any(|value| needed[value.0 as usize]);
+                keep |= destination.values.iter().any(|&value| needed[value]);
             }
             found[starts[id] + index] = if keep { KEPT } else { 0 } | if predicate { PREDICATE } else { 0 };
             if keep {
                 instruction.for_each_use(|value| need(&mut needed, &last, &mut work, value));
             } else {
                 let place = index as u32;
-                instruction
-                    .for_each_definition(|value| pass(value, id as u32, place, &mut last, &mut passed));
+                instruction.for_each_definition(|value| pass(value, id, place, &mut last, &mut passed));
             }
         }
         for (index, phi) in (0..).zip(&block.phis) {
-            if needed[phi.destination.0 as usize] {
+            if needed[phi.destination] {
                 phi.values().for_each(|value| need(&mut needed, &last, &mut work, value));
             } else {
-                pass(phi.destination, id as u32, PHI | index, &mut last, &mut passed);
+                pass(phi.destination, id, PHI | index, &mut last, &mut passed);
             }
         }
     }
     while let Some(value) = work.pop() {
-        let mut at = last[value.0 as usize];
+        let mut at = last[value];
         while let Some(&Definition { block, place, next }) = passed.get(at as usize) {
             at = next;
-            let here = &function.blocks[block as usize];
+            let here = &function.blocks[block];
             if place & PHI != 0 {
                 let phi = &here.phis[(place & !PHI) as usize];
                 phi.values().for_each(|value| need(&mut needed, &last, &mut work, value));
                 continue;
             }
-            let known = &mut found[starts[block as usize] + place as usize];
+            let known = &mut found[starts[block] + place as usize];
             if *known & KEPT == 0 {
                 *known |= KEPT;
                 let instruction = &here.instructions[place as usize];
@@ -117,7 +121,7 @@ pub fn remove(function: &mut Function) -> Removed {
     for (block, &start) in function.blocks.iter_mut().zip(&starts) {
         if !passed.is_empty() {
             let phis = block.phis.len();
-            block.phis.retain(|phi| needed[phi.destination.0 as usize]);
+            block.phis.retain(|phi| needed[phi.destination]);
             whole |= block.phis.len() != phis;
         }
         let found = &found[start..start + block.instructions.len()];
@@ -140,14 +144,14 @@ pub fn remove(function: &mut Function) -> Removed {
 }
 
 /// Somebody reads the value. What the sweep has still to come by needs no more than the mark.
-fn need(needed: &mut [bool], last: &[u32], work: &mut Vec<Value>, value: Value) {
-    if !std::mem::replace(&mut needed[value.0 as usize], true) && last[value.0 as usize] != NONE {
+fn need(needed: &mut TiSlice<Value, bool>, last: &TiSlice<Value, u32>, work: &mut Vec<Value>, value: Value) {
+    if !std::mem::replace(&mut needed[value], true) && last[value] != NONE {
         work.push(value);
     }
 }
 
 /// Predicate results that nobody reads are dropped, with the old values tied to them.
-fn drop_predicates(instruction: &mut Instruction, needed: &[bool]) -> bool {
+fn drop_predicates(instruction: &mut Instruction, needed: &TiSlice<Value, bool>) -> bool {
     if instruction.call.is_some() || matches!(instruction.opcode, oriole_ori::Opcode::Pseudo(_)) {
         return false;
     }
@@ -155,7 +159,7 @@ fn drop_predicates(instruction: &mut Instruction, needed: &[bool]) -> bool {
         matches!(destination.file, File::P | File::UP)
             && !destination.values.is_empty()
             && destination.fixed.is_none()
-            && destination.values.iter().all(|v| !needed[v.0 as usize])
+            && destination.values.iter().all(|&v| !needed[v])
     };
     if !instruction.destinations.iter().any(dead) {
         return false;

@@ -216,7 +216,7 @@ fn convert(function: &mut Function, hammock: &Hammock, uses: &mut Vec<u32>) {
         {
             value.into()
         } else {
-            let data = function.values[phi.destination.0 as usize];
+            let data = function.values[phi.destination];
             let destination =
                 if whole { phi.destination } else { function.new_value(data.file, data.source) };
             let sources = [holds.source(), fails.source()];
@@ -243,7 +243,7 @@ fn convert(function: &mut Function, hammock: &Hammock, uses: &mut Vec<u32>) {
             let mut tied = oriole_ori::Values::new();
             let mut nothing = Vec::new();
             instruction.for_each_definition(|value| {
-                let data = function.values[value.0 as usize];
+                let data = function.values[value];
                 let old = function.new_value(data.file, None);
                 tied.push(old);
                 nothing.push(old);

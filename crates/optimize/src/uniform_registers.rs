@@ -71,7 +71,7 @@ fn find(function: &mut Function) -> Candidates {
             if uniform_form(instruction, &candidates).is_some() {
                 found += results.len();
                 for value in results {
-                    let source = function.values[value.0 as usize].source;
+                    let source = function.values[value].source;
                     let uniform = function.new_value(File::UR, source);
                     candidates[value.0 as usize] = Some(uniform);
                 }

@@ -9,6 +9,7 @@ use oriole_ori::{
     SourceKind, Space, Value, verify,
 };
 use oriole_sass::{Mod, Op, Symbol};
+use typed_index_collections::ti_vec;
 
 /// A small deterministic source of numbers (xorshift).
 pub struct Dice(u64);
@@ -38,7 +39,7 @@ pub fn random_function(seed: u64) -> Function {
     let registers: Vec<Value> = (0..6).map(|i| function.new_value(File::R, Some((i, 0)))).collect();
     let predicates: Vec<Value> = (0..3).map(|i| function.new_value(File::P, Some((6 + i, 0)))).collect();
     let count = 2 + dice.roll(9);
-    function.blocks = vec![Default::default(); count];
+    function.blocks = ti_vec![Default::default(); count];
     for id in function.block_ids() {
         let mut b = Builder::new(&mut function, id, Origin(id.0));
         if id.0 == 0 {

@@ -13,6 +13,7 @@ use oriole_ori::{
     Value, parse,
 };
 use oriole_sass::{Mod, Op, Symbol};
+use typed_index_collections::ti_vec;
 
 /// Runs the general optimizations with all options as they are by default.
 fn general_in(function: &mut Function, form: Form) -> Outcome {
@@ -685,7 +686,7 @@ fn random_arithmetic(seed: u64) -> Function {
         pairs: (0..4).map(|i| [0, 1].map(|part| function.new_value(File::R, Some((20 + i, part))))).collect(),
     };
     let count = 1 + dice.roll(7);
-    function.blocks = vec![Default::default(); count];
+    function.blocks = ti_vec![Default::default(); count];
     for id in function.block_ids() {
         let mut b = Builder::new(&mut function, id, Origin(id.0));
         if id.0 == 0 {

@@ -5,6 +5,7 @@
 
 use crate::{BlockId, Function, Instruction, Opcode, Source, SourceKind, edges};
 use oriole_sass::Op;
+use typed_index_collections::TiVec;
 
 fn last_is_plain_branch(function: &Function, id: BlockId) -> bool {
     function.block(id).instructions.last().is_some_and(is_plain_branch)
@@ -53,14 +54,14 @@ pub fn fold_equal_targets(function: &mut Function) -> bool {
 /// apart, so a block that leads to phis stays.
 pub fn skip_empty_blocks(function: &mut Function) -> bool {
     let count = function.blocks.len();
-    let mut forward: Vec<BlockId> = function.block_ids().collect();
+    let mut forward: TiVec<BlockId, BlockId> = function.block_ids().collect();
     for id in function.block_ids().skip(1) {
         let block = function.block(id);
         let [target] = block.successors[..] else { continue };
         let empty = block.instructions.is_empty()
             || (block.instructions.len() == 1 && last_is_plain_branch(function, id));
         if empty && block.phis.is_empty() && function.block(target).phis.is_empty() {
-            forward[id.0 as usize] = target;
+            forward[id] = target;
         }
     }
     let mut changed = false;
@@ -72,15 +73,15 @@ pub fn skip_empty_blocks(function: &mut Function) -> bool {
             // A ring of empty blocks is an endless loop: the walk ends after as many steps as there are blocks.
             let mut end = successor;
             for _ in 0..count {
-                let next = forward[end.0 as usize];
+                let next = forward[end];
                 if next == end {
                     break;
                 }
                 end = next;
             }
             // Ways through a chain are shortened, so that the next walk along it is short.
-            forward[successor.0 as usize] = end;
-            if end != successor && forward[end.0 as usize] == end {
+            forward[successor] = end;
+            if end != successor && forward[end] == end {
                 edges::redirect(function, id, successor, end);
                 changed = true;
             }

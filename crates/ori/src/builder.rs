@@ -54,7 +54,7 @@ impl<'f> Builder<'f> {
 
     /// Makes an empty block without moving there.
     pub fn new_block(&mut self) -> BlockId {
-        let id = BlockId(self.function.blocks.len() as u32);
+        let id = self.function.blocks.next_key();
         self.function.blocks.push(crate::Block::default());
         id
     }

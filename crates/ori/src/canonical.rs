@@ -4,7 +4,8 @@
 //! It is here because every group of phases ends with it: two functions that differ only in numbering become equal
 //! values with equal text.
 
-use crate::{BlockId, Cfg, ConstBase, Function, SourceKind, SymbolId, SymbolKind, Table, Value};
+use crate::{BlockId, Cfg, ConstBase, Function, SourceKind, SymbolId, SymbolKind, Table, Value, ValueData};
+use typed_index_collections::{TiVec, ti_vec};
 
 /// Brings a function into canonical form.
 pub fn canonicalize(function: &mut Function) {
@@ -23,18 +24,17 @@ pub fn order_blocks(function: &mut Function) {
         }
         return;
     }
-    let mut new_id = vec![None; function.blocks.len()];
+    let mut new_id: TiVec<BlockId, Option<BlockId>> = ti_vec![None; function.blocks.len()];
     for (place, &block) in cfg.order().iter().enumerate() {
-        new_id[block.0 as usize] = Some(BlockId(place as u32));
+        new_id[block] = Some(BlockId::from(place));
     }
     let mut old = std::mem::take(&mut function.blocks);
     for &id in cfg.order() {
-        let mut block = std::mem::take(&mut old[id.0 as usize]);
-        let renamed =
-            |id: &mut BlockId| *id = new_id[id.0 as usize].expect("a successor of a reachable block");
+        let mut block = std::mem::take(&mut old[id]);
+        let renamed = |id: &mut BlockId| *id = new_id[*id].expect("a successor of a reachable block");
         block.successors.iter_mut().for_each(renamed);
         for phi in &mut block.phis {
-            phi.sources.retain_mut(|(predecessor, _)| match new_id[predecessor.0 as usize] {
+            phi.sources.retain_mut(|(predecessor, _)| match new_id[*predecessor] {
                 Some(new) => {
                     *predecessor = new;
                     true
@@ -46,7 +46,7 @@ pub fn order_blocks(function: &mut Function) {
         for instruction in &mut block.instructions {
             for source in &mut instruction.sources {
                 if let SourceKind::Block(target) = &mut source.kind
-                    && let Some(new) = new_id[target.0 as usize]
+                    && let Some(new) = new_id[*target]
                 {
                     *target = new;
                 }
@@ -58,22 +58,19 @@ pub fn order_blocks(function: &mut Function) {
         if let Table::Targets(blocks) = table {
             // A target that control cannot reach is never jumped to; the entry stands in, so that the table keeps
             // its length.
-            blocks.iter_mut().for_each(|block| *block = new_id[block.0 as usize].unwrap_or(BlockId(0)));
+            blocks.iter_mut().for_each(|block| *block = new_id[*block].unwrap_or(BlockId(0)));
         }
     }
 }
 
 /// Numbers values densely in order of first occurrence and drops those that do not occur.
 pub fn number_values(function: &mut Function) {
-    let mut new_number: Vec<Option<Value>> = vec![None; function.values.len()];
+    let mut new_number: TiVec<Value, Option<Value>> = ti_vec![None; function.values.len()];
     let old = std::mem::take(&mut function.values);
-    let mut data = Vec::with_capacity(old.len());
+    let mut data: TiVec<Value, ValueData> = TiVec::with_capacity(old.len());
     function.for_each_occurrence_mut(|value| {
-        let at = value.0 as usize;
-        *value = *new_number[at].get_or_insert_with(|| {
-            data.push(old[at]);
-            Value(data.len() as u32 - 1)
-        });
+        let number = new_number[*value].get_or_insert_with(|| data.push_and_get_key(old[*value]));
+        *value = *number;
     });
     function.values = data;
 }
@@ -82,35 +79,29 @@ fn drop_unused_names(function: &mut Function) {
     if function.symbols.is_empty() && function.tables.is_empty() {
         return;
     }
-    let mut symbol_used = vec![false; function.symbols.len()];
+    let mut symbol_used: TiVec<SymbolId, bool> = ti_vec![false; function.symbols.len()];
     let mut table_used = vec![false; function.tables.len()];
     for_each_name(function, &mut |name| match name {
-        NameRef::Symbol(id) => symbol_used[id.0 as usize] = true,
+        NameRef::Symbol(id) => symbol_used[*id] = true,
         NameRef::Table(table) => table_used[*table as usize] = true,
     });
     // Local variables keep their place in the frame list, so the symbols that name them stay.
-    for (index, symbol) in function.symbols.iter().enumerate() {
-        symbol_used[index] |= matches!(symbol.kind, SymbolKind::Local(_));
+    for (id, symbol) in function.symbols.iter_enumerated() {
+        symbol_used[id] |= matches!(symbol.kind, SymbolKind::Local(_));
     }
     if symbol_used.iter().all(|&used| used) && table_used.iter().all(|&used| used) {
         return;
     }
-    let symbol_number = dense(&symbol_used);
+    let symbol_number = dense(&symbol_used.raw);
     let table_number = dense(&table_used);
     for_each_name(function, &mut |name| match name {
-        NameRef::Symbol(id) => id.0 = symbol_number[id.0 as usize],
+        NameRef::Symbol(id) => id.0 = symbol_number[usize::from(*id)],
         NameRef::Table(table) => *table = table_number[*table as usize],
     });
-    let mut index = 0;
-    function.symbols.retain(|_| {
-        index += 1;
-        symbol_used[index - 1]
-    });
-    let mut index = 0;
-    function.tables.retain(|_| {
-        index += 1;
-        table_used[index - 1]
-    });
+    let mut used = symbol_used.into_iter();
+    function.symbols.retain(|_| used.next() == Some(true));
+    let mut used = table_used.into_iter();
+    function.tables.retain(|_| used.next() == Some(true));
 }
 
 fn dense(used: &[bool]) -> Vec<u32> {

@@ -5,16 +5,17 @@
 
 use crate::{BlockId, Function};
 use smallvec::SmallVec;
+use typed_index_collections::{TiVec, ti_vec};
 
 /// Predecessors and order of the reachable blocks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cfg {
     /// Distinct reachable predecessors of each block, in RPO of the predecessors.
-    predecessors: Vec<SmallVec<[BlockId; 2]>>,
+    predecessors: TiVec<BlockId, SmallVec<[BlockId; 2]>>,
     /// Reachable blocks in reverse postorder; the entry is first.
     order: Vec<BlockId>,
     /// Place of each block in the order, `u32::MAX` if unreachable.
-    position: Vec<u32>,
+    position: TiVec<BlockId, u32>,
 }
 
 impl Cfg {
@@ -22,18 +23,18 @@ impl Cfg {
     pub fn new(function: &Function) -> Cfg {
         let count = function.blocks.len();
         let mut order = Vec::with_capacity(count);
-        let mut seen = vec![false; count];
+        let mut seen: TiVec<BlockId, bool> = ti_vec![false; count];
         // Explicit stack of (block, next successor to visit): functions may be deeper than the call stack.
         let mut stack: Vec<(BlockId, usize)> = Vec::new();
-        if count > 0 {
-            seen[0] = true;
-            stack.push((BlockId(0), 0));
+        if let Some(entry) = function.blocks.first_key() {
+            seen[entry] = true;
+            stack.push((entry, 0));
         }
         while let Some((block, next)) = stack.last_mut() {
             let successors = &function.block(*block).successors;
             if let Some(&successor) = successors.get(*next) {
                 *next += 1;
-                if !std::mem::replace(&mut seen[successor.0 as usize], true) {
+                if !std::mem::replace(&mut seen[successor], true) {
                     stack.push((successor, 0));
                 }
             } else {
@@ -42,14 +43,14 @@ impl Cfg {
             }
         }
         order.reverse();
-        let mut position = vec![u32::MAX; count];
-        for (place, block) in order.iter().enumerate() {
-            position[block.0 as usize] = place as u32;
+        let mut position: TiVec<BlockId, u32> = ti_vec![u32::MAX; count];
+        for (place, &block) in order.iter().enumerate() {
+            position[block] = place as u32;
         }
-        let mut predecessors: Vec<SmallVec<[BlockId; 2]>> = vec![SmallVec::new(); count];
+        let mut predecessors: TiVec<BlockId, SmallVec<[BlockId; 2]>> = ti_vec![SmallVec::new(); count];
         for &block in &order {
             for &successor in &function.block(block).successors {
-                let list = &mut predecessors[successor.0 as usize];
+                let list = &mut predecessors[successor];
                 // All edges of one block are looked at together, so that a double edge shows at the end.
                 if list.last() != Some(&block) {
                     list.push(block);
@@ -62,7 +63,7 @@ impl Cfg {
     /// Distinct reachable predecessors.
     #[inline]
     pub fn predecessors(&self, block: BlockId) -> &[BlockId] {
-        &self.predecessors[block.0 as usize]
+        &self.predecessors[block]
     }
 
     /// Reachable blocks in reverse postorder.
@@ -74,13 +75,13 @@ impl Cfg {
     /// Place in the order; `None` if unreachable.
     #[inline]
     pub fn position(&self, block: BlockId) -> Option<u32> {
-        Some(self.position[block.0 as usize]).filter(|&place| place != u32::MAX)
+        Some(self.position[block]).filter(|&place| place != u32::MAX)
     }
 
     /// True if control can reach the block.
     #[inline]
     pub fn is_reachable(&self, block: BlockId) -> bool {
-        self.position[block.0 as usize] != u32::MAX
+        self.position[block] != u32::MAX
     }
 
     /// Edges that go back or stay in the order, `(from, to)`, in RPO of `from`.
@@ -88,7 +89,7 @@ impl Cfg {
         let mut edges = Vec::new();
         for &block in &self.order {
             for &successor in &function.block(block).successors {
-                if self.position[successor.0 as usize] <= self.position[block.0 as usize] {
+                if self.position[successor] <= self.position[block] {
                     edges.push((block, successor));
                 }
             }

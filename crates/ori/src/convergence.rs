@@ -34,6 +34,7 @@ use oriole_sass::Op;
 use rustc_hash::FxHashMap;
 
 pub use meetings::Cover;
+use typed_index_collections::{TiVec, ti_vec};
 
 /// Where a convergence barrier is set up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -70,9 +71,9 @@ pub struct Reconvergence<'a> {
     loops: Loops,
     cfg: &'a Cfg,
     placed: Option<Placed>,
-    seen: Vec<u32>,
+    seen: TiVec<BlockId, u32>,
     /// For each block the stamp of the branch that reached it last, and the first block of the way that leads there.
-    labels: Vec<(u32, BlockId)>,
+    labels: TiVec<BlockId, (u32, BlockId)>,
     stamp: u32,
     /// The blocks of the dominator tree by place.
     preorder: Vec<BlockId>,
@@ -81,7 +82,7 @@ pub struct Reconvergence<'a> {
     /// Made when first asked for.
     escapes: Option<Escapes>,
     /// Where the dominance of each block ends, back edges left out; made when first asked for.
-    frontiers: Option<Vec<Vec<BlockId>>>,
+    frontiers: Option<TiVec<BlockId, Vec<BlockId>>>,
     /// Loops with the places of their headers in the dominator tree, in that order.
     headers: Vec<(u32, usize)>,
     /// For each of these headers how many stand before it up to the last one that does not dominate it.
@@ -89,7 +90,7 @@ pub struct Reconvergence<'a> {
     /// True if some block cannot reach an end.
     endless: bool,
     /// Sites that were found, by branch.
-    sites: Vec<Option<Option<Site>>>,
+    sites: TiVec<BlockId, Option<Option<Site>>>,
     /// Places in the dominator tree of the blocks that wait for all lanes of the warp or all threads of the block.
     waits: Vec<u32>,
     /// What came of each anchor and join that was tried.
@@ -134,14 +135,14 @@ impl<'a> Reconvergence<'a> {
             dominators,
             post,
             loops,
-            seen: vec![0; function.blocks.len()],
-            labels: vec![(0, BlockId(0)); function.blocks.len()],
+            seen: ti_vec![0; function.blocks.len()],
+            labels: ti_vec![(0, BlockId(0)); function.blocks.len()],
             stamp: 0,
             escapes: None,
             frontiers: None,
             headers,
             apart,
-            sites: vec![None; function.blocks.len()],
+            sites: ti_vec![None; function.blocks.len()],
             tried: FxHashMap::default(),
         }
     }
@@ -190,11 +191,11 @@ impl<'a> Reconvergence<'a> {
 
     /// Where the threads that part at the end of this block meet again; `None` if they never do, or nowhere safely.
     pub fn site(&mut self, branch: BlockId) -> Option<Site> {
-        if let Some(known) = self.sites[branch.0 as usize] {
+        if let Some(known) = self.sites[branch] {
             return known;
         }
         let found = self.find_site(branch);
-        self.sites[branch.0 as usize] = Some(found);
+        self.sites[branch] = Some(found);
         found
     }
 
@@ -347,7 +348,7 @@ impl<'a> Reconvergence<'a> {
         let mut work: Vec<BlockId> = self.ways_in(site, site.join);
         while let Some(block) = work.pop() {
             if site.anchor == Anchor::End(block)
-                || std::mem::replace(&mut self.seen[block.0 as usize], self.stamp) == self.stamp
+                || std::mem::replace(&mut self.seen[block], self.stamp) == self.stamp
             {
                 continue;
             }
@@ -391,23 +392,23 @@ fn below(dominators: &Dominators, join: Option<BlockId>, from: u32, to: u32) -> 
 
 /// True if there are blocks from which no end is reached.
 fn has_endless(function: &Function, cfg: &Cfg) -> bool {
-    let mut ends = vec![false; function.blocks.len()];
+    let mut ends: TiVec<BlockId, bool> = ti_vec![false; function.blocks.len()];
     let is_end = |block: &BlockId| function.block(*block).successors.is_empty();
     let mut work: Vec<BlockId> = cfg.order().iter().copied().filter(is_end).collect();
     while let Some(block) = work.pop() {
-        if !std::mem::replace(&mut ends[block.0 as usize], true) {
+        if !std::mem::replace(&mut ends[block], true) {
             work.extend(cfg.predecessors(block));
         }
     }
-    cfg.order().iter().any(|block| !ends[block.0 as usize])
+    cfg.order().iter().any(|&block| !ends[block])
 }
 
 /// Barriers that are already placed and that nobody leaves early.
 struct Placed {
     /// For each block itself or the next one above it in the post-dominator tree that waits, if there is one.
-    waits: Vec<Option<BlockId>>,
+    waits: TiVec<BlockId, Option<BlockId>>,
     /// The block that sets up the barrier, by waiting block.
-    set_up: Vec<Option<BlockId>>,
+    set_up: TiVec<BlockId, Option<BlockId>>,
 }
 
 impl Placed {
@@ -438,18 +439,18 @@ impl Placed {
         set_up.sort_unstable();
         left.sort_unstable();
         let count = function.blocks.len();
-        let mut placed = Placed { waits: vec![None; count], set_up: vec![None; count] };
+        let mut placed = Placed { waits: ti_vec![None; count], set_up: ti_vec![None; count] };
         for (barrier, id) in waits {
             if left.binary_search(&barrier).is_err()
                 && let Ok(at) = set_up.binary_search_by_key(&barrier, |(known, _)| *known)
             {
-                placed.set_up[id.0 as usize] = Some(set_up[at].1);
+                placed.set_up[id] = Some(set_up[at].1);
             }
         }
         for block in post.preorder() {
-            placed.waits[block.0 as usize] = match placed.set_up[block.0 as usize] {
+            placed.waits[block] = match placed.set_up[block] {
                 Some(_) => Some(block),
-                None => post.immediate(block).and_then(|above| placed.waits[above.0 as usize]),
+                None => post.immediate(block).and_then(|above| placed.waits[above]),
             };
         }
         Some(placed)
@@ -457,7 +458,7 @@ impl Placed {
 
     /// The block itself or the next one above it that waits, and the block that sets up the barrier.
     fn next(&self, block: BlockId) -> Option<(BlockId, BlockId)> {
-        let wait = self.waits[block.0 as usize]?;
-        Some((wait, self.set_up[wait.0 as usize]?))
+        let wait = self.waits[block]?;
+        Some((wait, self.set_up[wait]?))
     }
 }

@@ -9,7 +9,7 @@
 //! branch, or (d) it leaves a loop that lanes leave at different times.
 
 use crate::convergence::{Cover, Reconvergence};
-use crate::lists::Lists;
+use crate::csr::Csr;
 use crate::{
     BlockId, Cfg, File, Function, Instruction, Loops, Opcode, Places, Pseudo, SourceKind, Space, Value,
 };
@@ -17,13 +17,14 @@ use oriole_sass::{Effect, Op, Symbol};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use typed_index_collections::{TiVec, ti_vec};
 
 /// The answer for one function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Divergence {
-    values: Vec<bool>,
-    blocks: Vec<bool>,
-    branches: Vec<bool>,
+    values: TiVec<Value, bool>,
+    blocks: TiVec<BlockId, bool>,
+    branches: TiVec<BlockId, bool>,
 }
 
 impl Divergence {
@@ -34,7 +35,7 @@ impl Divergence {
 
     /// True if lanes may hold different values.
     pub fn is_divergent(&self, value: Value) -> bool {
-        self.values[value.0 as usize]
+        self.values[value]
     }
 
     /// True if all lanes of the warp hold the same value.
@@ -45,12 +46,12 @@ impl Divergence {
     /// True if all threads of the warp that have not ended execute the block together (given convergence barriers
     /// at the sites of divergent branches, see [`crate::convergence`]).
     pub fn is_uniform_block(&self, block: BlockId) -> bool {
-        !self.blocks[block.0 as usize]
+        !self.blocks[block]
     }
 
     /// True if lanes may leave the block to different successors.
     pub fn is_divergent_branch(&self, block: BlockId) -> bool {
-        self.branches[block.0 as usize]
+        self.branches[block]
     }
 }
 
@@ -71,7 +72,7 @@ struct Analysis<'a> {
     definitions: Places,
     result: Divergence,
     /// For blocks executed in parts, where the region ends that was looked at when that came out; `None` if nowhere.
-    parted_until: Vec<Option<BlockId>>,
+    parted_until: TiVec<BlockId, Option<BlockId>>,
     /// For each place in the dominator tree itself, or a later one if a part has covered it.
     whole_from: Vec<u32>,
     value_work: Vec<Value>,
@@ -81,7 +82,7 @@ struct Analysis<'a> {
     branch_work: BinaryHeap<Reverse<(u32, BlockId)>>,
     loop_done: Vec<bool>,
     /// For each loop the values written in it and read outside of it; made when first asked for.
-    leaving: Option<Lists<Value>>,
+    leaving: Option<Csr<usize, Value>>,
 }
 
 impl<'a> Analysis<'a> {
@@ -101,11 +102,11 @@ impl<'a> Analysis<'a> {
             uses,
             definitions,
             result: Divergence {
-                values: vec![false; values],
-                blocks: vec![false; blocks],
-                branches: vec![false; blocks],
+                values: ti_vec![false; values],
+                blocks: ti_vec![false; blocks],
+                branches: ti_vec![false; blocks],
             },
-            parted_until: vec![None; blocks],
+            parted_until: ti_vec![None; blocks],
             whole_from: (0..=blocks as u32).collect(),
             value_work: Vec::new(),
             components: FxHashMap::default(),
@@ -165,19 +166,19 @@ impl<'a> Analysis<'a> {
                 _ => None,
             };
         }
-        self.cfg.order().iter().for_each(|id| self.result.blocks[id.0 as usize] = true);
-        first.iter().for_each(|id| self.result.blocks[id.0 as usize] = false);
+        self.cfg.order().iter().for_each(|&id| self.result.blocks[id] = true);
+        first.iter().for_each(|&id| self.result.blocks[id] = false);
         for &id in self.cfg.order() {
             let block = function.block(id);
-            self.result.branches[id.0 as usize] |= block.successors.len() > 1;
-            if self.result.blocks[id.0 as usize] {
+            self.result.branches[id] |= block.successors.len() > 1;
+            if self.result.blocks[id] {
                 block.phis.iter().for_each(|phi| self.mark(phi.destination));
                 block.instructions.iter().for_each(|instruction| self.mark_results(instruction));
             }
         }
         for instruction in first.iter().flat_map(|&id| &function.block(id).instructions) {
             let mut differs = is_divergence_source(instruction);
-            instruction.for_each_use(|value| differs |= self.result.values[value.0 as usize]);
+            instruction.for_each_use(|value| differs |= self.result.values[value]);
             if differs {
                 self.mark_results(instruction);
             }
@@ -195,7 +196,7 @@ impl<'a> Analysis<'a> {
         if is_uniform_file(self.function.file(value)) {
             return;
         }
-        if !std::mem::replace(&mut self.result.values[value.0 as usize], true) {
+        if !std::mem::replace(&mut self.result.values[value], true) {
             self.value_work.push(value);
         }
     }
@@ -251,7 +252,7 @@ impl<'a> Analysis<'a> {
             .filter(|&s| !is_bare_exit(self.function, s))
             .collect();
         // Even two ways to one block part the threads, if only for a moment.
-        if live.len() > 1 && !std::mem::replace(&mut self.result.branches[id.0 as usize], true) {
+        if live.len() > 1 && !std::mem::replace(&mut self.result.branches[id], true) {
             self.branch_work.push(Reverse((self.cfg.position(id).unwrap_or(u32::MAX), id)));
         }
     }
@@ -269,10 +270,8 @@ impl<'a> Analysis<'a> {
                 None => {
                     let (parted, until) = (&self.result.blocks, &self.parted_until);
                     // What a region with the same end holds has been looked at with all that lies behind it.
-                    let known = |block: BlockId| {
-                        let at = block.0 as usize;
-                        parted[at] && (until[at].is_none() || until[at] == join)
-                    };
+                    let known =
+                        |block: BlockId| parted[block] && (until[block].is_none() || until[block] == join);
                     for block in self.reconvergence.walk(branch, join, known) {
                         self.part(block, join);
                     }
@@ -321,8 +320,8 @@ impl<'a> Analysis<'a> {
     /// The block is executed in parts, by threads that are together again at `join`. To the headers of the loops that
     /// it ends a round of, they come at different times.
     fn part(&mut self, block: BlockId, join: Option<BlockId>) {
-        self.parted_until[block.0 as usize] = join;
-        if std::mem::replace(&mut self.result.blocks[block.0 as usize], true) {
+        self.parted_until[block] = join;
+        if std::mem::replace(&mut self.result.blocks[block], true) {
             return;
         }
         self.spoil_multiple_definitions(block);
@@ -336,8 +335,8 @@ impl<'a> Analysis<'a> {
 
     /// True if a region that was looked at reaches from before the branch to its join or beyond.
     fn lies_in_parted_region(&self, branch: BlockId, join: Option<BlockId>) -> bool {
-        self.result.blocks[branch.0 as usize]
-            && match (self.parted_until[branch.0 as usize], join) {
+        self.result.blocks[branch]
+            && match (self.parted_until[branch], join) {
                 (None, _) => true,
                 (Some(_), None) => false,
                 (Some(until), Some(join)) => self.reconvergence.post_dominates(until, join),
@@ -367,27 +366,26 @@ impl<'a> Analysis<'a> {
             return;
         }
         let leaving = self.leaving.take().unwrap_or_else(|| self.values_that_leave());
-        leaving.of(index as u32).iter().for_each(|&value| self.mark(value));
+        leaving.of(index).iter().for_each(|&value| self.mark(value));
         self.leaving = Some(leaving);
     }
 
     /// For each loop the values written in it that somebody outside reads; a phi outside reads on the edge that leaves
     /// the loop. Values that are known to differ are left out.
-    fn values_that_leave(&self) -> Lists<Value> {
-        let mut leaving: Vec<(u32, Value)> = Vec::new();
-        let mut last: Vec<Option<usize>> = vec![None; self.function.values.len()];
+    fn values_that_leave(&self) -> Csr<usize, Value> {
+        let mut leaving: Vec<(usize, Value)> = Vec::new();
+        let mut last: TiVec<Value, Option<usize>> = ti_vec![None; self.function.values.len()];
         for &id in self.cfg.order() {
             let Some(innermost) = self.loops.innermost(id) else { continue };
             let block = self.function.block(id);
             let mut visit = |value: Value| {
-                let at = value.0 as usize;
-                if self.result.values[at] || last[at].replace(innermost) == Some(innermost) {
+                if self.result.values[value] || last[value].replace(innermost) == Some(innermost) {
                     return;
                 }
                 let mut inside = Some(innermost);
                 for &(reader, _) in self.uses.of(value) {
                     while let Some(index) = inside.filter(|&index| !self.loops.contains(index, reader)) {
-                        leaving.push((index as u32, value));
+                        leaving.push((index, value));
                         inside = self.loops.loops[index].parent;
                     }
                 }
@@ -395,7 +393,7 @@ impl<'a> Analysis<'a> {
             block.phis.iter().for_each(|phi| visit(phi.destination));
             block.instructions.iter().for_each(|instruction| instruction.for_each_definition(&mut visit));
         }
-        Lists::new(self.loops.loops.len(), &leaving)
+        Csr::new(self.loops.loops.len(), &leaving)
     }
 }
 

@@ -6,20 +6,22 @@
 
 mod lengauer_tarjan;
 
-use crate::lists::Lists;
+use crate::csr::Csr;
 use crate::{BlockId, Cfg, Function};
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 const NONE: u32 = u32::MAX;
+const NO_BLOCK: BlockId = BlockId(NONE);
 
 /// A dominator tree, or a post-dominator tree.
 #[derive(Clone, Debug)]
 pub struct Dominators {
-    /// Immediate dominator; `NONE` for roots and unreachable blocks.
-    parent: Vec<u32>,
+    /// Immediate dominator; `NO_BLOCK` for roots and unreachable blocks.
+    parent: TiVec<BlockId, BlockId>,
     /// Numbering of the tree: a dominates b if b's interval lies in a's.
-    enter: Vec<u32>,
-    leave: Vec<u32>,
-    children: Lists<BlockId>,
+    enter: TiVec<BlockId, u32>,
+    leave: TiVec<BlockId, u32>,
+    children: Csr<BlockId, BlockId>,
     roots: Vec<BlockId>,
 }
 
@@ -27,11 +29,10 @@ impl Dominators {
     /// The dominator tree. Unreachable blocks are outside it.
     pub fn new(function: &Function, cfg: &Cfg) -> Dominators {
         let count = function.blocks.len();
-        let order: Vec<u32> = cfg.order().iter().map(|b| b.0).collect();
-        let parent = solve(count, &order, |block, visit| {
-            cfg.predecessors(BlockId(block)).iter().for_each(|p| visit(p.0));
+        let parent = solve(count, cfg.order(), |block, visit| {
+            cfg.predecessors(block).iter().for_each(|&p| visit(p));
         });
-        Dominators::number(parent, order, count)
+        Dominators::number(parent, cfg.order(), count)
     }
 
     /// The post-dominator tree over a virtual exit. Blocks without successors hang below the virtual exit; so does every
@@ -66,42 +67,41 @@ impl Dominators {
         ends: impl Fn(BlockId) -> bool,
     ) -> Dominators {
         let count = function.blocks.len();
-        let exit = count as u32;
-        let kept: Vec<smallvec::SmallVec<[BlockId; 4]>> = function
+        // The virtual exit is one more node behind the blocks.
+        let exit = function.blocks.next_key();
+        let kept: TiVec<BlockId, smallvec::SmallVec<[BlockId; 4]>> = function
             .block_ids()
             .map(|from| {
                 function.block(from).successors.iter().copied().filter(|&to| keep(from, to)).collect()
             })
             .collect();
-        let mut leads_out = vec![false; count];
-        let mut order: Vec<u32> = Vec::with_capacity(count + 1);
-        let mut seen = vec![false; count];
+        let mut leads_out: TiVec<BlockId, bool> = ti_vec![false; count];
+        let mut order: Vec<BlockId> = Vec::with_capacity(count + 1);
+        let mut seen: TiVec<BlockId, bool> = ti_vec![false; count];
         // Postorder of the reversed graph, from every end, then from what never ends (latest block in RPO first).
-        let is_end = |block: &BlockId| kept[block.0 as usize].is_empty() || ends(*block);
+        let is_end = |block: &BlockId| kept[*block].is_empty() || ends(*block);
         let first = cfg.order().iter().copied().filter(is_end);
         let candidates: Vec<BlockId> = first.chain(cfg.order().iter().rev().copied()).collect();
         for start in candidates {
             if is_end(&start) {
-                leads_out[start.0 as usize] = true;
+                leads_out[start] = true;
             }
-            if std::mem::replace(&mut seen[start.0 as usize], true) {
+            if std::mem::replace(&mut seen[start], true) {
                 continue;
             }
             // Without an end of its own, whatever leads there never ends.
             let endless = !is_end(&start);
-            leads_out[start.0 as usize] = true;
+            leads_out[start] = true;
             let mut stack = vec![(start, 0usize)];
             while let Some((block, next)) = stack.last_mut() {
                 if let Some(&predecessor) = cfg.predecessors(*block).get(*next) {
                     *next += 1;
-                    if keep(predecessor, *block)
-                        && !std::mem::replace(&mut seen[predecessor.0 as usize], true)
-                    {
+                    if keep(predecessor, *block) && !std::mem::replace(&mut seen[predecessor], true) {
                         stack.push((predecessor, 0));
                     }
                 } else {
-                    order.push(block.0);
-                    leads_out[block.0 as usize] |= endless;
+                    order.push(*block);
+                    leads_out[*block] |= endless;
                     stack.pop();
                 }
             }
@@ -112,47 +112,47 @@ impl Dominators {
             if block == exit {
                 return;
             }
-            if leads_out[block as usize] {
+            if leads_out[block] {
                 visit(exit);
             }
-            kept[block as usize].iter().for_each(|s| visit(s.0));
+            kept[block].iter().for_each(|&s| visit(s));
         });
         parent.truncate(count);
         for p in &mut parent {
             if *p == exit {
-                *p = NONE;
+                *p = NO_BLOCK;
             }
         }
         order.retain(|&b| b != exit);
-        Dominators::number(parent, order, count)
+        Dominators::number(parent, &order, count)
     }
 
-    fn number(parent: Vec<u32>, order: Vec<u32>, count: usize) -> Dominators {
+    fn number(parent: TiVec<BlockId, BlockId>, order: &[BlockId], count: usize) -> Dominators {
         let mut below = Vec::with_capacity(count);
         let mut roots = Vec::new();
-        for &block in &order {
-            match parent[block as usize] {
-                NONE => roots.push(BlockId(block)),
-                p => below.push((p, BlockId(block))),
+        for &block in order {
+            match parent[block] {
+                NO_BLOCK => roots.push(block),
+                p => below.push((p, block)),
             }
         }
-        let children = Lists::new(count, &below);
-        let mut enter = vec![NONE; count];
-        let mut leave = vec![0; count];
+        let children = Csr::new(count, &below);
+        let mut enter: TiVec<BlockId, u32> = ti_vec![NONE; count];
+        let mut leave: TiVec<BlockId, u32> = ti_vec![0; count];
         let mut clock = 0;
         let mut stack: Vec<(BlockId, usize)> = Vec::new();
         for &root in &roots {
             stack.push((root, 0));
-            enter[root.0 as usize] = clock;
+            enter[root] = clock;
             clock += 1;
             while let Some((block, next)) = stack.last_mut() {
-                if let Some(&child) = children.of(block.0).get(*next) {
+                if let Some(&child) = children.of(*block).get(*next) {
                     *next += 1;
-                    enter[child.0 as usize] = clock;
+                    enter[child] = clock;
                     clock += 1;
                     stack.push((child, 0));
                 } else {
-                    leave[block.0 as usize] = clock;
+                    leave[*block] = clock;
                     stack.pop();
                 }
             }
@@ -163,13 +163,12 @@ impl Dominators {
     /// The immediate (post-)dominator; `None` for roots and unreachable blocks.
     #[inline]
     pub fn immediate(&self, block: BlockId) -> Option<BlockId> {
-        Some(self.parent[block.0 as usize]).filter(|&p| p != NONE).map(BlockId)
+        Some(self.parent[block]).filter(|&p| p != NO_BLOCK)
     }
 
     /// True if `a` (post-)dominates `b`, or is `b`. False if one of them is unreachable.
     #[inline]
     pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
-        let (a, b) = (a.0 as usize, b.0 as usize);
         self.enter[a] != NONE
             && self.enter[b] != NONE
             && self.enter[a] <= self.enter[b]
@@ -179,7 +178,7 @@ impl Dominators {
     /// The blocks whose immediate dominator this one is.
     #[inline]
     pub fn children(&self, block: BlockId) -> &[BlockId] {
-        self.children.of(block.0)
+        self.children.of(block)
     }
 
     /// The roots: the entry, or for post-dominance the children of the virtual exit.
@@ -190,8 +189,7 @@ impl Dominators {
     /// Place of a block in a walk of the tree, parents before children, and one past that of the last block below it;
     /// `None` if the block is outside the tree.
     pub fn interval(&self, block: BlockId) -> Option<(u32, u32)> {
-        let at = block.0 as usize;
-        Some((self.enter[at], self.leave[at])).filter(|&(enter, _)| enter != NONE)
+        Some((self.enter[block], self.leave[block])).filter(|&(enter, _)| enter != NONE)
     }
 
     /// All blocks of the tree, parents before children.
@@ -206,17 +204,21 @@ impl Dominators {
     }
 
     /// The dominance frontier of each block: where its dominance ends. Sorted, without doubles.
-    pub fn frontiers(&self, cfg: &Cfg) -> Vec<Vec<BlockId>> {
+    pub fn frontiers(&self, cfg: &Cfg) -> TiVec<BlockId, Vec<BlockId>> {
         self.frontiers_over(cfg, |_, _| true)
     }
 
     /// The same without back edges: where ways of one round meet.
-    pub fn frontiers_ahead(&self, cfg: &Cfg) -> Vec<Vec<BlockId>> {
+    pub fn frontiers_ahead(&self, cfg: &Cfg) -> TiVec<BlockId, Vec<BlockId>> {
         self.frontiers_over(cfg, |from, to| cfg.position(from) < cfg.position(to))
     }
 
-    fn frontiers_over(&self, cfg: &Cfg, counts: impl Fn(BlockId, BlockId) -> bool) -> Vec<Vec<BlockId>> {
-        let mut frontiers: Vec<Vec<BlockId>> = vec![Vec::new(); self.parent.len()];
+    fn frontiers_over(
+        &self,
+        cfg: &Cfg,
+        counts: impl Fn(BlockId, BlockId) -> bool,
+    ) -> TiVec<BlockId, Vec<BlockId>> {
+        let mut frontiers: TiVec<BlockId, Vec<BlockId>> = ti_vec![Vec::new(); self.parent.len()];
         for &block in cfg.order() {
             let predecessors = cfg.predecessors(block);
             // The entry may be a loop header with one predecessor: it is in its own frontier then.
@@ -227,7 +229,7 @@ impl Dominators {
                 let mut runner = Some(predecessor);
                 while runner != self.immediate(block) {
                     let Some(current) = runner else { break };
-                    let frontier = &mut frontiers[current.0 as usize];
+                    let frontier = &mut frontiers[current];
                     // From here on an earlier predecessor has gone the same way.
                     if frontier.last() == Some(&block) {
                         break;
@@ -241,55 +243,62 @@ impl Dominators {
     }
 }
 
-/// Immediate dominators of the nodes in `order` (reverse postorder, root first); nodes outside keep `NONE`. The iterative
+/// Immediate dominators of the nodes in `order` (reverse postorder, root first); nodes outside keep `NO_BLOCK`. The iterative
 /// algorithm is the fastest on the graphs of most functions; where it would take more than a few steps for each edge, that
 /// of Lengauer and Tarjan is.
-fn solve(count: usize, order: &[u32], for_each_predecessor: impl Fn(u32, &mut dyn FnMut(u32))) -> Vec<u32> {
-    let mut position = vec![NONE; count];
+fn solve(
+    count: usize,
+    order: &[BlockId],
+    for_each_predecessor: impl Fn(BlockId, &mut dyn FnMut(BlockId)),
+) -> TiVec<BlockId, BlockId> {
+    let mut position: TiVec<BlockId, u32> = ti_vec![NONE; count];
     for (place, &node) in order.iter().enumerate() {
-        position[node as usize] = place as u32;
+        position[node] = place as u32;
     }
-    let mut parent = vec![NONE; count];
+    let mut parent: TiVec<BlockId, BlockId> = ti_vec![NO_BLOCK; count];
     let Some(&root) = order.first() else { return parent };
-    parent[root as usize] = root;
+    parent[root] = root;
     let mut changed = true;
     let mut steps = 64 + 16 * order.len();
     while changed {
         changed = false;
         for &node in &order[1..] {
-            let mut best = NONE;
+            let mut best = NO_BLOCK;
             for_each_predecessor(node, &mut |predecessor| {
-                if position[predecessor as usize] == NONE
-                    || parent[predecessor as usize] == NONE
-                    || steps == 0
-                {
+                if position[predecessor] == NONE || parent[predecessor] == NO_BLOCK || steps == 0 {
                     return;
                 }
                 best = match best {
-                    NONE => predecessor,
+                    NO_BLOCK => predecessor,
                     known => meet(&parent, &position, known, predecessor, &mut steps),
                 };
             });
             if steps == 0 {
                 return lengauer_tarjan::solve(count, order, for_each_predecessor);
             }
-            if best != parent[node as usize] {
-                parent[node as usize] = best;
+            if best != parent[node] {
+                parent[node] = best;
                 changed = true;
             }
         }
     }
-    parent[root as usize] = NONE;
+    parent[root] = NO_BLOCK;
     parent
 }
 
 /// Where two ways to the root meet; any place if the steps run out.
-fn meet(parent: &[u32], position: &[u32], mut a: u32, mut b: u32, steps: &mut usize) -> u32 {
+fn meet(
+    parent: &TiSlice<BlockId, BlockId>,
+    position: &TiSlice<BlockId, u32>,
+    mut a: BlockId,
+    mut b: BlockId,
+    steps: &mut usize,
+) -> BlockId {
     while a != b && *steps > 0 {
         *steps -= 1;
-        match position[a as usize] > position[b as usize] {
-            true => a = parent[a as usize],
-            false => b = parent[b as usize],
+        match position[a] > position[b] {
+            true => a = parent[a],
+            false => b = parent[b],
         }
     }
     a

@@ -79,7 +79,7 @@ pub fn split_critical_if(function: &mut Function, wanted: impl Fn(&Block) -> boo
             if cfg.predecessors(to).len() < 2 || !wanted(function.block(to)) {
                 continue;
             }
-            let middle = BlockId(function.blocks.len() as u32);
+            let middle = function.blocks.next_key();
             function.blocks.push(Block { successors: smallvec::smallvec![to], ..Block::default() });
             redirect(function, from, to, middle);
             rename_predecessor(function, to, from, middle);
@@ -129,7 +129,7 @@ pub fn detach_entry(function: &mut Function) {
     if Cfg::new(function).predecessors(BlockId(0)).is_empty() {
         return;
     }
-    let body = BlockId(function.blocks.len() as u32);
+    let body = function.blocks.next_key();
     let contents = std::mem::take(function.block_mut(BlockId(0)));
     function.blocks.push(contents);
     for id in function.block_ids() {

@@ -2,14 +2,19 @@
 
 use crate::{File, Instruction, Phi, Value, ValueData};
 use smallvec::SmallVec;
+use typed_index_collections::TiVec;
 
 /// A basic block: an index into [`Function::blocks`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
 pub struct BlockId(pub u32);
 
+crate::id::index_of_tables!(BlockId);
+
 /// Something named outside the function (or a local variable): an index into [`Function::symbols`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
 pub struct SymbolId(pub u32);
+
+crate::id::index_of_tables!(SymbolId);
 
 /// What a symbol is. Layout numbers are never known here.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
@@ -110,12 +115,12 @@ pub struct Function {
     /// For a routine of the compiler: what it may overwrite. It keeps everything else, has no frame, and returns to the
     /// place that the private convention says.
     pub routine: Option<Clobbers>,
-    /// All values; a [`Value`] indexes it.
-    pub values: Vec<ValueData>,
+    /// All values.
+    pub values: TiVec<Value, ValueData>,
     /// Blocks; entry is block 0. Canonical order is RPO.
-    pub blocks: Vec<Block>,
-    /// Named things; a [`SymbolId`] indexes it.
-    pub symbols: Vec<SymbolRef>,
+    pub blocks: TiVec<BlockId, Block>,
+    /// Named things.
+    pub symbols: TiVec<SymbolId, SymbolRef>,
     /// `.local` variables.
     pub locals: Vec<LocalVariable>,
     /// Constant-bank-2 tables.
@@ -133,33 +138,31 @@ impl Function {
     /// Makes a new value.
     #[inline]
     pub fn new_value(&mut self, file: File, source: Option<(u32, u8)>) -> Value {
-        let value = Value(self.values.len() as u32);
-        self.values.push(ValueData { file, source });
-        value
+        self.values.push_and_get_key(ValueData { file, source })
     }
 
     /// The file of a value.
     #[inline]
     pub fn file(&self, value: Value) -> File {
-        self.values[value.0 as usize].file
+        self.values[value].file
     }
 
     /// Block ids in storage order.
     #[inline]
     pub fn block_ids(&self) -> impl Iterator<Item = BlockId> + use<> {
-        (0..self.blocks.len() as u32).map(BlockId)
+        self.blocks.keys()
     }
 
     /// The block.
     #[inline]
     pub fn block(&self, id: BlockId) -> &Block {
-        &self.blocks[id.0 as usize]
+        &self.blocks[id]
     }
 
     /// The block, to change it.
     #[inline]
     pub fn block_mut(&mut self, id: BlockId) -> &mut Block {
-        &mut self.blocks[id.0 as usize]
+        &mut self.blocks[id]
     }
 
     /// Every place where a value is named: phi results and sources, guards, sources, old values, destinations.

@@ -3,6 +3,7 @@
 //! It is here because spilling costs, code motion, unrolling and divergence ask how deep a block lies.
 
 use crate::{BlockId, Cfg, Dominators, Function};
+use typed_index_collections::{TiVec, ti_vec};
 
 /// A natural loop: the header dominates every block of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,7 +23,7 @@ pub struct Loop {
 pub struct Loops {
     /// Loops; an outer one stands before the loops in it.
     pub loops: Vec<Loop>,
-    innermost: Vec<Option<u32>>,
+    innermost: TiVec<BlockId, Option<u32>>,
     /// Place of each loop in a walk of the nesting, and one past that of the last loop in it.
     intervals: Vec<(u32, u32)>,
     /// True if some cycle has more than one entry; such cycles are not in `loops`.
@@ -32,38 +33,37 @@ pub struct Loops {
 impl Loops {
     /// Finds the loops.
     pub fn new(function: &Function, cfg: &Cfg, dominators: &Dominators) -> Loops {
-        let mut latches: Vec<Vec<BlockId>> = vec![Vec::new(); function.blocks.len()];
+        let mut latches: TiVec<BlockId, Vec<BlockId>> = ti_vec![Vec::new(); function.blocks.len()];
         let mut irreducible = false;
         for (from, to) in cfg.back_edges(function) {
             if dominators.dominates(to, from) {
-                if latches[to.0 as usize].last() != Some(&from) {
-                    latches[to.0 as usize].push(from);
+                if latches[to].last() != Some(&from) {
+                    latches[to].push(from);
                 }
             } else {
                 irreducible = true;
             }
         }
-        let headers: Vec<BlockId> =
-            cfg.order().iter().copied().filter(|b| !latches[b.0 as usize].is_empty()).collect();
+        let headers: Vec<BlockId> = cfg.order().iter().copied().filter(|&b| !latches[b].is_empty()).collect();
         let mut loops: Vec<Loop> = headers
             .iter()
             .map(|&header| Loop {
                 header,
                 parent: None,
                 depth: 0,
-                latches: std::mem::take(&mut latches[header.0 as usize]),
+                latches: std::mem::take(&mut latches[header]),
             })
             .collect();
-        let mut innermost: Vec<Option<u32>> = vec![None; function.blocks.len()];
+        let mut innermost: TiVec<BlockId, Option<u32>> = ti_vec![None; function.blocks.len()];
         // Inner headers come later in RPO: going backwards, a block already claimed belongs to an inner loop, and the
         // walk goes on from that loop's outermost known ancestor.
         for index in (0..loops.len()).rev() {
             let header = loops[index].header;
             let mut work: Vec<BlockId> = loops[index].latches.clone();
             while let Some(block) = work.pop() {
-                match innermost[block.0 as usize] {
+                match innermost[block] {
                     None => {
-                        innermost[block.0 as usize] = Some(index as u32);
+                        innermost[block] = Some(index as u32);
                         if block != header {
                             work.extend(cfg.predecessors(block));
                         }
@@ -80,8 +80,8 @@ impl Loops {
                     }
                 }
             }
-            if innermost[header.0 as usize].is_none() {
-                innermost[header.0 as usize] = Some(index as u32);
+            if innermost[header].is_none() {
+                innermost[header] = Some(index as u32);
             }
         }
         for index in 0..loops.len() {
@@ -94,7 +94,7 @@ impl Loops {
     /// The innermost loop around a block: an index into `loops`.
     #[inline]
     pub fn innermost(&self, block: BlockId) -> Option<usize> {
-        self.innermost[block.0 as usize].map(|index| index as usize)
+        self.innermost[block].map(|index| index as usize)
     }
 
     /// How many loops the block lies in.

@@ -2,16 +2,17 @@
 //! named by fixups. It is what form choice gives, what layout and control words work on, and what the encoder takes.
 
 use crate::pattern::RowId;
-use crate::{AddressPart, BlockId, ConstBase, MemoryInfo, Origin, SymbolId};
+use crate::{AddressPart, BlockId, ConstBase, MemoryInfo, Origin, SymbolId, Value};
 use oriole_chip::Chip;
 use oriole_sass::{EncodeError, FormId};
+use typed_index_collections::TiVec;
 
 /// The physical register of each value: what register allocation decided. Values keep one register for their whole
 /// life; where allocation had to move or split one, it made a new value and a copy.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Assignment {
     /// For each value the register number in its file; `None` if the value does not occur.
-    pub registers: Vec<Option<u8>>,
+    pub registers: TiVec<Value, Option<u8>>,
     /// Highest general register used plus one.
     pub general_registers: u16,
     /// Bytes of the function's own stack frame: local variables, spill slots, saved registers.

@@ -181,7 +181,7 @@ impl<R: Fn(&[Value]) -> Result<u8, MarshalError>> Map<'_, R> {
                 }
             }
             &SourceKind::Address32 { symbol, part, offset } => {
-                if matches!(self.function.symbols[symbol.0 as usize].kind, SymbolKind::Local(_)) {
+                if matches!(self.function.symbols[symbol].kind, SymbolKind::Local(_)) {
                     return Err(MarshalError::LocalAddress);
                 }
                 self.symbolic(Fixup::Address { symbol, part, offset })?;

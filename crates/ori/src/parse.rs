@@ -8,6 +8,7 @@ use crate::{
 };
 use oriole_sass::{Mod, Mods, Op, Symbol};
 use std::fmt;
+use typed_index_collections::TiVec;
 
 /// What is wrong with a text, and on which line (from 1).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,7 +32,8 @@ impl std::error::Error for ParseError {}
 /// # Errors
 /// The first line that is not Ori, with what was expected there.
 pub fn parse(text: &str) -> Result<Function, ParseError> {
-    let mut parser = FunctionParser { function: Function::default(), files: Vec::new(), sources: Vec::new() };
+    let mut parser =
+        FunctionParser { function: Function::default(), files: TiVec::new(), sources: TiVec::new() };
     let mut last = 0;
     let mut seen_header = false;
     for (index, line) in text.lines().enumerate() {
@@ -145,8 +147,8 @@ impl<'t> Cursor<'t> {
 
 struct FunctionParser {
     function: Function,
-    files: Vec<Option<File>>,
-    sources: Vec<Option<(u32, u8)>>,
+    files: TiVec<Value, Option<File>>,
+    sources: TiVec<Value, Option<(u32, u8)>>,
 }
 
 impl FunctionParser {
@@ -294,7 +296,7 @@ impl FunctionParser {
             let register = cursor.number_as()?;
             cursor.expect(".")?;
             let component = cursor.number_as()?;
-            self.sources[value.0 as usize] = Some((register, component));
+            self.sources[value] = Some((register, component));
         }
         Ok(())
     }
@@ -314,16 +316,16 @@ impl FunctionParser {
         if number >= 1 << 24 {
             return Err(format!("register number {number} is too large"));
         }
-        let at = number as usize;
-        if at >= self.files.len() {
-            self.files.resize(at + 1, None);
-            self.sources.resize(at + 1, None);
+        let value = Value(number);
+        if value >= self.files.next_key() {
+            self.files.resize(usize::from(value) + 1, None);
+            self.sources.resize(usize::from(value) + 1, None);
         }
-        match self.files[at] {
+        match self.files[value] {
             Some(known) if known != file => return Err(format!("register {number} has two files")),
-            _ => self.files[at] = Some(file),
+            _ => self.files[value] = Some(file),
         }
-        Ok(Value(number))
+        Ok(value)
     }
 
     fn tuple(&mut self, cursor: &mut Cursor<'_>) -> Parsed<Values> {
@@ -363,7 +365,7 @@ impl FunctionParser {
         }
         let values = self.tuple(cursor)?;
         let first = values.first().ok_or("a destination tuple must not be empty")?;
-        let file = self.files[first.0 as usize].expect("the value was just read");
+        let file = self.files[*first].expect("the value was just read");
         let fixed = self.fixed(cursor)?;
         Ok(Destination { fixed, ..Destination::new(file, values) })
     }
@@ -386,7 +388,7 @@ impl FunctionParser {
             cursor.expect("=")?;
         }
         let name = cursor.word();
-        let block = self.function.blocks.len() - 1;
+        let block = self.function.blocks.last_key().expect("a label comes before instructions");
         if name == "phi" {
             let [Destination { values, .. }] = destinations.as_slice() else {
                 return Err("a phi has one destination".into());
@@ -632,15 +634,15 @@ impl FunctionParser {
     }
 
     fn finish(mut self) -> Parsed<Function> {
-        let mut values = Vec::with_capacity(self.files.len());
+        let mut values = TiVec::with_capacity(self.files.len());
         for (file, source) in self.files.iter().zip(&self.sources) {
             // In a text written by hand numbers may be left out; such a value is never read.
             values.push(ValueData { file: file.unwrap_or(File::R), source: *source });
         }
         self.function.values = values;
-        let count = self.function.blocks.len();
+        let end = self.function.blocks.next_key();
         for block in &self.function.blocks {
-            if let Some(bad) = block.successors.iter().find(|s| s.0 as usize >= count) {
+            if let Some(bad) = block.successors.iter().find(|&&s| s >= end) {
                 return Err(format!("there is no block b{}", bad.0));
             }
         }

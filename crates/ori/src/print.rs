@@ -28,6 +28,7 @@ use crate::{
     Instruction, MemoryInfo, Opcode, Source, SourceKind, Space, SymbolKind, Table, Value,
 };
 use std::fmt::{self, Display, Formatter, Write};
+use typed_index_collections::{TiVec, ti_vec};
 
 impl Display for Function {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -71,19 +72,18 @@ impl Display for Function {
             f.write_char('\n')?;
         }
         // Values speak for themselves where they occur; a line is needed only for what cannot be seen there.
-        let mut occurs = vec![false; self.values.len()];
+        let mut occurs: TiVec<Value, bool> = ti_vec![false; self.values.len()];
         self.for_each_occurrence(|value| {
-            if let Some(seen) = occurs.get_mut(value.0 as usize) {
+            if let Some(seen) = occurs.get_mut(value) {
                 *seen = true;
             }
         });
-        for (index, data) in self.values.iter().enumerate() {
-            let value = Value(index as u32);
+        for (value, data) in self.values.iter_enumerated() {
             match data.source {
                 Some((register, component)) => {
                     writeln!(f, "  value {} = %{register}.{component}", Name(self, value))?;
                 }
-                None if !occurs[index] => writeln!(f, "  value {}", Name(self, value))?,
+                None if !occurs[value] => writeln!(f, "  value {}", Name(self, value))?,
                 None => {}
             }
         }
@@ -161,7 +161,7 @@ pub struct Name<'a>(pub &'a Function, pub Value);
 impl Display for Name<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         // A number out of range is an error that the verifier reports; the text must still come out.
-        let letter = self.0.values.get(self.1.0 as usize).map_or('?', |data| file_letter(data.file));
+        let letter = self.0.values.get(self.1).map_or('?', |data| file_letter(data.file));
         write!(f, "{letter}{}", self.1.0)
     }
 }

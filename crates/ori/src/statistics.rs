@@ -1,6 +1,7 @@
 //! Counts over a function: what the representation itself shows of the profile that the report phases print.
 
 use crate::{Cfg, File, Function, Liveness, Opcode, Pseudo, Space, Value, classify};
+use typed_index_collections::{TiVec, ti_vec};
 
 /// Counts over one function.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -31,7 +32,7 @@ impl Statistics {
         let cfg = Cfg::new(function);
         let liveness = Liveness::new(function, &cfg);
         let mut statistics = Statistics { blocks: cfg.order().len() as u32, ..Statistics::default() };
-        let mut live = vec![false; function.values.len()];
+        let mut live: TiVec<Value, bool> = ti_vec![false; function.values.len()];
         for &id in cfg.order() {
             let block = function.block(id);
             for instruction in &block.instructions {
@@ -52,25 +53,25 @@ impl Statistics {
             let mut count = [0u32; 5];
             let mut set: Vec<Value> = liveness.live_out(id).to_vec();
             for &value in &set {
-                live[value.0 as usize] = true;
+                live[value] = true;
                 count[function.file(value) as usize] += 1;
             }
             statistics.raise(&count);
             for instruction in block.instructions.iter().rev() {
                 let mut at_definition = count;
                 instruction.for_each_definition(|value| {
-                    at_definition[function.file(value) as usize] += u32::from(!live[value.0 as usize]);
+                    at_definition[function.file(value) as usize] += u32::from(!live[value]);
                 });
                 statistics.raise(&at_definition);
                 if instruction.guard.is_none() || !instruction.tied.is_empty() {
                     instruction.for_each_definition(|value| {
-                        if std::mem::replace(&mut live[value.0 as usize], false) {
+                        if std::mem::replace(&mut live[value], false) {
                             count[function.file(value) as usize] -= 1;
                         }
                     });
                 }
                 instruction.for_each_use(|value| {
-                    if !std::mem::replace(&mut live[value.0 as usize], true) {
+                    if !std::mem::replace(&mut live[value], true) {
                         count[function.file(value) as usize] += 1;
                         set.push(value);
                     }
@@ -79,13 +80,13 @@ impl Statistics {
             }
             for phi in &block.phis {
                 let destination = phi.destination;
-                if !std::mem::replace(&mut live[destination.0 as usize], true) {
+                if !std::mem::replace(&mut live[destination], true) {
                     count[function.file(destination) as usize] += 1;
                     set.push(destination);
                 }
             }
             statistics.raise(&count);
-            set.iter().for_each(|value| live[value.0 as usize] = false);
+            set.iter().for_each(|&value| live[value] = false);
         }
         statistics
     }

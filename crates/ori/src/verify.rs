@@ -15,9 +15,10 @@ use crate::effects;
 use crate::print::Name;
 use crate::{
     Address, BlockId, Cfg, Divergence, Dominators, File, Function, Instruction, Opcode, Pseudo, Source,
-    SourceKind, Value,
+    SourceKind, SymbolId, Value,
 };
 use oriole_sass::Op;
+use typed_index_collections::{TiVec, ti_vec};
 
 /// Which rules hold at a place in the pipeline.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -114,14 +115,14 @@ impl Verifier<'_> {
     fn structure(&mut self, id: BlockId) {
         let function = self.function;
         let block = function.block(id);
-        let count = function.blocks.len();
-        if let Some(bad) = block.successors.iter().find(|s| s.0 as usize >= count) {
+        let end = function.blocks.next_key();
+        if let Some(bad) = block.successors.iter().find(|&&s| s >= end) {
             self.say(format!("successor {bad} does not exist"));
         }
         for phi in &block.phis {
             self.value(phi.destination);
             for (predecessor, source) in &phi.sources {
-                if predecessor.0 as usize >= count {
+                if *predecessor >= end {
                     self.say(format!("phi names {predecessor}, which does not exist"));
                 }
                 if let Some(value) = source.value() {
@@ -138,7 +139,7 @@ impl Verifier<'_> {
     }
 
     fn value(&mut self, value: Value) -> bool {
-        let known = (value.0 as usize) < self.function.values.len();
+        let known = value < self.function.values.next_key();
         if !known {
             self.say(format!("value {} does not exist", value.0));
         }
@@ -169,29 +170,29 @@ impl Verifier<'_> {
                     self.say("descriptor and uniform part of an address must be in UR");
                 }
                 if let Some(symbol) = symbol {
-                    self.symbol(symbol.0);
+                    self.symbol(*symbol);
                 }
             }
-            SourceKind::Address32 { symbol, .. } => self.symbol(symbol.0),
+            SourceKind::Address32 { symbol, .. } => self.symbol(*symbol),
             SourceKind::Const { .. } | SourceKind::ConstIndexed(_) => match source.kind.const_base() {
                 Some(crate::ConstBase::Variable(symbol) | crate::ConstBase::AddressSlot(symbol)) => {
-                    self.symbol(symbol.0)
+                    self.symbol(*symbol)
                 }
                 Some(crate::ConstBase::Table(table)) if *table as usize >= self.function.tables.len() => {
                     self.say(format!("table t{table} does not exist"));
                 }
                 _ => {}
             },
-            SourceKind::Block(block) if block.0 as usize >= self.function.blocks.len() => {
+            SourceKind::Block(block) if *block >= self.function.blocks.next_key() => {
                 self.say(format!("target {block} does not exist"));
             }
             _ => {}
         }
     }
 
-    fn symbol(&mut self, symbol: u32) {
-        if symbol as usize >= self.function.symbols.len() {
-            self.say(format!("symbol s{symbol} does not exist"));
+    fn symbol(&mut self, symbol: SymbolId) {
+        if symbol >= self.function.symbols.next_key() {
+            self.say(format!("symbol s{} does not exist", symbol.0));
         }
     }
 
@@ -229,7 +230,7 @@ impl Verifier<'_> {
         if let Some(call) = &instruction.call
             && let Some(callee) = call.callee
         {
-            self.symbol(callee.0);
+            self.symbol(callee);
         }
         if instruction.opcode == Opcode::Pseudo(Pseudo::ParallelCopy)
             && instruction.destinations.len() != instruction.sources.len()
@@ -340,7 +341,7 @@ impl Verifier<'_> {
         let function = self.function;
         let dominators = Dominators::new(function, cfg);
         // Place of definition: block, and position (0 for phis, instruction index + 1 otherwise).
-        let mut defined: Vec<Option<(BlockId, usize)>> = vec![None; function.values.len()];
+        let mut defined: TiVec<Value, Option<(BlockId, usize)>> = ti_vec![None; function.values.len()];
         for &id in cfg.order() {
             self.block = Some(id);
             let block = function.block(id);
@@ -349,12 +350,12 @@ impl Verifier<'_> {
                 instruction.for_each_definition(|v| places.push((v, index + 1)));
             }
             for (value, place) in places {
-                if defined[value.0 as usize].replace((id, place)).is_some() {
+                if defined[value].replace((id, place)).is_some() {
                     self.say(format!("{} is defined twice", self.name(value)));
                 }
             }
         }
-        let available = |value: Value, block: BlockId, place: usize| match defined[value.0 as usize] {
+        let available = |value: Value, block: BlockId, place: usize| match defined[value] {
             None => false,
             Some((at, defined_place)) if at == block => defined_place < place,
             Some((at, _)) => dominators.dominates(at, block),

@@ -5,6 +5,7 @@ use oriole_ori::{
     BlockId, Cfg, Divergence, Dominators, Form, Function, Liveness, Loops, Statistics, Value, canonical, dot,
     parse, verify,
 };
+use typed_index_collections::{TiVec, ti_vec};
 
 /// A function whose blocks hold only branches: `0>1,2` names the successors of each block.
 fn graph(edges: &[&[u32]]) -> Function {
@@ -35,7 +36,7 @@ fn check_flow(edges: &[&[u32]], expected: Expect) {
             block.0,
             name(dominators.immediate(block)),
             name(post.immediate(block)),
-            list(frontiers[block.0 as usize].iter().copied()),
+            list(frontiers[block].iter().copied()),
             loops.depth(block)
         );
     }
@@ -179,10 +180,10 @@ fn liveness_of_a_loop() {
 
 /// Liveness by the definition: a value is live where some path reads it before a write.
 fn live_by_paths(function: &Function, cfg: &Cfg, from: BlockId, value: Value) -> bool {
-    let mut seen = vec![false; function.blocks.len()];
+    let mut seen: TiVec<BlockId, bool> = ti_vec![false; function.blocks.len()];
     let mut work = vec![from];
     while let Some(block) = work.pop() {
-        if std::mem::replace(&mut seen[block.0 as usize], true) {
+        if std::mem::replace(&mut seen[block], true) {
             continue;
         }
         let mut written = false;
@@ -227,10 +228,8 @@ fn check_divergence(text: &str, expected: Expect) {
     let function = parse(text).unwrap();
     let cfg = Cfg::new(&function);
     let divergence = Divergence::new(&function, &cfg);
-    let values: Vec<String> = (0..function.values.len() as u32)
-        .filter(|&v| divergence.is_divergent(Value(v)))
-        .map(|v| v.to_string())
-        .collect();
+    let values: Vec<String> =
+        function.values.keys().filter(|&v| divergence.is_divergent(v)).map(|v| v.0.to_string()).collect();
     let blocks = function.block_ids().filter(|&b| !divergence.is_uniform_block(b));
     expected.assert_eq(&format!("values [{}] blocks [{}]", values.join(" "), list(blocks)));
 }

@@ -248,8 +248,8 @@ fn different_functions_have_different_text() {
     let changes: [fn(&mut Function); 5] = [
         |f| f.parameter_bytes += 1,
         |f| f.values.push(ValueData { file: File::P, source: None }),
-        |f| f.values[0].source = Some((77, 1)),
-        |f| f.symbols[0].name.push('z'),
+        |f| f.values[Value(0)].source = Some((77, 1)),
+        |f| f.symbols[SymbolId(0)].name.push('z'),
         |f| f.blocks.push(Block::default()),
     ];
     for change in changes {

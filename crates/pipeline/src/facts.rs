@@ -12,6 +12,7 @@ use oriole_ori::{Cfg, File, Function, Liveness, MachineFunction, Source, SourceK
 use oriole_sass::form::Table;
 use oriole_sass::{Access, Instruction, RegisterFile, accesses};
 use std::collections::BTreeMap;
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// Trips that a loop is taken to make, for estimates of cycles.
 const TRIPS: u64 = 10;
@@ -168,8 +169,8 @@ pub fn facts(chip: Chip, allocated: &Allocated, finished: &MachineFunction) -> F
         spill_bytes: assignment.spill_bytes,
         ..FunctionFacts::default()
     };
-    for (index, data) in function.values.iter().enumerate() {
-        let number = assignment.registers.get(index).copied().flatten();
+    for (value, data) in function.values.iter_enumerated() {
+        let number = assignment.registers.get(value).copied().flatten();
         if let (Some((register, component)), Some(number)) = (data.source, number) {
             facts.homes.push(Home { register, component, file: data.file, number });
         }
@@ -183,7 +184,7 @@ pub fn facts(chip: Chip, allocated: &Allocated, finished: &MachineFunction) -> F
 }
 
 fn origin(function: &Function, value: Value) -> Origin {
-    match function.values[value.0 as usize].source {
+    match function.values[value].source {
         Some((register, component)) => Origin::Source(register, component),
         None => Origin::Temporary,
     }
@@ -224,10 +225,10 @@ fn spills(allocated: &Allocated, facts: &mut FunctionFacts) {
 /// keeps what was in it, and then shares the register with the value that is really there.
 struct Walk<'a> {
     function: &'a Function,
-    numbers: &'a [Option<u8>],
+    numbers: &'a TiSlice<Value, Option<u8>>,
     /// Values that are written under guards only.
-    guarded: Vec<bool>,
-    live: Vec<bool>,
+    guarded: TiVec<Value, bool>,
+    live: TiVec<Value, bool>,
     set: Vec<Value>,
     /// For each file and register the live values in it.
     taken: [[u16; 256]; 5],
@@ -237,16 +238,16 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     fn new(allocated: &'a Allocated) -> Walk<'a> {
         let function = &allocated.function;
-        let mut guarded = vec![true; function.values.len()];
+        let mut guarded: TiVec<Value, bool> = ti_vec![true; function.values.len()];
         let instructions = function.blocks.iter().flat_map(|block| &block.instructions);
         for instruction in instructions.filter(|it| it.guard.is_none() || !it.tied.is_empty()) {
-            instruction.for_each_definition(|value| guarded[value.0 as usize] = false);
+            instruction.for_each_definition(|value| guarded[value] = false);
         }
         Walk {
             function,
             numbers: &allocated.assignment.registers,
             guarded,
-            live: vec![false; function.values.len()],
+            live: ti_vec![false; function.values.len()],
             set: Vec::new(),
             taken: [[0; 256]; 5],
             count: [0; 5],
@@ -255,12 +256,12 @@ impl<'a> Walk<'a> {
 
     /// File and number of a value's register.
     fn place(&self, value: Value) -> Option<(usize, usize)> {
-        let number = self.numbers.get(value.0 as usize).copied().flatten()?;
+        let number = self.numbers.get(value).copied().flatten()?;
         Some((self.function.file(value) as usize, usize::from(number)))
     }
 
     fn add(&mut self, value: Value) {
-        if !std::mem::replace(&mut self.live[value.0 as usize], true) {
+        if !std::mem::replace(&mut self.live[value], true) {
             self.set.push(value);
             if let Some((file, number)) = self.place(value) {
                 self.taken[file][number] += 1;
@@ -270,7 +271,7 @@ impl<'a> Walk<'a> {
     }
 
     fn remove(&mut self, value: Value) {
-        if std::mem::replace(&mut self.live[value.0 as usize], false)
+        if std::mem::replace(&mut self.live[value], false)
             && let Some((file, number)) = self.place(value)
         {
             self.taken[file][number] -= 1;
@@ -349,12 +350,12 @@ fn peak(walk: &Walk<'_>, live: Live, instruction: &oriole_ori::Instruction) -> P
     let mut whose: BTreeMap<usize, (bool, Value)> = BTreeMap::new();
     let mut note = |value: Value| {
         if let Some((_, number)) = walk.place(value).filter(|place| place.0 == File::R as usize) {
-            let candidate = (walk.guarded[value.0 as usize], value);
+            let candidate = (walk.guarded[value], value);
             let known = whose.entry(number).or_insert(candidate);
             *known = (*known).min(candidate);
         }
     };
-    walk.set.iter().copied().filter(|value| walk.live[value.0 as usize]).for_each(&mut note);
+    walk.set.iter().copied().filter(|value| walk.live[*value]).for_each(&mut note);
     instruction.for_each_definition(&mut note);
     let mut components: BTreeMap<u32, u8> = BTreeMap::new();
     let mut temporaries = 0;

@@ -10,6 +10,7 @@ use oriole_cubin::{IndirectBranch, InnerFunction, KernelImage, RelocationKind, S
 use oriole_encode::{EncodedFunction, Relocation};
 use oriole_ori::{AddressPart, ConstBase, Fixup, SymbolId, SymbolKind, Table};
 use std::collections::{BTreeMap, BTreeSet};
+use typed_index_collections::TiVec;
 
 /// A function as far as layout needs it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -17,7 +18,7 @@ pub struct LinkedFunction {
     /// Words, symbolic places and facts.
     pub encoded: EncodedFunction,
     /// What its symbols name.
-    pub symbols: Vec<oriole_ori::SymbolRef>,
+    pub symbols: TiVec<SymbolId, oriole_ori::SymbolRef>,
     /// Jump tables and literals.
     pub tables: Vec<Table>,
     /// Shared variables declared inside it: name, size and alignment in bytes.
@@ -50,7 +51,7 @@ impl LinkedFunction {
     fn called_symbols<'a>(&'a self, kinds: &'a [SymbolKind]) -> impl Iterator<Item = (u32, &'a str)> {
         self.encoded.relocations.iter().filter_map(move |relocation| {
             let Fixup::Call(symbol) = relocation.fixup else { return None };
-            let symbol = self.symbols.get(symbol.0 as usize)?;
+            let symbol = self.symbols.get(symbol)?;
             kinds.contains(&symbol.kind).then_some((relocation.at, symbol.name.as_str()))
         })
     }
@@ -59,7 +60,7 @@ impl LinkedFunction {
     pub fn addressed(&self) -> impl Iterator<Item = &str> {
         self.encoded.relocations.iter().filter_map(|relocation| match relocation.fixup {
             Fixup::Address { symbol, .. } => {
-                let symbol = self.symbols.get(symbol.0 as usize)?;
+                let symbol = self.symbols.get(symbol)?;
                 (symbol.kind == SymbolKind::Function).then_some(symbol.name.as_str())
             }
             _ => None,
@@ -273,10 +274,7 @@ fn closure<'a>(
 }
 
 fn symbol_ref(function: &LinkedFunction, symbol: SymbolId) -> Result<&oriole_ori::SymbolRef, ImageError> {
-    function
-        .symbols
-        .get(symbol.0 as usize)
-        .ok_or_else(|| ImageError::Internal(format!("no symbol {}", symbol.0)))
+    function.symbols.get(symbol).ok_or_else(|| ImageError::Internal(format!("no symbol {}", symbol.0)))
 }
 
 struct SharedLayout {
@@ -371,8 +369,7 @@ fn tables(members: &[Member], surroundings: &Surroundings) -> Result<(Vec<u8>, V
             match table {
                 Table::Targets(blocks) => {
                     for block in blocks {
-                        let start =
-                            member.function.encoded.block_starts.get(block.0 as usize).copied().unwrap_or(0);
+                        let start = member.function.encoded.block_starts.get(*block).copied().unwrap_or(0);
                         bytes.extend_from_slice(&(member.base + 16 * start).to_le_bytes());
                     }
                 }
@@ -428,7 +425,7 @@ impl Linker<'_> {
                 Table::Words(_) | Table::Functions => None,
             },
         )) {
-            let targets = table.iter().filter_map(|block| encoded.block_starts.get(block.0 as usize));
+            let targets = table.iter().filter_map(|block| encoded.block_starts.get(*block));
             image.indirect_branches.push(IndirectBranch {
                 offset: at(branch),
                 targets: targets.map(|&start| at(start)).collect(),

@@ -191,8 +191,8 @@ pub(crate) fn straight<'db>(
     if let Ok(allocated) = &mut allocated
         && let Some(allocated) = Arc::get_mut(allocated)
     {
-        allocated.function.blocks = Vec::new();
-        allocated.function.values = Vec::new();
+        allocated.function.blocks = Default::default();
+        allocated.function.values = Default::default();
     }
     let finished = ended(db, config, machine);
     encoded(db, config, body, &allocated, &finished)

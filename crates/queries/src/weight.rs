@@ -82,7 +82,10 @@ fn ori(function: &Function) -> usize {
             + list(&block.phis)
             + if block.successors.spilled() { list(&block.successors) } else { 0 }
     });
-    blocks.sum::<usize>() + list(&function.blocks) + list(&function.values) + list(&function.symbols)
+    blocks.sum::<usize>()
+        + list(&function.blocks.raw)
+        + list(&function.values.raw)
+        + list(&function.symbols.raw)
 }
 
 pub(crate) fn function(staged: &Staged<Function>) -> usize {
@@ -112,9 +115,9 @@ pub(crate) fn linked(staged: &Staged<LinkedFunction>) -> usize {
         let encoded = &function.encoded;
         list(&encoded.words)
             + list(&encoded.relocations)
-            + list(&encoded.block_starts)
+            + list(&encoded.block_starts.raw)
             + list(&encoded.origins)
-            + list(&function.symbols)
+            + list(&function.symbols.raw)
     })
 }
 

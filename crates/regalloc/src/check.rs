@@ -279,7 +279,7 @@ impl Rematerializations {
 
 /// The register that a value is said to be in.
 fn place_of(allocation: &Allocation, v: Value) -> Option<Place> {
-    let register = allocation.assignment.registers.get(v.0 as usize).copied().flatten()?;
+    let register = allocation.assignment.registers.get(v).copied().flatten()?;
     Some(Place::Register(allocation.function.file(v), register))
 }
 
@@ -317,8 +317,8 @@ impl Checker<'_> {
             let block = cfg.order()[position as usize];
             let Some(mut state) = entry[block.0 as usize].clone() else { continue };
             self.block(block, &mut state);
-            if let Some(Some(old)) = self.allocation.blocks.get(block.0 as usize) {
-                let live = liveness.live_out(BlockId(*old));
+            if let Some(Some(old)) = self.allocation.blocks.get(block) {
+                let live = liveness.live_out(*old);
                 state.prune(|v| live.binary_search(&v).is_ok());
             }
             for &successor in &function.block(block).successors {
@@ -345,21 +345,19 @@ impl Checker<'_> {
     /// The graph is that of the input but for blocks on edges.
     fn edges(&mut self, cfg: &Cfg) {
         self.report = true;
-        let through = |this: &Self, b: BlockId| match this.allocation.blocks.get(b.0 as usize) {
-            Some(Some(old)) => BlockId(*old),
+        let through = |this: &Self, b: BlockId| match this.allocation.blocks.get(b) {
+            Some(Some(old)) => *old,
             _ => match this.allocation.function.block(b).successors.as_slice() {
-                [only] => {
-                    this.allocation.blocks.get(only.0 as usize).copied().flatten().map_or(*only, BlockId)
-                }
+                [only] => this.allocation.blocks.get(*only).copied().flatten().unwrap_or(*only),
                 _ => b,
             },
         };
         for &block in cfg.order() {
-            let Some(Some(old)) = self.allocation.blocks.get(block.0 as usize) else { continue };
+            let Some(Some(old)) = self.allocation.blocks.get(block) else { continue };
             let now: oriole_ori::Successors =
                 self.allocation.function.block(block).successors.iter().map(|&s| through(self, s)).collect();
             self.at = (block, 0);
-            if now != self.input.block(BlockId(*old)).successors {
+            if now != self.input.block(*old).successors {
                 self.problem(ProblemKind::InstructionLost, || "other successors than in the input".into());
             }
         }
@@ -372,9 +370,8 @@ impl Checker<'_> {
 
     fn block(&mut self, block: BlockId, state: &mut State) {
         let allocated = &self.allocation.function.block(block).instructions;
-        let marks = &self.allocation.inserted[block.0 as usize];
-        let old =
-            self.allocation.blocks[block.0 as usize].map(|b| &self.input.block(BlockId(b)).instructions);
+        let marks = &self.allocation.inserted[block];
+        let old = self.allocation.blocks[block].map(|b| &self.input.block(b).instructions);
         let mut wanted = old.into_iter().flatten();
         for (index, instruction) in allocated.iter().enumerate() {
             self.at = (block, index);
@@ -629,7 +626,7 @@ impl Checker<'_> {
             }
             self.shape(&b.values, a.fixed);
             for (component, (&v, &x)) in a.values.iter().zip(&b.values).enumerate() {
-                if self.allocation.original.get(x.0 as usize) != Some(&v) {
+                if self.allocation.original.get(x) != Some(&v) {
                     self.problem(ProblemKind::InstructionLost, || format!("{x:?} does not stand for {v:?}"));
                 }
                 let Some(place) = self.place(x) else {

@@ -12,6 +12,7 @@ use crate::work::Work;
 use oriole_ori::{Cfg, Destination, File, Instruction, Liveness, Opcode, Pseudo, Source, SourceKind, Value};
 use oriole_sass::Op;
 use rustc_hash::{FxHashMap, FxHashSet};
+use typed_index_collections::{TiVec, ti_vec};
 
 /// Colours one file. All its values get a register in `work`.
 pub fn color(work: &mut Work, file: File) -> Result<(), AllocateError> {
@@ -21,7 +22,7 @@ pub fn color(work: &mut Work, file: File) -> Result<(), AllocateError> {
     if file == File::UR && !work.function.is_entry {
         // Uniform registers that survive a call belong to the caller.
         let graph = Graph::new(work, file);
-        let across = |v: &Value| graph.across_calls.get(v.0 as usize).copied().unwrap_or(false);
+        let across = |v: &Value| graph.across_calls.get(*v).copied().unwrap_or(false);
         let evicted = graph.order.iter().copied().filter(across).collect();
         spill_or_rematerialize(work, &evicted);
     }
@@ -32,8 +33,8 @@ pub fn color(work: &mut Work, file: File) -> Result<(), AllocateError> {
         let Err(conflicts) = assign(work, file, &mut bundles, &graph) else { return Ok(()) };
         // Of the conflict set, the half with the most interferences is spilled or rematerialized.
         let mut evicted: Vec<Value> = conflicts.into_iter().filter(|v| !handled.contains(v)).collect();
-        evicted.retain(|v| work.original[v.0 as usize] == *v);
-        evicted.sort_unstable_by_key(|v| (std::cmp::Reverse(graph.neighbors[v.0 as usize].len()), *v));
+        evicted.retain(|v| work.original[*v] == *v);
+        evicted.sort_unstable_by_key(|v| (std::cmp::Reverse(graph.neighbors[*v].len()), *v));
         evicted.truncate(evicted.len().div_ceil(2));
         if file != File::UR || evicted.is_empty() {
             return Err(AllocateError::Pressure { file });
@@ -45,26 +46,26 @@ pub fn color(work: &mut Work, file: File) -> Result<(), AllocateError> {
 
 /// A value's bundle and its place in it.
 struct Bundles {
-    parent: Vec<u32>,
+    parent: TiVec<Value, Value>,
     /// Distance of the value from its parent's base, in registers.
-    offset: Vec<i32>,
+    offset: TiVec<Value, i32>,
     /// Members by root; only multi-value bundles and values that occur.
-    members: FxHashMap<u32, Vec<(i32, Value)>>,
+    members: FxHashMap<Value, Vec<(i32, Value)>>,
     /// Demands by root: (offset, alignment, fixed register).
-    demands: FxHashMap<u32, Vec<(i32, u8, Option<u8>)>>,
+    demands: FxHashMap<Value, Vec<(i32, u8, Option<u8>)>>,
 }
 
 impl Bundles {
-    fn find(&mut self, v: Value) -> (u32, i32) {
-        let mut at = v.0;
+    fn find(&mut self, v: Value) -> (Value, i32) {
+        let mut at = v;
         let mut distance = 0;
-        while self.parent[at as usize] != at {
-            distance += self.offset[at as usize];
-            at = self.parent[at as usize];
+        while self.parent[at] != at {
+            distance += self.offset[at];
+            at = self.parent[at];
         }
-        if at != v.0 {
-            self.parent[v.0 as usize] = at;
-            self.offset[v.0 as usize] = distance;
+        if at != v {
+            self.parent[v] = at;
+            self.offset[v] = distance;
         }
         (at, distance)
     }
@@ -78,7 +79,7 @@ impl Bundles {
         let (first, base) = self.find(group.values[0]);
         // Try it on copies of the member lists, so that a failure leaves nothing behind.
         let mut places: FxHashMap<i32, Value> = FxHashMap::default();
-        let mut joined: Vec<(u32, i32)> = vec![(first, 0)];
+        let mut joined: Vec<(Value, i32)> = vec![(first, 0)];
         for (k, &v) in group.values.iter().enumerate() {
             let (root, offset) = self.find(v);
             let shift = base + k as i32 - offset;
@@ -100,8 +101,8 @@ impl Bundles {
             return false;
         }
         for &(root, shift) in &joined[1..] {
-            self.parent[root as usize] = first;
-            self.offset[root as usize] = shift;
+            self.parent[root] = first;
+            self.offset[root] = shift;
             let members = self.members.remove(&root).unwrap_or_default();
             let demands = self.demands.remove(&root).unwrap_or_default();
             self.members.entry(first).or_default().extend(members.iter().map(|&(o, v)| (o + shift, v)));
@@ -114,19 +115,18 @@ impl Bundles {
 
 /// Finds bundles; puts copies before operands that cannot join.
 fn bundle(work: &mut Work, file: File) -> Bundles {
-    let count = work.function.values.len();
     let mut bundles = Bundles {
-        parent: (0..count as u32).collect(),
-        offset: vec![0; count],
+        parent: work.function.values.keys().collect(),
+        offset: ti_vec![0; work.function.values.len()],
         members: FxHashMap::default(),
         demands: FxHashMap::default(),
     };
-    for (index, data) in work.function.values.iter().enumerate() {
+    for (value, data) in work.function.values.iter_enumerated() {
         if data.file == file {
-            bundles.members.insert(index as u32, vec![(0, Value(index as u32))]);
+            bundles.members.insert(value, vec![(0, value)]);
         }
     }
-    for block in 0..work.function.blocks.len() {
+    for block in work.function.block_ids() {
         let mut instructions = std::mem::take(&mut work.function.blocks[block].instructions);
         // What stands before (false) and behind (true) an instruction, by its index.
         let mut copies: Vec<(usize, bool, Instruction)> = Vec::new();
@@ -186,9 +186,9 @@ fn join_operands(
             .iter()
             .map(|_| {
                 let new = work.new_value(file);
-                bundles.parent.push(new.0);
+                bundles.parent.push(new);
                 bundles.offset.push(0);
-                bundles.members.insert(new.0, vec![(0, new)]);
+                bundles.members.insert(new, vec![(0, new)]);
                 new
             })
             .collect();
@@ -209,7 +209,7 @@ fn join_operands(
         }
         replace(instruction, group.operand, &copies);
         for (&copy, &v) in copies.iter().zip(&group.values) {
-            work.original[copy.0 as usize] = work.original[v.0 as usize];
+            work.original[copy] = work.original[v];
         }
         let fresh = Group { values: copies.into_iter().collect(), ..group };
         bundles.join(&fresh);
@@ -218,10 +218,10 @@ fn join_operands(
 
 /// Who is alive together, who wants to share, who lives across a call.
 struct Graph {
-    neighbors: Vec<Vec<u32>>,
+    neighbors: TiVec<Value, Vec<Value>>,
     /// Pairs joined by a copy, in program order.
-    friends: Vec<Vec<Value>>,
-    across_calls: Vec<bool>,
+    friends: TiVec<Value, Vec<Value>>,
+    across_calls: TiVec<Value, bool>,
     /// Values in order of first definition or use.
     order: Vec<Value>,
 }
@@ -231,19 +231,19 @@ impl Graph {
         let function = &work.function;
         let count = function.values.len();
         let mut graph = Graph {
-            neighbors: vec![Vec::new(); count],
-            friends: vec![Vec::new(); count],
-            across_calls: vec![false; count],
+            neighbors: ti_vec![Vec::new(); count],
+            friends: ti_vec![Vec::new(); count],
+            across_calls: ti_vec![false; count],
             order: Vec::new(),
         };
-        let mut met = vec![false; count];
+        let mut met: TiVec<Value, bool> = ti_vec![false; count];
         let cfg = Cfg::new(function);
         let liveness = Liveness::of(function, &cfg, |value| function.file(value) == file);
         let is_ours = |v: &Value| function.file(*v) == file;
         for &block in cfg.order() {
             for instruction in &function.block(block).instructions {
                 let mut meet = |v: Value| {
-                    if is_ours(&v) && !std::mem::replace(&mut met[v.0 as usize], true) {
+                    if is_ours(&v) && !std::mem::replace(&mut met[v], true) {
                         graph.order.push(v);
                     }
                 };
@@ -273,14 +273,14 @@ impl Graph {
                     let single = instruction.opcode == Opcode::Pseudo(Pseudo::Copy);
                     let from = copied_from(d);
                     if let Some(from) = from {
-                        graph.friends[d.0 as usize].push(from);
-                        graph.friends[from.0 as usize].push(d);
+                        graph.friends[d].push(from);
+                        graph.friends[from].push(d);
                     }
                     for &other in live.iter().chain(&defined[..k]) {
                         // A copy and its source may share while both hold the same.
                         if other != d && !(single && from == Some(other) && instruction.guard.is_none()) {
-                            graph.neighbors[d.0 as usize].push(other.0);
-                            graph.neighbors[other.0 as usize].push(d.0);
+                            graph.neighbors[d].push(other);
+                            graph.neighbors[other].push(d);
                         }
                     }
                 }
@@ -292,7 +292,7 @@ impl Graph {
                     _ => c.clobbers_uniform,
                 });
                 if calls {
-                    live.iter().for_each(|v| graph.across_calls[v.0 as usize] = true);
+                    live.iter().for_each(|&v| graph.across_calls[v] = true);
                 }
                 instruction.for_each_use(|v| {
                     if is_ours(&v) && !live.contains(&v) {
@@ -310,10 +310,10 @@ impl Graph {
             }
             // What enters the entry block alive is unknown, but it occupies its register.
             if cfg.predecessors(block).is_empty() {
-                for (k, a) in live.iter().enumerate() {
-                    for b in &live[..k] {
-                        graph.neighbors[a.0 as usize].push(b.0);
-                        graph.neighbors[b.0 as usize].push(a.0);
+                for (k, &a) in live.iter().enumerate() {
+                    for &b in &live[..k] {
+                        graph.neighbors[a].push(b);
+                        graph.neighbors[b].push(a);
                     }
                 }
             }
@@ -345,10 +345,10 @@ fn assign(work: &mut Work, file: File, bundles: &mut Bundles, graph: &Graph) -> 
         File::B => abi::FIRST_SAVED_BARRIER,
         _ => u8::MAX,
     };
-    let mut placed: Vec<Option<u8>> = vec![None; work.function.values.len()];
-    let mut done: FxHashSet<u32> = FxHashSet::default();
+    let mut placed: TiVec<Value, Option<u8>> = ti_vec![None; work.function.values.len()];
+    let mut done: FxHashSet<Value> = FxHashSet::default();
     // Bundles with a fixed place first.
-    let mut order: Vec<u32> = Vec::new();
+    let mut order: Vec<Value> = Vec::new();
     for fixed in [true, false] {
         for &v in &graph.order {
             let (root, _) = bundles.find(v);
@@ -366,12 +366,12 @@ fn assign(work: &mut Work, file: File, bundles: &mut Bundles, graph: &Graph) -> 
         let mut across = false;
         for &(offset, v) in &members {
             let mut set = RegisterSet::default();
-            for &n in &graph.neighbors[v.0 as usize] {
-                if let Some(r) = placed[n as usize] {
+            for &n in &graph.neighbors[v] {
+                if let Some(r) = placed[n] {
                     set.insert(r);
                 }
             }
-            across |= graph.across_calls[v.0 as usize];
+            across |= graph.across_calls[v];
             taken.push((offset, set));
         }
         let fits = |base: i32| {
@@ -388,8 +388,7 @@ fn assign(work: &mut Work, file: File, bundles: &mut Bundles, graph: &Graph) -> 
         };
         let conflicts = || {
             let own = members.iter().map(|m| m.1);
-            let others =
-                members.iter().flat_map(|m| graph.neighbors[m.1.0 as usize].iter().map(|&n| Value(n)));
+            let others = members.iter().flat_map(|m| graph.neighbors[m.1].iter().copied());
             let mut conflicts: Vec<Value> = own.chain(others).collect();
             conflicts.sort_unstable();
             conflicts.dedup();
@@ -399,12 +398,11 @@ fn assign(work: &mut Work, file: File, bundles: &mut Bundles, graph: &Graph) -> 
             return Err(conflicts());
         }
         // The place of a friend first.
-        let hints = members
-            .iter()
-            .flat_map(|&(offset, v)| graph.friends[v.0 as usize].iter().map(move |f| (offset, *f)));
+        let hints =
+            members.iter().flat_map(|&(offset, v)| graph.friends[v].iter().map(move |f| (offset, *f)));
         let mut choice = None;
         for (offset, friend) in hints {
-            if let Some(r) = placed[friend.0 as usize] {
+            if let Some(r) = placed[friend] {
                 let base = i32::from(r) - offset;
                 if fits(base) {
                     choice = Some(base);
@@ -417,12 +415,12 @@ fn assign(work: &mut Work, file: File, bundles: &mut Bundles, graph: &Graph) -> 
             .or_else(|| (-span..i32::from(high) + span).find(|&base| fits(base)))
             .ok_or_else(conflicts)?;
         for &(offset, v) in &members {
-            placed[v.0 as usize] = Some((choice + offset) as u8);
+            placed[v] = Some((choice + offset) as u8);
         }
     }
-    for (index, register) in placed.into_iter().enumerate() {
-        if register.is_some() && work.function.values[index].file == file {
-            work.register[index] = register;
+    for (value, register) in placed.into_iter_enumerated() {
+        if register.is_some() && work.function.values[value].file == file {
+            work.register[value] = register;
         }
     }
     Ok(())
@@ -455,10 +453,10 @@ fn spill_or_rematerialize(work: &mut Work, evicted: &FxHashSet<Value>) {
     order.sort_unstable();
     for v in order {
         let general = work.new_value(File::R);
-        work.original[general.0 as usize] = work.original[v.0 as usize];
+        work.original[general] = work.original[v];
         kept.insert(v, general);
     }
-    for block in 0..work.function.blocks.len() {
+    for block in work.function.block_ids() {
         let old = std::mem::take(&mut work.function.blocks[block].instructions);
         let marks = std::mem::take(&mut work.inserted[block]);
         let mut out = Vec::with_capacity(old.len());
@@ -487,7 +485,7 @@ fn spill_or_rematerialize(work: &mut Work, evicted: &FxHashSet<Value>) {
                             made.origin = origin;
                             for component in &mut made.destinations[0].values {
                                 let new = work.new_value(File::UR);
-                                work.original[new.0 as usize] = work.original[component.0 as usize];
+                                work.original[new] = work.original[*component];
                                 values.iter_mut().filter(|s| **s == *component).for_each(|s| *s = new);
                                 *component = new;
                             }
@@ -495,7 +493,7 @@ fn spill_or_rematerialize(work: &mut Work, evicted: &FxHashSet<Value>) {
                             out_marks.push(true);
                         } else if let Some(&general) = kept.get(&v) {
                             let new = work.new_value(File::UR);
-                            work.original[new.0 as usize] = work.original[v.0 as usize];
+                            work.original[new] = work.original[v];
                             values.iter_mut().filter(|s| **s == v).for_each(|s| *s = new);
                             out.push(copy(File::UR, new, general, origin));
                             out_marks.push(true);

@@ -35,17 +35,16 @@ pub fn repair(
             let plain = length - tail <= 1
                 && work.function.block(block).instructions[tail..].iter().all(|i| i.guard.is_none());
             if alone && plain {
-                let mut instructions =
-                    std::mem::take(&mut work.function.blocks[block.0 as usize].instructions);
-                let mut marks = std::mem::take(&mut work.inserted[block.0 as usize]);
+                let mut instructions = std::mem::take(&mut work.function.blocks[block].instructions);
+                let mut marks = std::mem::take(&mut work.inserted[block]);
                 let end = instructions.split_off(tail);
                 let end_marks = marks.split_off(tail);
                 let origin = end.first().or(instructions.last()).map_or(Origin(0), |i| i.origin);
                 plan.emit(work, registers, origin, &mut instructions, &mut marks);
                 instructions.extend(end);
                 marks.extend(end_marks);
-                work.function.blocks[block.0 as usize].instructions = instructions;
-                work.inserted[block.0 as usize] = marks;
+                work.function.blocks[block].instructions = instructions;
+                work.inserted[block] = marks;
             } else {
                 split(work, registers, block, successor, &plan)?;
             }
@@ -146,8 +145,8 @@ fn split(
     to: BlockId,
     plan: &Plan,
 ) -> Result<(), AllocateError> {
-    let new = BlockId(work.function.blocks.len() as u32);
-    let source = &mut work.function.blocks[from.0 as usize];
+    let new = work.function.blocks.next_key();
+    let source = &mut work.function.blocks[from];
     let origin = source.instructions.last().map_or(Origin(0), |i| i.origin);
     let tail = tail_start(&source.instructions);
     for instruction in &mut source.instructions[tail..] {

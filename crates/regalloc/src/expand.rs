@@ -46,9 +46,9 @@ struct Expander {
 impl Expander {
     fn run(&mut self) -> Result<(), AllocateError> {
         let saves = self.saves()?;
-        for block in 0..self.function.blocks.len() {
+        for block in self.function.block_ids() {
             let mut out = Vec::with_capacity(self.function.blocks[block].instructions.len() + 4);
-            if block == 0 {
+            if block == BlockId(0) {
                 // Looks at all blocks, this one too: before it is taken apart.
                 self.prologue(&saves, &mut out)?;
             }
@@ -69,7 +69,7 @@ impl Expander {
     }
 
     fn register(&self, value: Value) -> Option<u8> {
-        self.assignment.registers.get(value.0 as usize).copied().flatten()
+        self.assignment.registers.get(value).copied().flatten()
     }
 
     fn registers_written(&self, file: File) -> RegisterSet {
@@ -105,7 +105,7 @@ impl Expander {
         let mut general = self.registers_written(File::R).within(abi::saved());
         let external = self.function.blocks.iter().flat_map(|b| &b.instructions).any(|i| {
             let callee = i.call.as_ref().and_then(|c| c.callee);
-            callee.is_some_and(|s| self.function.symbols[s.0 as usize].kind == SymbolKind::Extern)
+            callee.is_some_and(|s| self.function.symbols[s].kind == SymbolKind::Extern)
         });
         if external {
             general.insert(EXTERNAL_TARGET);
@@ -154,7 +154,7 @@ impl Expander {
 
     /// Adds the frame to the stack, and keeps what must be kept.
     fn prologue(&mut self, saves: &Saves, out: &mut Vec<Instruction>) -> Result<(), AllocateError> {
-        let origin = self.function.blocks[0].instructions.first().map_or(Origin(0), |i| i.origin);
+        let origin = self.function.block(BlockId(0)).instructions.first().map_or(Origin(0), |i| i.origin);
         let frame = self.assignment.frame_bytes as i32;
         if self.function.is_entry {
             let calls = self.function.blocks.iter().flat_map(|b| &b.instructions);
@@ -305,9 +305,8 @@ impl Expander {
             return Err(AllocateError::Input("a guarded call".into()));
         }
         let shape: CallShape = (**shape).clone();
-        let external = shape
-            .callee
-            .is_some_and(|symbol| self.function.symbols[symbol.0 as usize].kind == SymbolKind::Extern);
+        let external =
+            shape.callee.is_some_and(|symbol| self.function.symbols[symbol].kind == SymbolKind::Extern);
         let low = self.physical(File::R, abi::RETURN_ADDRESS);
         let high = self.physical(File::R, abi::RETURN_ADDRESS + 1);
         self.assignment.general_registers =
@@ -582,13 +581,12 @@ fn fall_through(function: &mut Function, id: BlockId, next: BlockId) {
 /// Orders the blocks, drops jumps to the next block, and puts in those that are missing.
 fn layout(function: &mut Function, invert: bool) {
     oriole_ori::canonical::order_blocks(function);
-    let count = function.blocks.len() as u32;
-    for block in 0..count {
-        let next = BlockId(block + 1);
+    for block in function.block_ids() {
+        let next = BlockId(block.0 + 1);
         if invert {
-            fall_through(function, BlockId(block), next);
+            fall_through(function, block, next);
         }
-        let here = &mut function.blocks[block as usize];
+        let here = &mut function.blocks[block];
         let ends = here.instructions.last().is_some_and(|i| is_transfer(i) && i.guard.is_none());
         if ends {
             let jumps = here.instructions.last().is_some_and(|i| {

@@ -40,12 +40,11 @@ pub fn layout(function: &Function) -> Result<Frame, AllocateError> {
 
 /// Rewrites addresses of local variables to stack pointer plus offset.
 pub fn resolve(function: &mut Function, frame: &Frame, stack_pointer: Value) -> Result<(), AllocateError> {
-    let offset_of =
-        |function: &Function, symbol: oriole_ori::SymbolId| match function.symbols[symbol.0 as usize].kind {
-            SymbolKind::Local(index) => frame.local_offsets.get(index as usize).map(|&o| o as i32),
-            _ => None,
-        };
-    for block in 0..function.blocks.len() {
+    let offset_of = |function: &Function, symbol: oriole_ori::SymbolId| match function.symbols[symbol].kind {
+        SymbolKind::Local(index) => frame.local_offsets.get(index as usize).map(|&o| o as i32),
+        _ => None,
+    };
+    for block in function.block_ids() {
         let mut instructions = std::mem::take(&mut function.blocks[block].instructions);
         for instruction in &mut instructions {
             if instruction.opcode == Opcode::Pseudo(Pseudo::FrameAddress) {

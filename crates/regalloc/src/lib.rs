@@ -26,8 +26,9 @@ mod work;
 
 use oriole_chip::Chip;
 use oriole_options::AllocateOptions;
-use oriole_ori::{Assignment, File, Function, Value};
+use oriole_ori::{Assignment, BlockId, File, Function, Value};
 use std::fmt;
+use typed_index_collections::TiVec;
 
 /// Why a function cannot be allocated.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -78,11 +79,11 @@ pub struct Allocation {
     /// Registers and frame.
     pub assignment: Assignment,
     /// For each value the value of the input that it stands for (itself, if it is new).
-    pub original: Vec<Value>,
+    pub original: TiVec<Value, Value>,
     /// For each block and instruction: true if the allocator put it there.
-    pub inserted: Vec<Vec<bool>>,
+    pub inserted: TiVec<BlockId, Vec<bool>>,
     /// For each block the block of the input; `None` for one made to hold moves of an edge.
-    pub blocks: Vec<Option<u32>>,
+    pub blocks: TiVec<BlockId, Option<BlockId>>,
     /// The stack pointer, R1.
     pub stack_pointer: Value,
 }

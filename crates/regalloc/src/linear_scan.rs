@@ -82,7 +82,7 @@ pub struct BlockStates {
 /// The position of an instruction in the output, where a value was defined.
 #[derive(Clone, Copy)]
 struct Site {
-    block: u32,
+    block: BlockId,
     index: u32,
     register: u8,
     depth: u32,
@@ -173,7 +173,7 @@ pub fn scan(
         scan.run_block()?;
         scan.leave();
         if let Some(budget) = registers.budget {
-            let marks = &scan.work.inserted[block.0 as usize];
+            let marks = &scan.work.inserted[block];
             moves += weight(scan.depth) * marks.iter().filter(|mark| **mark).count() as u64;
             // What comes behind the scan only adds to this.
             if moves > budget.moves || scan.work.stores + scan.work.loads > budget.memory {
@@ -189,7 +189,7 @@ impl Scan<'_> {
     // One block.
 
     fn run_block(&mut self) -> Result<(), AllocateError> {
-        let at = self.block.0 as usize;
+        let at = self.block;
         let (instructions, marks) = match self.before {
             Some(before) => (before.function.blocks[at].instructions.clone(), before.inserted[at].clone()),
             None => (
@@ -287,9 +287,9 @@ impl Scan<'_> {
             return true;
         }
         // Nobody else shall pay for a slow way.
-        let slow = |block: u32| self.facts.slow[block as usize];
+        let slow = |block: BlockId| self.facts.slow[block.0 as usize];
         let cheap = self.site[at]
-            .is_some_and(|site| site.depth <= self.depth && (slow(site.block) || !slow(self.block.0)));
+            .is_some_and(|site| site.depth <= self.depth && (slow(site.block) || !slow(self.block)));
         if self.facts.single[at] && cheap {
             self.stored_at_definition[at] = true;
             return true;
@@ -560,7 +560,7 @@ impl Scan<'_> {
                     self.occupant.set(usize::from(r), v.0);
                     self.remember(v, r);
                     self.site[at] = Some(Site {
-                        block: self.block.0,
+                        block: self.block,
                         index: self.out.len() as u32,
                         register: r,
                         depth: self.depth,

@@ -3,6 +3,7 @@
 
 use oriole_ori::{Block, BlockId, File, Function, Value};
 use rustc_hash::FxHashMap;
+use typed_index_collections::{TiVec, ti_vec};
 
 /// A function on its way through the files.
 #[derive(Debug)]
@@ -10,13 +11,13 @@ pub struct Work {
     /// The function as rewritten so far.
     pub function: Function,
     /// For each block and instruction: put in by the allocator.
-    pub inserted: Vec<Vec<bool>>,
+    pub inserted: TiVec<BlockId, Vec<bool>>,
     /// Block of the input; `None` for a new one.
-    pub blocks: Vec<Option<u32>>,
+    pub blocks: TiVec<BlockId, Option<BlockId>>,
     /// Register of each value, once chosen.
-    pub register: Vec<Option<u8>>,
+    pub register: TiVec<Value, Option<u8>>,
     /// The value of the input that each value stands for.
-    pub original: Vec<Value>,
+    pub original: TiVec<Value, Value>,
     /// The stack pointer.
     pub stack_pointer: Value,
     /// First byte of the spill area in the frame.
@@ -38,12 +39,11 @@ pub struct Work {
 impl Work {
     /// Nothing chosen yet but the stack pointer.
     pub fn new(function: Function, stack_pointer: Value, spill_base: u32) -> Work {
-        let values = function.values.len();
         let mut work = Work {
             inserted: function.blocks.iter().map(|b| vec![false; b.instructions.len()]).collect(),
-            blocks: (0..function.blocks.len() as u32).map(Some).collect(),
-            register: vec![None; values],
-            original: (0..values as u32).map(Value).collect(),
+            blocks: function.block_ids().map(Some).collect(),
+            register: ti_vec![None; function.values.len()],
+            original: function.values.keys().collect(),
             stack_pointer,
             spill_base,
             spill_words: 0,
@@ -56,7 +56,7 @@ impl Work {
             undefined: FxHashMap::default(),
             function,
         };
-        work.register[stack_pointer.0 as usize] = Some(1);
+        work.register[stack_pointer] = Some(1);
         work
     }
 
@@ -119,20 +119,20 @@ impl Work {
 
     /// The value that stands for `value` in this register: the value itself for its first register.
     pub fn part_in(&mut self, value: Value, register: u8) -> Value {
-        if self.register[value.0 as usize] == Some(register) {
+        if self.register[value] == Some(register) {
             return value;
         }
-        if self.register[value.0 as usize].is_none() {
-            self.register[value.0 as usize] = Some(register);
+        if self.register[value].is_none() {
+            self.register[value] = Some(register);
             return value;
         }
         if let Some(&known) = self.parts.get(&(value, register)) {
             return known;
         }
-        let data = self.function.values[value.0 as usize];
+        let data = self.function.values[value];
         let new = self.function.new_value(data.file, data.source);
         self.register.push(Some(register));
-        self.original.push(self.original[value.0 as usize]);
+        self.original.push(self.original[value]);
         self.parts.insert((value, register), new);
         new
     }

@@ -7,9 +7,10 @@
 
 use crate::effects::{Effects, REGISTERS, Registers};
 use oriole_latency::{SCOREBOARDS, counted_scoreboard};
-use oriole_ori::lists::Lists;
+use oriole_ori::csr::Csr;
 use oriole_ori::{BlockId, MachineFunction};
 use oriole_sass::Op;
+use typed_index_collections::{TiVec, ti_vec};
 
 /// For each register the scoreboards that stand for a result on its way into it and for reads not yet done.
 #[derive(Clone, PartialEq, Eq)]
@@ -185,7 +186,7 @@ pub fn assign(function: &mut MachineFunction, effects: &[Vec<Effects>], order: &
 /// For each block the registers that may be touched, and those that may be written, after its end.
 fn later(function: &MachineFunction, effects: &[Vec<Effects>]) -> (Vec<Registers>, Vec<Registers>) {
     let count = function.blocks.len();
-    let mut own = vec![(Registers::default(), Registers::default()); count];
+    let mut own: TiVec<BlockId, _> = ti_vec![(Registers::default(), Registers::default()); count];
     for (sets, block) in own.iter_mut().zip(effects) {
         for e in block {
             e.reads.iter().for_each(|&(r, _)| sets.0.insert(r));
@@ -201,29 +202,29 @@ fn later(function: &MachineFunction, effects: &[Vec<Effects>]) -> (Vec<Registers
             }
         }
     }
-    let mut out = vec![(Registers::default(), Registers::default()); count];
-    let mut before: Vec<(u32, u32)> = Vec::new();
-    for (block, from) in (0..).zip(&function.blocks) {
-        before.extend(from.successors.iter().map(|successor| (successor.0, block)));
+    let mut out: TiVec<BlockId, _> = ti_vec![(Registers::default(), Registers::default()); count];
+    let mut before: Vec<(BlockId, BlockId)> = Vec::new();
+    for (block, from) in (0..).map(BlockId).zip(&function.blocks) {
+        before.extend(from.successors.iter().map(|&successor| (successor, block)));
     }
-    let before = Lists::new(count, &before);
+    let before = Csr::new(count, &before);
     // Blocks whose predecessors do not know yet what comes behind them, in rounds from the last to the first.
-    let mut fresh = vec![true; count];
-    let mut round: Vec<u32> = (0..count as u32).collect();
+    let mut fresh: TiVec<BlockId, bool> = ti_vec![true; count];
+    let mut round: Vec<BlockId> = (0..count).map(BlockId::from).collect();
     while !round.is_empty() {
-        let mut next: Vec<u32> = Vec::new();
+        let mut next: Vec<BlockId> = Vec::new();
         for &block in round.iter().rev() {
-            if !std::mem::replace(&mut fresh[block as usize], false) {
+            if !std::mem::replace(&mut fresh[block], false) {
                 continue;
             }
-            let mut through = out[block as usize];
-            through.0.extend(&own[block as usize].0);
-            through.1.extend(&own[block as usize].1);
+            let mut through = out[block];
+            through.0.extend(&own[block].0);
+            through.1.extend(&own[block].1);
             for &predecessor in before.of(block) {
-                let known = &mut out[predecessor as usize];
+                let known = &mut out[predecessor];
                 let more = known.0.extend(&through.0) | known.1.extend(&through.1);
                 // Those that come in this round anyway are not noted again.
-                if more && !std::mem::replace(&mut fresh[predecessor as usize], true) {
+                if more && !std::mem::replace(&mut fresh[predecessor], true) {
                     next.push(predecessor);
                 }
             }

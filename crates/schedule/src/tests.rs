@@ -589,7 +589,7 @@ proptest::proptest! {
         }
         text += "  EXIT ; 4\n";
         let function = oriole_ori::parse::parse(&text).expect("Ori");
-        let instructions = &function.blocks[0].instructions;
+        let instructions = &function.block(BlockId(0)).instructions;
         let mut numbers = crate::numbers::Numbers::new(function.values.len());
         let graph = crate::graph::Graph::new(instructions, &mut numbers, |_, _, _| 4);
         let edges: Vec<Vec<(u32, u32)>> =

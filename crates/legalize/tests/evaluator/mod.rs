@@ -347,7 +347,7 @@ impl Machine<'_> {
             Opcode::Pseudo(Pseudo::CallHelper) => {
                 let callee =
                     instruction.call.as_ref().and_then(|call| call.callee).expect("a routine has a name");
-                let routine = (self.world.routine)(&function.symbols[callee.0 as usize].name);
+                let routine = (self.world.routine)(&function.symbols[callee].name);
                 let world = World {
                     arguments: self.words(lane, instruction),
                     mufu_error: self.world.mufu_error,

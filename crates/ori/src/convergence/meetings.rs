@@ -5,6 +5,7 @@ use crate::BlockId;
 use crate::divergence::is_bare_exit;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use typed_index_collections::TiVec;
 
 /// The blocks between a branch and its join, as a part of the dominator tree: those at these places but for bare exits.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,7 +71,7 @@ impl Reconvergence<'_> {
         while let Some(block) = work.pop() {
             if Some(block) == join
                 || is_bare_exit(self.function, block)
-                || std::mem::replace(&mut self.seen[block.0 as usize], self.stamp) == self.stamp
+                || std::mem::replace(&mut self.seen[block], self.stamp) == self.stamp
                 || known(block)
             {
                 continue;
@@ -103,7 +104,7 @@ impl Reconvergence<'_> {
         let stamp = self.stamp;
         let mut pending = BinaryHeap::new();
         for &successor in &live {
-            self.labels[successor.0 as usize] = (stamp, successor);
+            self.labels[successor] = (stamp, successor);
             pending.push(Reverse((place(successor), successor)));
         }
         while let Some(Reverse((_, block))) = pending.pop() {
@@ -111,18 +112,18 @@ impl Reconvergence<'_> {
             if pending.is_empty() {
                 break;
             }
-            let own = self.labels[block.0 as usize].1;
-            for &end in &frontiers[block.0 as usize] {
+            let own = self.labels[block].1;
+            for &end in &frontiers[block] {
                 if Some(end) == join || is_bare_exit(function, end) || !self.comes_before(block, end, join) {
                     continue;
                 }
-                let (known, old) = self.labels[end.0 as usize];
+                let (known, old) = self.labels[end];
                 if known != stamp {
-                    self.labels[end.0 as usize] = (stamp, own);
+                    self.labels[end] = (stamp, own);
                     pending.push(Reverse((place(end), end)));
                 } else if old != own {
                     joins.push(end);
-                    self.labels[end.0 as usize] = (stamp, end);
+                    self.labels[end] = (stamp, end);
                 }
             }
         }
@@ -152,13 +153,13 @@ impl Reconvergence<'_> {
         self.stamp += 1;
         let stamp = self.stamp;
         let mut joins: Vec<BlockId> = join.into_iter().collect();
-        let mut hand_on = |labels: &mut Vec<(u32, BlockId)>, to: BlockId, own: BlockId| {
-            let (known, old) = labels[to.0 as usize];
+        let mut hand_on = |labels: &mut TiVec<BlockId, (u32, BlockId)>, to: BlockId, own: BlockId| {
+            let (known, old) = labels[to];
             if known != stamp {
-                labels[to.0 as usize] = (stamp, own);
+                labels[to] = (stamp, own);
             } else if old != own {
                 joins.push(to);
-                labels[to.0 as usize] = (stamp, to);
+                labels[to] = (stamp, to);
             }
         };
         for &successor in &self.function.block(branch).successors {
@@ -167,7 +168,7 @@ impl Reconvergence<'_> {
             }
         }
         for &block in &region {
-            let (known, own) = self.labels[block.0 as usize];
+            let (known, own) = self.labels[block];
             for &successor in &self.function.block(block).successors {
                 if known == stamp
                     && !is_bare_exit(self.function, successor)

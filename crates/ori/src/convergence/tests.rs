@@ -3,6 +3,7 @@
 use super::*;
 use crate::{Block, Instruction, Origin};
 use std::collections::BTreeSet;
+use typed_index_collections::{TiVec, ti_vec};
 
 /// A graph of a few blocks with one or two ways on from most of them; some ends are bare.
 fn random(seed: u64) -> Function {
@@ -143,10 +144,10 @@ impl Walks<'_> {
         let region = self.region(branch, join);
         let mut order: Vec<BlockId> = region.into_iter().collect();
         order.sort_by_key(|block| self.cfg.position(*block));
-        let mut labels: Vec<Option<BlockId>> = vec![None; self.function.blocks.len()];
+        let mut labels: TiVec<BlockId, Option<BlockId>> = ti_vec![None; self.function.blocks.len()];
         let mut joins: BTreeSet<BlockId> = join.into_iter().collect();
-        let mut hand_on = |labels: &mut Vec<Option<BlockId>>, to: BlockId, own: BlockId| {
-            let label = &mut labels[to.0 as usize];
+        let mut hand_on = |labels: &mut TiVec<BlockId, Option<BlockId>>, to: BlockId, own: BlockId| {
+            let label = &mut labels[to];
             if label.is_some_and(|old| old != own) {
                 joins.insert(to);
                 *label = Some(to);
@@ -159,7 +160,7 @@ impl Walks<'_> {
             hand_on(&mut labels, successor, successor);
         }
         for block in order {
-            let Some(own) = labels[block.0 as usize] else { continue };
+            let Some(own) = labels[block] else { continue };
             for &successor in self.function.block(block).successors.iter().filter(|s| !ends(**s)) {
                 if self.cfg.position(successor) > self.cfg.position(block) {
                     hand_on(&mut labels, successor, own);

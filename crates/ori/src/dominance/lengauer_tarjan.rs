@@ -1,19 +1,21 @@
 //! Dominators by the algorithm of Lengauer and Tarjan, with path compression: near-linear on every graph.
 
-use super::NONE;
-use crate::lists::Lists;
+use super::{NO_BLOCK, NONE};
+use crate::BlockId;
+use crate::csr::Csr;
+use typed_index_collections::{TiVec, ti_vec};
 
-/// Immediate dominators of the nodes in `order`, whose first is the root; the root and nodes outside keep `NONE`.
+/// Immediate dominators of the nodes in `order`, whose first is the root; the root and nodes outside keep `NO_BLOCK`.
 pub(super) fn solve(
     count: usize,
-    order: &[u32],
-    for_each_predecessor: impl Fn(u32, &mut dyn FnMut(u32)),
-) -> Vec<u32> {
-    let mut edges: Vec<(u32, u32)> = Vec::new();
+    order: &[BlockId],
+    for_each_predecessor: impl Fn(BlockId, &mut dyn FnMut(BlockId)),
+) -> TiVec<BlockId, BlockId> {
+    let mut edges: Vec<(BlockId, BlockId)> = Vec::new();
     for &node in order {
         for_each_predecessor(node, &mut |predecessor| edges.push((predecessor, node)));
     }
-    let walk = Walk::new(count, order[0], &Lists::new(count, &edges));
+    let walk = Walk::new(count, order[0], &Csr::new(count, &edges));
     let size = walk.nodes.len();
     let mut forest = Forest {
         above: vec![NONE; size],
@@ -25,7 +27,7 @@ pub(super) fn solve(
     let (mut first, mut next) = (vec![NONE; size], vec![NONE; size]);
     for node in (1..size as u32).rev() {
         for_each_predecessor(walk.nodes[node as usize], &mut |predecessor| {
-            let number = walk.numbers[predecessor as usize];
+            let number = walk.numbers[predecessor];
             if number != NONE {
                 let best = forest.lowest(number);
                 let semi = forest.semi[best as usize];
@@ -44,27 +46,27 @@ pub(super) fn solve(
             waiting = next[waiting as usize];
         }
     }
-    let mut result = vec![NONE; count];
+    let mut result: TiVec<BlockId, BlockId> = ti_vec![NO_BLOCK; count];
     for node in 1..size {
         if dominator[node] != forest.semi[node] {
             dominator[node] = dominator[dominator[node] as usize];
         }
-        result[walk.nodes[node] as usize] = walk.nodes[dominator[node] as usize];
+        result[walk.nodes[node]] = walk.nodes[dominator[node] as usize];
     }
     result
 }
 
 /// A depth-first walk: nodes by number, numbers by node, and the number of the parent of each number.
 struct Walk {
-    nodes: Vec<u32>,
-    numbers: Vec<u32>,
+    nodes: Vec<BlockId>,
+    numbers: TiVec<BlockId, u32>,
     parents: Vec<u32>,
 }
 
 impl Walk {
-    fn new(count: usize, root: u32, successors: &Lists<u32>) -> Walk {
-        let mut walk = Walk { nodes: vec![root], numbers: vec![NONE; count], parents: vec![0] };
-        walk.numbers[root as usize] = 0;
+    fn new(count: usize, root: BlockId, successors: &Csr<BlockId, BlockId>) -> Walk {
+        let mut walk = Walk { nodes: vec![root], numbers: ti_vec![NONE; count], parents: vec![0] };
+        walk.numbers[root] = 0;
         let mut stack = vec![(root, 0usize)];
         while let Some((node, next)) = stack.last_mut() {
             let Some(&successor) = successors.of(*node).get(*next) else {
@@ -72,9 +74,9 @@ impl Walk {
                 continue;
             };
             *next += 1;
-            if walk.numbers[successor as usize] == NONE {
-                walk.numbers[successor as usize] = walk.nodes.len() as u32;
-                walk.parents.push(walk.numbers[*node as usize]);
+            if walk.numbers[successor] == NONE {
+                walk.numbers[successor] = walk.nodes.len() as u32;
+                walk.parents.push(walk.numbers[*node]);
                 walk.nodes.push(successor);
                 stack.push((successor, 0));
             }
@@ -125,23 +127,25 @@ mod tests {
         };
         for _ in 0..3_000 {
             let count = 2 + roll(20);
-            let edges: Vec<(u32, u32)> = (0..count * 2)
+            let edges: Vec<(BlockId, BlockId)> = (0..count * 2)
                 .map(|at| {
-                    (if at < count { at / 2 } else { roll(count) }, (at + 1).min(roll(count) + 1) % count)
+                    let from = if at < count { at / 2 } else { roll(count) };
+                    (BlockId(from), BlockId((at + 1).min(roll(count) + 1) % count))
                 })
                 .collect();
-            let successors = Lists::new(count as usize, &edges);
-            let reversed: Vec<(u32, u32)> = edges.iter().map(|&(from, to)| (to, from)).collect();
-            let predecessors = Lists::new(count as usize, &reversed);
-            let visit =
-                |node: u32, add: &mut dyn FnMut(u32)| predecessors.of(node).iter().for_each(|p| add(*p));
+            let successors = Csr::new(count as usize, &edges);
+            let reversed: Vec<(BlockId, BlockId)> = edges.iter().map(|&(from, to)| (to, from)).collect();
+            let predecessors = Csr::new(count as usize, &reversed);
+            let visit = |node: BlockId, add: &mut dyn FnMut(BlockId)| {
+                predecessors.of(node).iter().for_each(|p| add(*p))
+            };
             // A preorder will do: the iterative algorithm only takes longer.
-            let order = Walk::new(count as usize, 0, &successors).nodes;
-            let plain = |dropped: u32| {
-                let mut seen = vec![false; count as usize];
-                let mut work = if dropped == 0 { vec![] } else { vec![0] };
+            let order = Walk::new(count as usize, BlockId(0), &successors).nodes;
+            let plain = |dropped: BlockId| {
+                let mut seen: TiVec<BlockId, bool> = ti_vec![false; count as usize];
+                let mut work = if dropped == BlockId(0) { vec![] } else { vec![BlockId(0)] };
                 while let Some(node) = work.pop() {
-                    if !std::mem::replace(&mut seen[node as usize], true) {
+                    if !std::mem::replace(&mut seen[node], true) {
                         work.extend(successors.of(node).iter().filter(|&&s| s != dropped));
                     }
                 }
@@ -151,11 +155,11 @@ mod tests {
             for &node in &order {
                 // All dominators of a node are those above it in the tree.
                 let mut above = vec![node];
-                while found[*above.last().unwrap() as usize] != NONE {
-                    above.push(found[*above.last().unwrap() as usize]);
+                while found[*above.last().unwrap()] != NO_BLOCK {
+                    above.push(found[*above.last().unwrap()]);
                 }
                 for &other in &order {
-                    let dominates = other == node || !plain(other)[node as usize];
+                    let dominates = other == node || !plain(other)[node];
                     assert_eq!(dominates, above.contains(&other), "{other} {node} of {edges:?}");
                 }
             }

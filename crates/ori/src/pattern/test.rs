@@ -39,7 +39,7 @@ impl Site<'_> {
 
     fn register(&self, values: &[Value]) -> Option<u8> {
         let [value] = values else { return None };
-        self.assignment?.registers.get(value.0 as usize).copied().flatten()
+        self.assignment?.registers.get(*value).copied().flatten()
     }
 }
 

@@ -145,13 +145,13 @@ impl Scan<'_> {
                 self.assigned[occupant as usize] = NONE;
             }
         }
-        self.work.function.blocks[block].instructions = std::mem::take(&mut self.out);
-        self.work.inserted[block] = std::mem::take(&mut self.marks);
+        self.work.function.block_mut(self.block).instructions = std::mem::take(&mut self.out);
+        self.work.inserted[self.block] = std::mem::take(&mut self.marks);
     }
 
     /// Puts the stores behind the only definitions of values that were spilled later.
     pub(super) fn insert_stores(&mut self) {
-        let mut sites: Vec<(u32, u32, Value, u8)> = Vec::new();
+        let mut sites: Vec<(BlockId, u32, Value, u8)> = Vec::new();
         for (index, stored) in self.stored_at_definition.iter().enumerate() {
             if let (true, Some(site)) = (*stored, self.site[index]) {
                 sites.push((site.block, site.index, Value(index as u32), site.register));
@@ -160,7 +160,7 @@ impl Scan<'_> {
         sites.sort_unstable();
         let mut at = 0;
         while at < sites.len() {
-            let block = sites[at].0 as usize;
+            let block = sites[at].0;
             let old = std::mem::take(&mut self.work.function.blocks[block].instructions);
             let old_marks = std::mem::take(&mut self.work.inserted[block]);
             let mut out = Vec::with_capacity(old.len() + 4);
@@ -169,7 +169,7 @@ impl Scan<'_> {
                 let origin = instruction.origin;
                 out.push(instruction);
                 marks.push(mark);
-                while at < sites.len() && sites[at].0 as usize == block && sites[at].1 as usize == index + 1 {
+                while at < sites.len() && sites[at].0 == block && sites[at].1 as usize == index + 1 {
                     let (_, _, v, register) = sites[at];
                     at += 1;
                     let mut emitter = Emitter {

@@ -79,7 +79,7 @@ impl Facts {
         let function = &work.function;
         let mut definitions = vec![0u32; self.single.len()];
         for &block in self.cfg.order() {
-            let marks = &work.inserted[block.0 as usize];
+            let marks = &work.inserted[block];
             for (instruction, &mark) in function.block(block).instructions.iter().zip(marks) {
                 let groups = destinations(instruction, file);
                 let copy = is_parallel_copy(instruction);

@@ -5,8 +5,9 @@ use crate::check::check;
 use crate::driver::Prepared;
 use crate::tests::random::{Random, function};
 use crate::tests::run;
-use oriole_ori::{File, Opcode, Value};
+use oriole_ori::{BlockId, File, Opcode, Value};
 use oriole_sass::Op;
+use typed_index_collections::{TiVec, ti_vec};
 
 #[test]
 fn a_value_in_a_wrong_register_is_found() {
@@ -19,7 +20,10 @@ fn a_value_in_a_wrong_register_is_found() {
         for _ in 0..4 {
             let mut broken = allocation.clone();
             // Some value of the general file goes to its neighbour's register.
-            let candidates: Vec<usize> = (0..broken.assignment.registers.len())
+            let candidates: Vec<Value> = broken
+                .assignment
+                .registers
+                .keys()
                 .filter(|&v| broken.assignment.registers[v].is_some_and(|r| r > 2))
                 .filter(|&v| broken.function.values[v].file == File::R)
                 .filter(|&v| occurs(&broken.function, v))
@@ -37,10 +41,10 @@ fn a_value_in_a_wrong_register_is_found() {
     assert!(tried > 50 && found * 10 > tried * 6, "{found} of {tried}");
 }
 
-fn occurs(function: &oriole_ori::Function, v: usize) -> bool {
+fn occurs(function: &oriole_ori::Function, v: Value) -> bool {
     let mut found = false;
     for instruction in function.blocks.iter().flat_map(|b| &b.instructions) {
-        instruction.for_each_use(|u| found |= u.0 as usize == v);
+        instruction.for_each_use(|u| found |= u == v);
     }
     found
 }
@@ -49,23 +53,23 @@ fn occurs(function: &oriole_ori::Function, v: usize) -> bool {
 fn a_lost_instruction_is_found() {
     for seed in 1..=30 {
         let Ok((prepared, allocation, _)) = run(&function(seed), None) else { continue };
-        for block in 0..allocation.function.blocks.len() {
+        for block in allocation.function.block_ids() {
             let marks = &allocation.inserted[block];
             let Some(at) = marks.iter().position(|mark| !mark) else { continue };
             let mut broken = allocation.clone();
             broken.function.blocks[block].instructions.remove(at);
             broken.inserted[block].remove(at);
-            assert!(!check(&prepared, &broken).is_empty(), "seed {seed} block {block}");
+            assert!(!check(&prepared, &broken).is_empty(), "seed {seed} {block}");
         }
     }
 }
 
 /// Calls `judge` with the place of each of some reloads.
-fn for_each_reload(mut judge: impl FnMut(&Prepared, &Allocation, usize, usize)) -> u32 {
+fn for_each_reload(mut judge: impl FnMut(&Prepared, &Allocation, BlockId, usize)) -> u32 {
     let mut tried = 0;
     for seed in 1..=40 {
         let Ok((prepared, allocation, _)) = run(&function(seed), Some(24)) else { continue };
-        for block in 0..allocation.function.blocks.len() {
+        for block in allocation.function.block_ids() {
             for at in 0..allocation.inserted[block].len() {
                 let instruction = &allocation.function.blocks[block].instructions[at];
                 if allocation.inserted[block][at]
@@ -82,13 +86,13 @@ fn for_each_reload(mut judge: impl FnMut(&Prepared, &Allocation, usize, usize)) 
 }
 
 /// The registers that the instruction writes, with what each then stands for.
-fn written(allocation: &Allocation, block: usize, at: usize) -> Vec<(Option<u8>, Value)> {
+fn written(allocation: &Allocation, block: BlockId, at: usize) -> Vec<(Option<u8>, Value)> {
     let mut written = Vec::new();
     allocation.function.blocks[block].instructions[at].for_each_definition(|value| {
-        let file = allocation.function.values[value.0 as usize].file;
+        let file = allocation.function.values[value].file;
         if file == File::R {
-            let register = allocation.assignment.registers[value.0 as usize];
-            written.push((register, allocation.original[value.0 as usize]));
+            let register = allocation.assignment.registers[value];
+            written.push((register, allocation.original[value]));
         }
     });
     written
@@ -96,9 +100,9 @@ fn written(allocation: &Allocation, block: usize, at: usize) -> Vec<(Option<u8>,
 
 /// Whether before the instruction, on every way there that gives the value at all, the register holds it. Walks back
 /// from the place; shares nothing with the checker, which goes forward.
-fn still_held(allocation: &Allocation, start: (usize, usize), register: Option<u8>, value: Value) -> bool {
+fn still_held(allocation: &Allocation, start: (BlockId, usize), register: Option<u8>, value: Value) -> bool {
     let blocks = &allocation.function.blocks;
-    let mut seen = vec![[false; 2]; blocks.len()];
+    let mut seen: TiVec<BlockId, _> = ti_vec![[false; 2]; blocks.len()];
     // Places, each with whether the register was written with something else further on.
     let mut open = vec![(start.0, start.1, false)];
     while let Some((block, end, mut lost)) = open.pop() {
@@ -119,8 +123,8 @@ fn still_held(allocation: &Allocation, start: (usize, usize), register: Option<u
         if settled {
             continue;
         }
-        for (from, other) in blocks.iter().enumerate() {
-            let leads_here = other.successors.iter().any(|to| to.0 as usize == block);
+        for (from, other) in blocks.iter_enumerated() {
+            let leads_here = other.successors.contains(&block);
             if leads_here && !std::mem::replace(&mut seen[from][usize::from(lost)], true) {
                 open.push((from, other.instructions.len(), lost));
             }
@@ -142,7 +146,7 @@ fn a_lost_reload_is_found() {
         let needless = written(allocation, block, at)
             .into_iter()
             .all(|(register, value)| still_held(allocation, (block, at), register, value));
-        assert!(is_found || needless, "block {block}, instruction {at}");
+        assert!(is_found || needless, "{block}, instruction {at}");
     });
     assert!(tried > 10 && found > 10, "{found} of {tried}");
 }

@@ -6,6 +6,7 @@ use expect_test::{Expect, expect};
 use oriole_chip::Chip;
 use oriole_ori::parse::parse;
 use oriole_ori::{File, Value};
+use typed_index_collections::TiVec;
 
 /// Prints the expanded function with physical registers.
 fn show(text: &str, limit: Option<u16>, expected: Expect) {
@@ -16,7 +17,7 @@ fn show(text: &str, limit: Option<u16>, expected: Expect) {
     let mut renamed = function.clone();
     let registers = assignment.registers.clone();
     let rename = |v: &mut Value, file: File| {
-        let register = registers[v.0 as usize].expect("a register");
+        let register = registers[*v].expect("a register");
         let base = match file {
             File::R => 0,
             File::UR => 256,
@@ -44,7 +45,7 @@ fn show(text: &str, limit: Option<u16>, expected: Expect) {
             }
         }
     }
-    let mut values = Vec::new();
+    let mut values = TiVec::new();
     for (file, count) in [(File::R, 256), (File::UR, 64), (File::P, 8), (File::UP, 8), (File::B, 16)] {
         values.extend((0..count).map(|_| oriole_ori::ValueData { file, source: None }));
     }

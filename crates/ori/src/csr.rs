@@ -1,0 +1,60 @@
+//! Compressed sparse rows (CSR): a row of items for each id, all rows in one piece of memory.
+//!
+//! It is here because analyses give a list for each block or value: one after the other they take no memory that is not
+//! needed, and nothing has to be sorted to bring them together.
+
+use std::marker::PhantomData;
+
+/// A row of items for each of the ids below some count.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Csr<I, T> {
+    /// Where the row of each id begins, and where the last one ends.
+    starts: Vec<u32>,
+    items: Vec<T>,
+    id: PhantomData<fn(I)>,
+}
+
+impl<I: Copy + Into<usize>, T: Copy> Csr<I, T> {
+    /// The rows of the ids below `count`. Items of one id stay in order.
+    pub fn new(count: usize, pairs: &[(I, T)]) -> Csr<I, T> {
+        let mut starts = vec![0u32; count + 1];
+        pairs.iter().for_each(|&(id, _)| starts[id.into()] += 1);
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        // Each row is filled from its end, so that its place ends up at its start.
+        let mut items: Vec<T> = pairs.iter().map(|&(_, item)| item).collect();
+        for &(id, item) in pairs.iter().rev() {
+            let place = &mut starts[id.into()];
+            *place -= 1;
+            items[*place as usize] = item;
+        }
+        Csr { starts, items, id: PhantomData }
+    }
+
+    /// The same of what a visit gives, which is made twice: to count, and to fill the rows, which hold `filler` before.
+    pub fn of_visits(count: usize, filler: T, visit: impl Fn(&mut dyn FnMut(I, T))) -> Csr<I, T> {
+        let mut starts = vec![0u32; count + 1];
+        visit(&mut |id, _| starts[id.into() + 1] += 1);
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut next = starts.clone();
+        let mut items = vec![filler; starts[count] as usize];
+        visit(&mut |id, item| {
+            let place = &mut next[id.into()];
+            items[*place as usize] = item;
+            *place += 1;
+        });
+        Csr { starts, items, id: PhantomData }
+    }
+
+    /// The row of an id.
+    #[inline]
+    pub fn of(&self, id: I) -> &[T] {
+        let at = id.into();
+        &self.items[self.starts[at] as usize..self.starts[at + 1] as usize]
+    }
+}
