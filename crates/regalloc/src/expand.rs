@@ -1,7 +1,7 @@
 //! Expansion of pseudo-instructions after allocation (phases 102 to 105): moves, calls, returns, prologue and epilogues,
 //! block layout with the branches that it needs.
 //!
-//! Afterwards there are only machine opcodes, and a block without a branch at its end falls through to the next one.
+//! Afterwards there are only machine opcodes and copies of single registers, and a block without a branch at its end falls through to the next one.
 
 use crate::frame::{FRAME_ALIGN, move_stack};
 use crate::operands::local_address;
@@ -238,8 +238,10 @@ impl Expander {
                 else {
                     return Err(AllocateError::Input("a copy without operands".into()));
                 };
-                let Some(&d) = d.values.first() else { return Ok(()) };
-                self.copy(d, s.clone(), instruction.guard, instruction.origin, out)
+                if let Some(&d) = d.values.first() {
+                    self.copy(d, s.clone(), instruction.guard, instruction.origin, out);
+                }
+                Ok(())
             }
             Pseudo::ParallelCopy => self.parallel(&instruction, out),
             Pseudo::Undefined | Pseudo::Parameters => Ok(()),
@@ -254,10 +256,8 @@ impl Expander {
                 let address = if routine { abi::ROUTINE_RETURN } else { abi::RETURN_ADDRESS };
                 let (a, b) = (self.physical(File::R, address), self.physical(File::R, address + 1));
                 if routine {
-                    let mut high = Instruction::new(Op::MOV, instruction.origin);
-                    high.destinations.push(Destination::new(File::R, [b]));
-                    high.sources.push(Source::plain(SourceKind::Zero(File::R)));
-                    out.push(high);
+                    let high = Destination::new(File::R, [b]);
+                    out.push(copy(high, Source::rz(), None, instruction.origin));
                     let count = u16::from(abi::ROUTINE_RETURN) + 2;
                     self.assignment.general_registers = self.assignment.general_registers.max(count);
                 }
@@ -337,10 +337,8 @@ impl Expander {
             }
             callee => {
                 for (value, part) in [(low, AddressPart::Low), (high, AddressPart::High)] {
-                    let mut address = Instruction::new(Op::MOV, origin);
-                    address.destinations.push(Destination::new(File::R, [value]));
-                    address.sources.push(Source::plain(SourceKind::ReturnAddress(part)));
-                    out.push(address);
+                    let address = Source::plain(SourceKind::ReturnAddress(part));
+                    out.push(copy(Destination::new(File::R, [value]), address, None, origin));
                 }
                 call.mods.insert(Mod::REL);
                 match callee {
@@ -374,10 +372,8 @@ impl Expander {
         let low = self.physical(File::R, abi::ROUTINE_RETURN);
         self.assignment.general_registers =
             self.assignment.general_registers.max(u16::from(abi::ROUTINE_RETURN) + 2);
-        let mut address = Instruction::new(Op::MOV, instruction.origin);
-        address.destinations.push(Destination::new(File::R, [low]));
-        address.sources.push(Source::plain(SourceKind::ReturnAddress(AddressPart::Low)));
-        out.push(address);
+        let address = Source::plain(SourceKind::ReturnAddress(AddressPart::Low));
+        out.push(copy(Destination::new(File::R, [low]), address, None, instruction.origin));
         let mut call = Instruction::new(Op::CALL, instruction.origin);
         call.mods.insert(Mod::REL);
         call.mods.insert(Mod::NOINC);
@@ -386,64 +382,30 @@ impl Expander {
         Ok(())
     }
 
+    /// A copy to a register, which stays one: selection knows what moves a value between two files. A copy of a register
+    /// to itself goes, and a zero is that of the destination's file.
     fn copy(
-        &mut self,
+        &self,
         d: Value,
         source: Source,
         guard: Option<Guard>,
         origin: Origin,
         out: &mut Vec<Instruction>,
-    ) -> Result<(), AllocateError> {
+    ) {
         let to = self.function.file(d);
-        let from = match &source.kind {
+        let source = match &source.kind {
             SourceKind::Values(values) => {
-                if self.function.file(values[0]) == to
-                    && self.register(values[0]) == self.register(d)
-                    && !source.invert
-                    && !source.negate
-                {
-                    return Ok(());
+                let from = values[0];
+                let same = self.function.file(from) == to && self.register(from) == self.register(d);
+                if same && !source.invert && !source.negate {
+                    return;
                 }
-                self.function.file(values[0])
+                source
             }
-            _ => to,
+            SourceKind::Zero(File::UR) if to == File::R => Source::rz(),
+            _ => source,
         };
-        let is_register = matches!(source.kind, SourceKind::Values(_));
-        let opcode = match (to, from) {
-            (File::R, File::R | File::UR) => Op::MOV,
-            (File::UR, File::UR) => Op::UMOV,
-            (File::UR, File::R) => Op::R2UR,
-            (File::P, File::P | File::UP) => Op::PLOP3,
-            (File::UP, File::UP) => Op::UPLOP3,
-            (to, from) => {
-                return Err(AllocateError::Input(format!("a copy from file {from:?} to file {to:?}")));
-            }
-        };
-        let mut copy = Instruction::new(opcode, origin);
-        copy.guard = guard;
-        copy.destinations.push(Destination::new(to, [d]));
-        match opcode {
-            Op::PLOP3 | Op::UPLOP3 => {
-                let truth = || Source::plain(SourceKind::True(to));
-                copy.mods.insert(Mod::LUT);
-                copy.destinations.push(Destination::dropped(to, 1));
-                if is_register && from != to {
-                    // Only the third place takes a uniform predicate.
-                    copy.sources.extend([truth(), truth(), source]);
-                } else {
-                    copy.sources.extend([truth(), source, truth()]);
-                }
-                // And of all three.
-                copy.sources.push(Source::plain(SourceKind::Literal(0x80)));
-                copy.sources.push(Source::plain(SourceKind::Literal(0)));
-            }
-            Op::MOV if matches!(source.kind, SourceKind::Zero(File::UR)) => {
-                copy.sources.push(Source::plain(SourceKind::Zero(File::R)));
-            }
-            _ => copy.sources.push(source),
-        }
-        out.push(copy);
-        Ok(())
+        out.push(copy(Destination::new(to, [d]), source, guard, origin));
     }
 
     /// Copies at once: swaps of the scanned files, and whatever remains for the coloured ones.
@@ -471,7 +433,7 @@ impl Expander {
             });
             if let Some(at) = ready {
                 let (d, s) = pending.remove(at);
-                self.copy(d, s, None, instruction.origin, out)?;
+                self.copy(d, s, None, instruction.origin, out);
                 continue;
             }
             // A cycle: swap the first with its source, and whoever wanted the first finds it there.
@@ -536,6 +498,15 @@ impl Expander {
         }
         Ok(())
     }
+}
+
+/// `to = Copy source`.
+fn copy(to: Destination, source: Source, guard: Option<Guard>, origin: Origin) -> Instruction {
+    let mut copy = Instruction::new(Pseudo::Copy, origin);
+    copy.guard = guard;
+    copy.destinations.push(to);
+    copy.sources.push(source);
+    copy
 }
 
 /// Where the address of a driver's function is put for its call: it carries no argument.

@@ -282,9 +282,7 @@ impl Emitter<'_> {
                     }
                     _ => Source::imm(1),
                 };
-                let immediate = matches!(source.kind, SourceKind::Imm(_));
-                let mut copy =
-                    if immediate { self.instruction(Op::MOV) } else { self.instruction(Pseudo::Copy) };
+                let mut copy = self.instruction(Pseudo::Copy);
                 copy.destinations.push(Destination::new(File::R, [d]));
                 copy.sources.push(source);
                 self.push(copy);

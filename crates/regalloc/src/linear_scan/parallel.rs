@@ -160,13 +160,7 @@ impl Scan<'_> {
                     }
                 }
                 _ => {
-                    let mut rematerialization = match (file, &source.kind) {
-                        (
-                            File::R,
-                            SourceKind::Imm(_) | SourceKind::Const { .. } | SourceKind::Address32 { .. },
-                        ) => Instruction::new(Op::MOV, instruction.origin),
-                        _ => Instruction::new(Pseudo::Copy, instruction.origin),
-                    };
+                    let mut rematerialization = Instruction::new(Pseudo::Copy, instruction.origin);
                     rematerialization.destinations.push(oriole_ori::Destination::new(file, [d]));
                     rematerialization.sources.push(source.clone());
                     made.push((d, to, d, Box::new(rematerialization)));

@@ -116,10 +116,10 @@ b0:
             b0:
               r1 = LDC c[0][0x28] ; 0
               r0 = S2R %(SR_TID.X) ; 0
-              r2 = MOV r0 ; 1
-              r4 = MOV r0 ; 1
-              r20 = MOV return_address(low) ; 1
-              r21 = MOV return_address(high) ; 1
+              r2 = Copy r0 ; 1
+              r4 = Copy r0 ; 1
+              r20 = Copy return_address(low) ; 1
+              r21 = Copy return_address(high) ; 1
               CALL.NOINC.REL callee(s0) ; 1
               r2 = IADD3 r2, r4, RZ ; 2
               STS [r2], r2 mem(shared w) ; 3
@@ -159,15 +159,15 @@ b2:
               p321, PT = ISETP.AND.LT.U32 r3, 0x5, PT ; 0
               @p320 BRA b2 ; 1
             b1: -> b2
-              p322, PT = PLOP3.LUT PT, p321, PT, #128, #0 ; 2
-              r12 = MOV r3 ; 2
-              r6 = MOV r5 ; 2
-              r7 = MOV r3 ; 2
-              r4 = MOV r3 ; 2
-              r2 = MOV return_address(low) ; 2
+              p322 = Copy p321 ; 2
+              r12 = Copy r3 ; 2
+              r6 = Copy r5 ; 2
+              r7 = Copy r3 ; 2
+              r4 = Copy r3 ; 2
+              r2 = Copy return_address(low) ; 2
               CALL.NOINC.REL callee(s0) ; 2
-              p321, PT = PLOP3.LUT PT, p322, PT, #128, #0 ; 2
-              r3 = MOV r12 ; 2
+              p321 = Copy p322 ; 2
+              r3 = Copy r12 ; 2
             b2:
               @p321 STS [r3], r5 mem(shared w) ; 3
               STS [r3+0x4], r5 mem(shared w) ; 3
@@ -198,8 +198,8 @@ b0:
               STL [r1+0x4], r16 mem(spill w) ; 0
               STL [r1+0x8], r17 mem(spill w) ; 0
               STL [r1+0xc], r18 mem(spill w) ; 0
-              r18 = MOV r4 ; 1
-              r2 = MOV return_address(low) ; 1
+              r18 = Copy r4 ; 1
+              r2 = Copy return_address(low) ; 1
               CALL.NOINC.REL callee(s0) ; 1
               r4 = IADD3 r18, r4, RZ ; 2
               r2 = LDL [r1] mem(spill r) ; 3
@@ -231,8 +231,8 @@ b0:
               r0 = IADD3 r4, r6, r7 ; 1
               p320, PT = ISETP.AND.LT.U32 r0, r7, PT ; 1
               r4 = SEL r0, r4, p320 ; 1
-              r5 = MOV r0 ; 2
-              r3 = MOV RZ ; 2
+              r5 = Copy r0 ; 2
+              r3 = Copy RZ ; 2
               RET.NODEC.REL {r2 r3}, kernel_start ; 2
         "#]],
     );
@@ -282,15 +282,15 @@ b0:
               STL [r1], r2 mem(spill w) ; 0
               STL [r1+0x4], r16 mem(spill w) ; 0
               STL [r1+0x8], r17 mem(spill w) ; 0
-              r2 = MOV r4 ; 1
-              r16 = MOV r20 ; 1
-              r17 = MOV r21 ; 1
-              r20 = MOV return_address(low) ; 1
-              r21 = MOV return_address(high) ; 1
+              r2 = Copy r4 ; 1
+              r16 = Copy r20 ; 1
+              r17 = Copy r21 ; 1
+              r20 = Copy return_address(low) ; 1
+              r21 = Copy return_address(high) ; 1
               CALL.NOINC.REL callee(s0) ; 1
               r4 = IADD3 r2, r4, RZ ; 2
-              r20 = MOV r16 ; 3
-              r21 = MOV r17 ; 3
+              r20 = Copy r16 ; 3
+              r21 = Copy r17 ; 3
               r2 = LDL [r1] mem(spill r) ; 3
               r16 = LDL [r1+0x4] mem(spill r) ; 3
               r17 = LDL [r1+0x8] mem(spill r) ; 3
@@ -329,9 +329,9 @@ b2:
             b2:
               EXIT ; 5
             b3: -> b1
-              r3 = MOV r0 ; 4
-              r0 = MOV r2 ; 4
-              r2 = MOV r3 ; 4
+              r3 = Copy r0 ; 4
+              r0 = Copy r2 ; 4
+              r2 = Copy r3 ; 4
               BRA b1 ; 4
         "#]],
     );
