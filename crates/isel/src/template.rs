@@ -24,7 +24,7 @@ pub struct Build {
     /// Its destinations.
     pub destinations: &'static [Target],
     /// Its sources.
-    pub sources: &'static [Piece],
+    pub sources: &'static [Operand],
     /// It does the work of the next instruction too.
     pub covers_next: bool,
 }
@@ -53,7 +53,7 @@ pub enum Target {
 
 /// A source of a template.
 #[derive(Clone, Copy, Debug)]
-pub enum Piece {
+pub enum Operand {
     /// The n-th source of the instruction, signs and all.
     Source(u8),
     /// The true predicate of a file.
@@ -103,13 +103,13 @@ impl Build {
         }
         for piece in self.sources {
             made.sources.push(match *piece {
-                Piece::Source(n) => source(n)?.clone(),
-                Piece::True(file) => Source::plain(SourceKind::True(file)),
-                Piece::Zero => Source::rz(),
-                Piece::Literal(number) => Source::literal(number),
-                Piece::Immediate(bits) => Source::imm(bits),
-                Piece::PowerOfTwo(n) => Source::imm(1u32.checked_shl(number(source(n)?)?).ok_or(Mismatch)?),
-                Piece::Name(symbol) => Source::plain(SourceKind::Symbol(symbol)),
+                Operand::Source(n) => source(n)?.clone(),
+                Operand::True(file) => Source::plain(SourceKind::True(file)),
+                Operand::Zero => Source::rz(),
+                Operand::Literal(number) => Source::literal(number),
+                Operand::Immediate(bits) => Source::imm(bits),
+                Operand::PowerOfTwo(n) => Source::imm(1u32.checked_shl(number(source(n)?)?).ok_or(Mismatch)?),
+                Operand::Name(symbol) => Source::plain(SourceKind::Symbol(symbol)),
             });
         }
         Ok(made)

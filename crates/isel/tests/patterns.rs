@@ -98,19 +98,12 @@ fn copies() {
             R <- true: MOV R2, RZ
             UR <- R: R2UR UR2, R3
             UR <- UR: UMOV UR2, UR3
-            UR <- immediate: UMOV UR2, 0x7fffffff
-            UR <- constant: ULDC UR2, c[0x0][0x210]
             UR <- zero: UMOV UR2, URZ
             UR <- true: UMOV UR2, URZ
             P <- P: PLOP3.LUT P2, PT, P3, PT, PT, 0x80, 0x0
-            P <- UP: PLOP3.LUT P2, PT, PT, PT, UP3, 0x80, 0x0
             P <- zero: PLOP3.LUT P2, PT, PT, PT, PT, 0x80, 0x0
             P <- true: PLOP3.LUT P2, PT, PT, PT, PT, 0x80, 0x0
             P <- not true: PLOP3.LUT P2, PT, !PT, PT, PT, 0x80, 0x0
-            UP <- UP: UPLOP3.LUT UP2, UPT, UP3, UPT, UPT, 0x80, 0x0
-            UP <- zero: UPLOP3.LUT UP2, UPT, UPT, UPT, UPT, 0x80, 0x0
-            UP <- true: UPLOP3.LUT UP2, UPT, UPT, UPT, UPT, 0x80, 0x0
-            UP <- not true: UPLOP3.LUT UP2, UPT, !UPT, UPT, UPT, 0x80, 0x0
         "#]],
     );
 }
@@ -221,8 +214,7 @@ fn the_tree_finds_what_the_scan_finds_and_that_is_legal() {
             };
             let row = rows[random.below(rows.len())].1;
             let instruction = match random.below(60) {
-                0 => support::late_uniform_move(&mut random),
-                1..12 => support::copy(&mut random),
+                0..12 => support::copy(&mut random),
                 12..30 => match support::aimed(&mut random, chip, &function, row) {
                     Some(instruction) => instruction,
                     None => continue,
@@ -314,24 +306,20 @@ fn explanation_names_every_candidate() {
     check(
         &lines,
         expect![[r#"
-        r0 = Copy 0x5 ; 0
-        147 move zero to a pair: CS2R: source 0 is not RZ
-        130 move immediate to uniform register: UMOV: destination 0 is not uniform register of 32 bits
-        130 move constant to uniform register: ULDC: destination 0 is not uniform register of 32 bits
-        129 move immediate: IMAD.MOV: the Fma pipe has less time for it
-        129 move constant: IMAD.MOV: source 0 is not constant
-        129 move uniform register: IMAD.U32: source 0 is not uniform register
-        127 move to uniform register: R2UR: destination 0 is not uniform register of 32 bits
-        127 move between uniform registers: UMOV: destination 0 is not uniform register of 32 bits
-        127 move predicate: PLOP3: destination 0 is not predicate of 32 bits
-        127 move uniform predicate to predicate: PLOP3: destination 0 is not predicate of 32 bits
-        127 move uniform predicate: UPLOP3: destination 0 is not uniform predicate of 32 bits
-        126 move register: IMAD.MOV: source 0 is not register or RZ
-        124 move immediate: MOV: matches
-        124 move constant: MOV: source 0 is not constant
-        124 move uniform register: MOV: source 0 is not uniform register
-        121 move register: MOV: source 0 is not register or RZ
-    "#]],
+            r0 = Copy 0x5 ; 0
+            147 move zero to a pair: CS2R: source 0 is not RZ
+            129 move immediate: IMAD.MOV: the Fma pipe has less time for it
+            129 move constant: IMAD.MOV: source 0 is not constant
+            129 move uniform register: IMAD.U32: source 0 is not uniform register
+            127 move to uniform register: R2UR: destination 0 is not uniform register of 32 bits
+            127 move between uniform registers: UMOV: destination 0 is not uniform register of 32 bits
+            127 move predicate: PLOP3: destination 0 is not predicate of 32 bits
+            126 move register: IMAD.MOV: source 0 is not register or RZ
+            124 move immediate: MOV: matches
+            124 move constant: MOV: source 0 is not constant
+            124 move uniform register: MOV: source 0 is not uniform register
+            121 move register: MOV: source 0 is not register or RZ
+        "#]],
     );
 }
 

@@ -1,7 +1,7 @@
 //! Choices of one of two values where one of them is already in place: a move under a guard does it on the other pipe.
 
 use super::{Row, machine};
-use crate::template::{Build, Guarding, Piece, Target, Template};
+use crate::template::{Build, Guarding, Operand, Target, Template};
 use oriole_ori::pattern::{Kinds, Pattern, Pipe, Signs, Test, Width};
 use oriole_sass::{Mod, Op};
 
@@ -9,7 +9,7 @@ const ON_FMA: Test = Test::Pipe(Pipe::Fma);
 const CHOICE: Test = machine(Op::SEL);
 const PREDICATE: Test = Test::Source(2, Kinds::PREDICATE, Width::W32);
 
-const fn guarded(guard: Guarding, sources: &'static [Piece]) -> Template {
+const fn guarded(guard: Guarding, sources: &'static [Operand]) -> Template {
     let destinations = &[Target::Destination(0)];
     Template::Build(Build {
         op: Op::IMAD,
@@ -37,7 +37,7 @@ pub const ROWS: &[Row] = &[
             Test::Same(0, 1),
             ON_FMA,
         ],
-        template: guarded(Guarding::If(2), &[Piece::Zero, Piece::Zero, Piece::Source(0)]),
+        template: guarded(Guarding::If(2), &[Operand::Zero, Operand::Zero, Operand::Source(0)]),
     },
     Pattern {
         name: "choice for what is there: IMAD.MOV unless",
@@ -52,6 +52,6 @@ pub const ROWS: &[Row] = &[
             Test::Same(0, 0),
             ON_FMA,
         ],
-        template: guarded(Guarding::Unless(2), &[Piece::Zero, Piece::Zero, Piece::Source(1)]),
+        template: guarded(Guarding::Unless(2), &[Operand::Zero, Operand::Zero, Operand::Source(1)]),
     },
 ];

@@ -1,9 +1,9 @@
 //! How a value gets from one place to another: by a move of either pipe, by a read of the special register that is
 //! zero, between the files.
 
-use super::{MOVES, Row, build, machine};
-use crate::template::{Build, Guarding, Piece, Target, Template};
-use File::{P, UP};
+use super::{MOVES, Row, build};
+use crate::template::{Build, Guarding, Operand, Target, Template};
+use File::P;
 use oriole_ori::pattern::{Kinds, Pattern, Pipe, Signs, Test, Width};
 use oriole_ori::{File, Opcode, Pseudo};
 use oriole_sass::{Mod, Op, Symbol};
@@ -25,22 +25,14 @@ const TO_GENERAL: Test = to(Kinds::REGISTER);
 const TO_UNIFORM: Test = to(Kinds::UNIFORM);
 const PLAIN: Test = Test::Signs(0, Signs::Plain);
 
-const SOURCE: &[Piece] = &[Piece::Source(0)];
+const SOURCE: &[Operand] = &[Operand::Source(0)];
 /// Zero times zero plus the source.
-const ADDED: &[Piece] = &[Piece::Zero, Piece::Zero, Piece::Source(0)];
-
-/// The conjunction of three truths; the second result is dropped.
-const fn logic(op: Op, destinations: &'static [Target], sources: &'static [Piece]) -> Template {
-    let guard = Guarding::Same;
-    Template::Build(Build { op, mods: &[Mod::LUT], guard, destinations, sources, covers_next: false })
-}
+const ADDED: &[Operand] = &[Operand::Zero, Operand::Zero, Operand::Source(0)];
 
 /// The truth table of `a & b & c`.
-const ALL: Piece = Piece::Literal(0x80);
+const ALL: Operand = Operand::Literal(0x80);
 /// The truth table of nothing.
-const NEVER: Piece = Piece::Literal(0);
-const PREDICATE: &[Target] = &[Target::Destination(0), Target::Dropped(P)];
-const UNIFORM_PREDICATE: &[Target] = &[Target::Destination(0), Target::Dropped(UP)];
+const NEVER: Operand = Operand::Literal(0);
 
 /// The rows.
 pub const ROWS: &[Row] = &[
@@ -93,7 +85,7 @@ pub const ROWS: &[Row] = &[
             mods: &[],
             guard: Guarding::Same,
             destinations: &[Target::Pair],
-            sources: &[Piece::Name(Symbol::SRZ)],
+            sources: &[Operand::Name(Symbol::SRZ)],
             covers_next: true,
         }),
     },
@@ -108,51 +100,16 @@ pub const ROWS: &[Row] = &[
         template: build(Op::UMOV, &[], SOURCE),
     },
     Pattern {
-        name: "move immediate to uniform register: UMOV",
-        tests: &[COPY, ONE, TO_UNIFORM, from(Kinds::IMMEDIATE)],
-        template: build(Op::UMOV, &[], SOURCE),
-    },
-    Pattern {
-        name: "move constant to uniform register: ULDC",
-        tests: &[COPY, ONE, TO_UNIFORM, from(Kinds::CONSTANT)],
-        template: build(Op::ULDC, &[], SOURCE),
-    },
-    Pattern {
         name: "move predicate: PLOP3",
         tests: &[COPY, ONE, to(Kinds::PREDICATE), from(Kinds::PREDICATE.or(Kinds::TRUE))],
-        template: logic(
-            Op::PLOP3,
-            PREDICATE,
-            &[Piece::Source(0), Piece::True(P), Piece::True(P), ALL, NEVER],
-        ),
-    },
-    Pattern {
-        name: "move uniform predicate to predicate: PLOP3",
-        tests: &[COPY, ONE, to(Kinds::PREDICATE), from(Kinds::UNIFORM_PREDICATE.or(Kinds::UNIFORM_TRUE))],
-        template: logic(
-            Op::PLOP3,
-            PREDICATE,
-            &[Piece::True(P), Piece::True(P), Piece::Source(0), ALL, NEVER],
-        ),
-    },
-    Pattern {
-        name: "move uniform predicate: UPLOP3",
-        tests: &[
-            COPY,
-            ONE,
-            to(Kinds::UNIFORM_PREDICATE),
-            from(Kinds::UNIFORM_PREDICATE.or(Kinds::UNIFORM_TRUE)),
-        ],
-        template: logic(
-            Op::UPLOP3,
-            UNIFORM_PREDICATE,
-            &[Piece::Source(0), Piece::True(UP), Piece::True(UP), ALL, NEVER],
-        ),
-    },
-    // A uniform value that analysis found late still sits in a general register.
-    Pattern {
-        name: "uniform move from a general register: R2UR",
-        tests: &[machine(Op::UMOV), Test::Mods(&[]), ONE, PLAIN, from(Kinds::GENERAL)],
-        template: build(Op::R2UR, &[], SOURCE),
+        // The conjunction of three truths; the second result is dropped.
+        template: Template::Build(Build {
+            op: Op::PLOP3,
+            mods: &[Mod::LUT],
+            guard: Guarding::Same,
+            destinations: &[Target::Destination(0), Target::Dropped(P)],
+            sources: &[Operand::Source(0), Operand::True(P), Operand::True(P), ALL, NEVER],
+            covers_next: false,
+        }),
     },
 ];

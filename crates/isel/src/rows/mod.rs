@@ -5,7 +5,7 @@ pub mod copies;
 pub mod shifts;
 pub mod sums;
 
-use crate::template::{Build, Guarding, Piece, Target, Template};
+use crate::template::{Build, Guarding, Operand, Target, Template};
 use oriole_ori::pattern::{Pattern, Test};
 use oriole_ori::{Opcode, Pseudo};
 use oriole_sass::{Mod, Op};
@@ -24,7 +24,7 @@ const fn machine(op: Op) -> Test {
 }
 
 /// `op.mods destination, sources` on the same guard.
-const fn build(op: Op, mods: &'static [Mod], sources: &'static [Piece]) -> Template {
+const fn build(op: Op, mods: &'static [Mod], sources: &'static [Operand]) -> Template {
     let destinations = &[Target::Destination(0)];
     Template::Build(Build { op, mods, guard: Guarding::Same, destinations, sources, covers_next: false })
 }

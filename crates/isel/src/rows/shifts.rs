@@ -1,7 +1,7 @@
 //! Shifts to the left by a known amount, alone or with a sum: by the shifter, or as a multiplication by a power of two.
 
 use super::{Row, build, machine};
-use crate::template::Piece;
+use crate::template::Operand;
 use oriole_ori::pattern::{Kinds, Number, Pattern, Pipe, Signs, Test, Width};
 use oriole_sass::{Mod, Op};
 
@@ -24,7 +24,7 @@ pub const ROWS: &[Row] = &[
             Test::Source(2, Kinds::ZERO, Width::Any),
             ON_FMA,
         ],
-        template: build(Op::IMAD, &[Mod::U32], &[Piece::Source(0), Piece::PowerOfTwo(1), Piece::Zero]),
+        template: build(Op::IMAD, &[Mod::U32], &[Operand::Source(0), Operand::PowerOfTwo(1), Operand::Zero]),
     },
     Pattern {
         name: "shift and sum: IMAD",
@@ -40,6 +40,6 @@ pub const ROWS: &[Row] = &[
             Test::Number(2, Number::Between(0, 31)),
             ON_FMA,
         ],
-        template: build(Op::IMAD, &[], &[Piece::Source(0), Piece::PowerOfTwo(2), Piece::Source(1)]),
+        template: build(Op::IMAD, &[], &[Operand::Source(0), Operand::PowerOfTwo(2), Operand::Source(1)]),
     },
 ];

@@ -1,7 +1,7 @@
 //! Sums of two words, which three operations can make: `IADD3` on the one pipe, `IMAD` by one and `VIADD` on the other.
 
 use super::{Row, build, machine};
-use crate::template::Piece;
+use crate::template::Operand;
 use oriole_ori::pattern::{Kinds, Pattern, Pipe, Signs, Test, Width};
 use oriole_sass::{Mod, Op};
 
@@ -34,7 +34,7 @@ pub const ROWS: &[Row] = &[
             NO_THIRD,
             ON_FMA,
         ],
-        template: build(Op::IMAD, &[], &[Piece::Source(0), Piece::Immediate(1), Piece::Source(1)]),
+        template: build(Op::IMAD, &[], &[Operand::Source(0), Operand::Immediate(1), Operand::Source(1)]),
     },
     Pattern {
         name: "difference of registers, turned round: IMAD.IADD",
@@ -50,7 +50,7 @@ pub const ROWS: &[Row] = &[
             NO_THIRD,
             ON_FMA,
         ],
-        template: build(Op::IMAD, &[], &[Piece::Source(1), Piece::Immediate(1), Piece::Source(0)]),
+        template: build(Op::IMAD, &[], &[Operand::Source(1), Operand::Immediate(1), Operand::Source(0)]),
     },
     Pattern {
         name: "negation of the first addend: IMAD.MOV",
@@ -65,7 +65,7 @@ pub const ROWS: &[Row] = &[
             NO_THIRD,
             ON_FMA,
         ],
-        template: build(Op::IMAD, &[], &[Piece::Zero, Piece::Zero, Piece::Source(0)]),
+        template: build(Op::IMAD, &[], &[Operand::Zero, Operand::Zero, Operand::Source(0)]),
     },
     Pattern {
         name: "negation of the second addend: IMAD.MOV",
@@ -80,7 +80,7 @@ pub const ROWS: &[Row] = &[
             NO_THIRD,
             ON_FMA,
         ],
-        template: build(Op::IMAD, &[], &[Piece::Zero, Piece::Zero, Piece::Source(1)]),
+        template: build(Op::IMAD, &[], &[Operand::Zero, Operand::Zero, Operand::Source(1)]),
     },
     Pattern {
         name: "sum with carry in: IMAD.X",
@@ -103,7 +103,7 @@ pub const ROWS: &[Row] = &[
         template: build(
             Op::IMAD,
             &[Mod::X],
-            &[Piece::Source(0), Piece::Immediate(1), Piece::Source(1), Piece::Source(3)],
+            &[Operand::Source(0), Operand::Immediate(1), Operand::Source(1), Operand::Source(3)],
         ),
     },
     Pattern {
@@ -124,7 +124,11 @@ pub const ROWS: &[Row] = &[
             Test::Signs(4, Signs::Inverted),
             ON_FMA,
         ],
-        template: build(Op::IMAD, &[Mod::X], &[Piece::Zero, Piece::Zero, Piece::Source(0), Piece::Source(3)]),
+        template: build(
+            Op::IMAD,
+            &[Mod::X],
+            &[Operand::Zero, Operand::Zero, Operand::Source(0), Operand::Source(3)],
+        ),
     },
 ];
 
@@ -144,7 +148,7 @@ pub const VECTOR: &[Row] = &[
             NO_THIRD,
             ON_FMA,
         ],
-        template: build(Op::VIADD, &[], &[Piece::Source(0), Piece::Source(1)]),
+        template: build(Op::VIADD, &[], &[Operand::Source(0), Operand::Source(1)]),
     },
     Pattern {
         name: "sum with a constant or uniform register: VIADD",
@@ -160,6 +164,6 @@ pub const VECTOR: &[Row] = &[
             NO_THIRD,
             ON_FMA,
         ],
-        template: build(Op::VIADD, &[], &[Piece::Source(0), Piece::Source(1)]),
+        template: build(Op::VIADD, &[], &[Operand::Source(0), Operand::Source(1)]),
     },
 ];

@@ -169,14 +169,6 @@ pub fn copy(random: &mut Random) -> Instruction {
     made
 }
 
-/// A uniform move that reads a general register: what analysis leaves, and selection must repair.
-pub fn late_uniform_move(random: &mut Random) -> Instruction {
-    let mut made = Instruction::new(Op::UMOV, Origin(0));
-    made.destinations.push(Destination::new(File::UR, [value(random, File::UR)]));
-    made.sources.push(Source::value(value(random, File::R)));
-    made
-}
-
 /// An instruction that a row speaks of, as far as its tests about operations and single operands go; what the tests leave
 /// open is random. `None` if this attempt gave none that the chip can write.
 pub fn aimed<T>(

@@ -6,8 +6,7 @@ use crate::AllocateError;
 use crate::moves::{Emitter, From, Move, Place};
 use crate::next_use::NEVER;
 use crate::set::RegisterSet;
-use oriole_ori::{File, Instruction, Pseudo, SourceKind, Value};
-use oriole_sass::Op;
+use oriole_ori::{Instruction, Pseudo, SourceKind, Value};
 use smallvec::SmallVec;
 
 impl Scan<'_> {
