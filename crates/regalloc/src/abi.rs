@@ -4,8 +4,10 @@
 use crate::AllocateError;
 use crate::set::RegisterSet;
 use oriole_ori::{
-    CallShape, Destination, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolKind,
+    CallShape, Destination, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolId,
+    SymbolKind,
 };
+use typed_index_collections::TiVec;
 
 /// The stack pointer.
 pub const STACK_POINTER: u8 = 1;
@@ -115,7 +117,8 @@ impl ReturnAddress {
 /// # Errors
 /// Words that do not fit into registers: they must have been stored to the stack before.
 pub fn bind(function: &mut Function) -> Result<(), AllocateError> {
-    let external: Vec<bool> = function.symbols.iter().map(|s| s.kind == SymbolKind::Extern).collect();
+    let external: TiVec<SymbolId, bool> =
+        function.symbols.iter().map(|s| s.kind == SymbolKind::Extern).collect();
     let address: Option<ReturnAddress> = (!function.is_entry).then(|| ReturnAddress::new(function));
     let mut parameters = false;
     for block in &mut function.blocks {
@@ -137,7 +140,7 @@ pub fn bind(function: &mut Function) -> Result<(), AllocateError> {
                             clobbers_uniform: true,
                         })
                     });
-                    let outside = shape.callee.is_some_and(|c| external[c.0 as usize]);
+                    let outside = shape.callee.is_some_and(|c| external[c]);
                     if indirect || outside {
                         // Where the address of the callee is put.
                         shape.clobbers[0] |= 0b1100;

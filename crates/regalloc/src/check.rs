@@ -16,6 +16,7 @@ use oriole_sass::Op;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::fmt;
+use typed_index_collections::{TiVec, ti_vec};
 
 /// What is wrong, by the categories of a register-allocation verifier.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -304,7 +305,7 @@ impl Checker<'_> {
     fn run(&mut self) {
         let function = &self.allocation.function;
         let cfg = Cfg::new(function);
-        let mut entry: Vec<Option<State>> = vec![None; function.blocks.len()];
+        let mut entry: TiVec<BlockId, Option<State>> = ti_vec![None; function.blocks.len()];
         // Nothing is known of any value before its first definition.
         if let Some(first) = entry.first_mut() {
             *first = Some(State::default());
@@ -315,14 +316,14 @@ impl Checker<'_> {
         let mut work: std::collections::BTreeSet<u32> = [0].into();
         while let Some(position) = work.pop_first() {
             let block = cfg.order()[position as usize];
-            let Some(mut state) = entry[block.0 as usize].clone() else { continue };
+            let Some(mut state) = entry[block].clone() else { continue };
             self.block(block, &mut state);
             if let Some(Some(old)) = self.allocation.blocks.get(block) {
                 let live = liveness.live_out(*old);
                 state.prune(|v| live.binary_search(&v).is_ok());
             }
             for &successor in &function.block(block).successors {
-                let changed = match &mut entry[successor.0 as usize] {
+                let changed = match &mut entry[successor] {
                     Some(known) => known.meet(&state),
                     slot => {
                         *slot = Some(state.clone());
@@ -336,7 +337,7 @@ impl Checker<'_> {
         }
         self.report = true;
         for &block in cfg.order() {
-            if let Some(mut state) = entry[block.0 as usize].clone() {
+            if let Some(mut state) = entry[block].clone() {
                 self.block(block, &mut state);
             }
         }

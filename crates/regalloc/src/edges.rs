@@ -23,8 +23,8 @@ pub fn repair(
             if !done.insert(successor) {
                 continue;
             }
-            let Some(entry) = &states.entry[successor.0 as usize] else { continue };
-            let exit = &states.exit[block.0 as usize];
+            let Some(entry) = &states.entry[successor] else { continue };
+            let exit = &states.exit[block];
             let plan = Plan::new(entry, exit, facts, states, registers);
             if plan.is_empty() {
                 continue;
@@ -81,8 +81,8 @@ impl Plan {
             }
         }
         for &(v, wanted) in entry {
-            let stored = states.stored_at_definition[v.0 as usize];
-            let rematerialization = &facts.rematerializations[v.0 as usize];
+            let stored = states.stored_at_definition[v];
+            let rematerialization = &facts.rematerializations[v];
             let found = location(exit, v);
             if wanted.register != NONE {
                 busy.insert(wanted.register);

@@ -24,6 +24,7 @@ use occupancy::{COPY, FREE, Occupants};
 use oriole_ori::{BlockId, File, Instruction, Opcode, Origin, Pseudo, Value};
 use oriole_sass::Class;
 use smallvec::SmallVec;
+use typed_index_collections::{TiVec, ti_vec};
 
 /// No register.
 pub const NONE: u8 = 255;
@@ -72,11 +73,11 @@ pub struct Location {
 /// Everything the edges need afterwards.
 pub struct BlockStates {
     /// For each block the locations of its live-in values of the file, sorted by value; `None` if unreachable.
-    pub entry: Vec<Option<Vec<(Value, Location)>>>,
+    pub entry: TiVec<BlockId, Option<Vec<(Value, Location)>>>,
     /// The same at the end.
-    pub exit: Vec<Vec<(Value, Location)>>,
+    pub exit: TiVec<BlockId, Vec<(Value, Location)>>,
     /// Values stored right behind their only definition: their slot is always right.
-    pub stored_at_definition: Vec<bool>,
+    pub stored_at_definition: TiVec<Value, bool>,
 }
 
 /// The position of an instruction in the output, where a value was defined.
@@ -94,20 +95,20 @@ pub struct Scan<'a> {
     registers: &'a Registers,
     facts: &'a Facts,
     // State at the current point, by value.
-    assigned: Vec<u8>,
-    in_memory: Vec<bool>,
-    next: Vec<u32>,
+    assigned: TiVec<Value, u8>,
+    in_memory: TiVec<Value, bool>,
+    next: TiVec<Value, u32>,
     occupant: Occupants,
     /// When each register was touched last, in instructions.
     used: [u32; 256],
     clock: u32,
-    site: Vec<Option<Site>>,
-    stored_at_definition: Vec<bool>,
-    web_register: Vec<u8>,
+    site: TiVec<Value, Option<Site>>,
+    stored_at_definition: TiVec<Value, bool>,
+    web_register: TiVec<Value, u8>,
     // State of the current instruction.
-    start: Vec<u8>,
+    start: TiVec<Value, u8>,
     touched: Vec<Value>,
-    is_touched: Vec<bool>,
+    is_touched: TiVec<Value, bool>,
     pinned: RegisterSet,
     defined: RegisterSet,
     forbidden: RegisterSet,
@@ -121,8 +122,8 @@ pub struct Scan<'a> {
     // Reused from block to block: next uses behind each touch, and where those of each instruction end.
     records: Vec<(Value, u32)>,
     ends: Vec<(u32, u32)>,
-    entry: Vec<Option<Vec<(Value, Location)>>>,
-    exit: Vec<Vec<(Value, Location)>>,
+    entry: TiVec<BlockId, Option<Vec<(Value, Location)>>>,
+    exit: TiVec<BlockId, Vec<(Value, Location)>>,
 }
 
 /// Runs the scan over all blocks of the function that the facts are about. The function's instructions are rewritten, or
@@ -140,18 +141,18 @@ pub fn scan(
         before,
         registers,
         facts,
-        assigned: vec![NONE; values],
-        in_memory: vec![false; values],
-        next: vec![NEVER; values],
+        assigned: ti_vec![NONE; values],
+        in_memory: ti_vec![false; values],
+        next: ti_vec![NEVER; values],
         occupant: Occupants::none(),
         used: [0; 256],
         clock: 0,
-        site: vec![None; values],
-        stored_at_definition: vec![false; values],
-        web_register: vec![NONE; values],
-        start: vec![NONE; values],
+        site: ti_vec![None; values],
+        stored_at_definition: ti_vec![false; values],
+        web_register: ti_vec![NONE; values],
+        start: ti_vec![NONE; values],
         touched: Vec::new(),
-        is_touched: vec![false; values],
+        is_touched: ti_vec![false; values],
         pinned: RegisterSet::default(),
         defined: RegisterSet::default(),
         forbidden: RegisterSet::default(),
@@ -163,8 +164,8 @@ pub fn scan(
         marks: Vec::new(),
         records: Vec::new(),
         ends: Vec::new(),
-        entry: vec![None; blocks],
-        exit: vec![Vec::new(); blocks],
+        entry: ti_vec![None; blocks],
+        exit: ti_vec![Vec::new(); blocks],
         work,
     };
     let mut moves = 0;
@@ -200,7 +201,7 @@ impl Scan<'_> {
         let length = instructions.len();
         // Next uses behind each touch, found backwards.
         for &(v, distance) in self.facts.next_use.at_exit(self.block) {
-            self.next[v.0 as usize] = distance.saturating_add(length as u32);
+            self.next[v] = distance.saturating_add(length as u32);
         }
         let mut records = std::mem::take(&mut self.records);
         let mut ends = std::mem::take(&mut self.ends);
@@ -208,14 +209,14 @@ impl Scan<'_> {
         let facts = self.facts;
         for (index, touch) in facts.touches.of(self.block).enumerate().rev() {
             for &v in touch.definitions {
-                records.push((v, self.next[v.0 as usize]));
+                records.push((v, self.next[v]));
                 if !touch.partial {
-                    self.next[v.0 as usize] = NEVER;
+                    self.next[v] = NEVER;
                 }
             }
             let split = records.len() as u32;
-            records.extend(touch.uses.iter().map(|&v| (v, self.next[v.0 as usize])));
-            touch.kept().for_each(|v| self.next[v.0 as usize] = index as u32);
+            records.extend(touch.uses.iter().map(|&v| (v, self.next[v])));
+            touch.kept().for_each(|v| self.next[v] = index as u32);
             ends[index] = (split, records.len() as u32);
         }
         self.out.reserve(length);
@@ -250,25 +251,24 @@ impl Scan<'_> {
     }
 
     fn touch(&mut self, v: Value) {
-        let at = v.0 as usize;
-        if !self.is_touched[at] {
-            self.is_touched[at] = true;
-            self.start[at] = self.assigned[at];
+        if !self.is_touched[v] {
+            self.is_touched[v] = true;
+            self.start[v] = self.assigned[v];
             self.touched.push(v);
         }
     }
 
     fn start_of(&self, v: Value) -> u8 {
-        if self.is_touched[v.0 as usize] { self.start[v.0 as usize] } else { self.assigned[v.0 as usize] }
+        if self.is_touched[v] { self.start[v] } else { self.assigned[v] }
     }
 
     fn put(&mut self, v: Value, register: u8) {
         self.touch(v);
-        let old = self.assigned[v.0 as usize];
+        let old = self.assigned[v];
         if old != NONE {
             self.occupant.set(usize::from(old), FREE);
         }
-        self.assigned[v.0 as usize] = register;
+        self.assigned[v] = register;
         if register != NONE {
             self.occupant.set(usize::from(register), v.0);
             self.used[usize::from(register)] = self.clock;
@@ -277,21 +277,20 @@ impl Scan<'_> {
     }
 
     fn remember(&mut self, v: Value, register: u8) {
-        let web = self.find(v) as usize;
+        let web = self.find(v);
         self.web_register[web] = register;
     }
 
     fn mark_stored_at_definition(&mut self, v: Value) -> bool {
-        let at = v.0 as usize;
-        if self.stored_at_definition[at] {
+        if self.stored_at_definition[v] {
             return true;
         }
         // Nobody else shall pay for a slow way.
-        let slow = |block: BlockId| self.facts.slow[block.0 as usize];
-        let cheap = self.site[at]
+        let slow = |block: BlockId| self.facts.slow[block];
+        let cheap = self.site[v]
             .is_some_and(|site| site.depth <= self.depth && (slow(site.block) || !slow(self.block)));
-        if self.facts.single[at] && cheap {
-            self.stored_at_definition[at] = true;
+        if self.facts.single[v] && cheap {
+            self.stored_at_definition[v] = true;
             return true;
         }
         false
@@ -299,14 +298,13 @@ impl Scan<'_> {
 
     /// Throws a value out of its register.
     fn spill(&mut self, v: Value) {
-        let at = v.0 as usize;
-        if !self.in_memory[at] && self.facts.rematerializations[at].is_none() {
+        if !self.in_memory[v] && self.facts.rematerializations[v].is_none() {
             let from = self.start_of(v);
             if !self.mark_stored_at_definition(v) && from != NONE {
                 self.stores.push((v, from));
             }
             // A value that was never anywhere is unknown and needs no memory.
-            self.in_memory[at] = from != NONE || self.stored_at_definition[at];
+            self.in_memory[v] = from != NONE || self.stored_at_definition[v];
         }
         self.put(v, NONE);
     }
@@ -325,7 +323,7 @@ impl Scan<'_> {
         self.stores.clear();
         self.copies.clear();
         for v in self.touched.drain(..) {
-            self.is_touched[v.0 as usize] = false;
+            self.is_touched[v] = false;
         }
     }
 
@@ -340,18 +338,17 @@ impl Scan<'_> {
         let targets: SmallVec<[(Value, u8); 8]> = self
             .touched
             .iter()
-            .map(|&v| (v, self.assigned[v.0 as usize]))
+            .map(|&v| (v, self.assigned[v]))
             .filter(|&(_, r)| r != NONE)
             .chain(self.copies.iter().copied())
             .collect();
         for &v in &self.touched {
-            if self.start[v.0 as usize] != NONE {
-                busy.insert(self.start[v.0 as usize]);
+            if self.start[v] != NONE {
+                busy.insert(self.start[v]);
             }
         }
         for &(v, to) in &targets {
             busy.insert(to);
-            let at = v.0 as usize;
             let from = self.start_of(v);
             if from != NONE {
                 moves.push(Move {
@@ -360,9 +357,9 @@ impl Scan<'_> {
                     from: From::Place(Place::Register(from)),
                     value: v,
                 });
-            } else if let Some(rematerialization) = &self.facts.rematerializations[at] {
+            } else if let Some(rematerialization) = &self.facts.rematerializations[v] {
                 made.push((v, to, rematerialization.clone()));
-            } else if self.in_memory[at] || self.stored_at_definition[at] {
+            } else if self.in_memory[v] || self.stored_at_definition[v] {
                 moves.push(Move {
                     to: Place::Register(to),
                     into: v,
@@ -402,8 +399,8 @@ impl Scan<'_> {
             // Nothing is known of it, so it needs no register.
             for &(v, next) in after_definitions {
                 self.put(v, NONE);
-                self.in_memory[v.0 as usize] = false;
-                self.next[v.0 as usize] = next;
+                self.in_memory[v] = false;
+                self.next[v] = next;
             }
             if instruction.destinations.iter().any(|d| d.file != file) || after_definitions.is_empty() {
                 self.out.push(instruction);
@@ -438,7 +435,7 @@ impl Scan<'_> {
                 }
                 let v = Value(occupant);
                 let used = after_uses.iter().any(|(u, _)| *u == v);
-                let dies = (used && !lives(v)) || (!used && self.next[v.0 as usize] == NEVER);
+                let dies = (used && !lives(v)) || (!used && self.next[v] == NEVER);
                 if !dies {
                     self.relocate(v, RegisterSet::default());
                 }
@@ -466,7 +463,7 @@ impl Scan<'_> {
         // Sources that die make room for results.
         let mut dying: SmallVec<[Value; 8]> = SmallVec::new();
         for &(v, next) in after_uses {
-            self.next[v.0 as usize] = next;
+            self.next[v] = next;
             let tied = partial && after_definitions.iter().any(|(d, _)| *d == v);
             if next == NEVER && !tied {
                 dying.push(v);
@@ -474,7 +471,7 @@ impl Scan<'_> {
         }
         let mut read_registers: SmallVec<[(Value, u8); 8]> = SmallVec::new();
         for &v in &dying {
-            let assigned = self.assigned[v.0 as usize];
+            let assigned = self.assigned[v];
             if assigned != NONE {
                 read_registers.push((v, assigned));
                 if !early {
@@ -535,11 +532,11 @@ impl Scan<'_> {
             if self.occupant[usize::from(assigned)] == v.0 {
                 self.occupant.set(usize::from(assigned), FREE);
             }
-            self.assigned[v.0 as usize] = NONE;
-            self.in_memory[v.0 as usize] = false;
+            self.assigned[v] = NONE;
+            self.in_memory[v] = false;
         }
         for v in dying {
-            self.in_memory[v.0 as usize] = false;
+            self.in_memory[v] = false;
         }
         for k in 0..self.copies.len() {
             let r = usize::from(self.copies[k].1);
@@ -551,15 +548,14 @@ impl Scan<'_> {
         let tied = placed.iter().filter(|(g, _)| matches!(g.operand, Slot::Destination(_)));
         for (group, registers, again) in sites.chain(tied.map(|(g, r)| (g, r, true))) {
             for (&v, &r) in group.values.iter().zip(registers) {
-                let at = v.0 as usize;
                 let next = after_definitions.iter().find(|(d, _)| *d == v).map_or(NEVER, |(_, n)| *n);
-                self.next[at] = next;
-                self.in_memory[at] = self.stored_at_definition[at];
+                self.next[v] = next;
+                self.in_memory[v] = self.stored_at_definition[v];
                 if !again {
-                    self.assigned[at] = r;
+                    self.assigned[v] = r;
                     self.occupant.set(usize::from(r), v.0);
                     self.remember(v, r);
-                    self.site[at] = Some(Site {
+                    self.site[v] = Some(Site {
                         block: self.block,
                         index: self.out.len() as u32,
                         register: r,
@@ -567,9 +563,9 @@ impl Scan<'_> {
                     });
                 }
                 if next == NEVER {
-                    self.occupant.set(usize::from(self.assigned[at]), FREE);
-                    self.assigned[at] = NONE;
-                    self.in_memory[at] = false;
+                    self.occupant.set(usize::from(self.assigned[v]), FREE);
+                    self.assigned[v] = NONE;
+                    self.in_memory[v] = false;
                 }
             }
         }

@@ -5,6 +5,7 @@ use crate::operands::is_partial;
 use std::collections::BinaryHeap;
 
 use oriole_ori::{BlockId, Cfg, File, Function, Liveness, Loops, Value};
+use typed_index_collections::{TiVec, ti_vec};
 
 /// No use at all.
 pub const NEVER: u32 = u32::MAX;
@@ -16,9 +17,9 @@ const FAR: u32 = 1 << 30;
 /// Distances at the states of blocks, in instructions.
 pub struct NextUse {
     /// For each block its live-in values of the file, sorted, with the distance from its top.
-    entry: Vec<Vec<(Value, u32)>>,
+    entry: TiVec<BlockId, Vec<(Value, u32)>>,
     /// The same at its end, the length of the edge included.
-    exit: Vec<Vec<(Value, u32)>>,
+    exit: TiVec<BlockId, Vec<(Value, u32)>>,
 }
 
 /// What each instruction does to the values of one file, found once for all walks over the blocks.
@@ -106,7 +107,7 @@ impl Touches {
 
     /// What the instructions of a block do, in order.
     pub fn of(&self, block: BlockId) -> impl DoubleEndedIterator<Item = Touch<'_>> + ExactSizeIterator {
-        let at = block.0 as usize;
+        let at = usize::from(block);
         let places = &self.places[self.blocks[at] as usize..=self.blocks[at + 1] as usize];
         places.windows(2).map(|pair| {
             let [here, next] = [pair[0], pair[1]];
@@ -136,20 +137,19 @@ impl NextUse {
             exit: function.block_ids().map(|b| of_file(liveness.live_out(b))).collect(),
         };
         // What a block does to each live-in value: distance of its first use, or that it only passes through.
-        let mut first: Vec<Vec<u32>> = vec![Vec::new(); count];
-        let mut seen = vec![NEVER; function.values.len()];
+        let mut first: TiVec<BlockId, Vec<u32>> = ti_vec![Vec::new(); count];
+        let mut seen: TiVec<Value, u32> = ti_vec![NEVER; function.values.len()];
         let mut touched: Vec<Value> = Vec::new();
         for &block in cfg.order() {
             for (index, touch) in touches.of(block).enumerate().rev() {
                 for &v in touch.definitions {
-                    seen[v.0 as usize] = if touch.partial { index as u32 } else { NEVER };
+                    seen[v] = if touch.partial { index as u32 } else { NEVER };
                 }
-                touch.uses.iter().for_each(|v| seen[v.0 as usize] = index as u32);
+                touch.uses.iter().for_each(|&v| seen[v] = index as u32);
                 touched.extend(touch.uses.iter().chain(touch.definitions));
             }
-            first[block.0 as usize] =
-                next.entry[block.0 as usize].iter().map(|(v, _)| seen[v.0 as usize]).collect();
-            touched.drain(..).for_each(|v| seen[v.0 as usize] = NEVER);
+            first[block] = next.entry[block].iter().map(|&(v, _)| seen[v]).collect();
+            touched.drain(..).for_each(|v| seen[v] = NEVER);
         }
         // Blocks whose successors have come nearer since they were looked at, the last in RPO first.
         let mut work: BinaryHeap<u32> = (0..cfg.order().len() as u32).collect();
@@ -157,7 +157,7 @@ impl NextUse {
         while let Some(position) = work.pop() {
             waits[position as usize] = false;
             let block = cfg.order()[position as usize];
-            if next.update(function, loops, block, &first[block.0 as usize]) {
+            if next.update(function, loops, block, &first[block]) {
                 for &predecessor in cfg.predecessors(block) {
                     let Some(before) = cfg.position(predecessor) else { continue };
                     if !std::mem::replace(&mut waits[before as usize], true) {
@@ -171,18 +171,17 @@ impl NextUse {
 
     /// Looks at the successors of a block; true if something at its top has come nearer.
     fn update(&mut self, function: &Function, loops: &Loops, block: BlockId, first: &[u32]) -> bool {
-        let at = block.0 as usize;
-        let mut exit = std::mem::take(&mut self.exit[at]);
+        let mut exit = std::mem::take(&mut self.exit[block]);
         for &successor in &function.block(block).successors {
             let leaves = loops.depth(successor) < loops.depth(block)
                 || loops.innermost(block).is_some_and(|l| !loops.contains(l, successor));
             let length = if leaves { LOOP_EXIT } else { 0 };
-            merge(&mut exit, &self.entry[successor.0 as usize], length);
+            merge(&mut exit, &self.entry[successor], length);
         }
         let length = function.block(block).instructions.len() as u32;
         let mut from = 0;
         let mut changed = false;
-        for (index, (value, distance)) in self.entry[at].iter_mut().enumerate() {
+        for (index, (value, distance)) in self.entry[block].iter_mut().enumerate() {
             let mut new = first[index];
             if new == NEVER {
                 while from < exit.len() && exit[from].0 < *value {
@@ -197,18 +196,18 @@ impl NextUse {
                 changed = true;
             }
         }
-        self.exit[at] = exit;
+        self.exit[block] = exit;
         changed
     }
 
     /// Live-in values of the file with their distances from the top of the block.
     pub fn at_entry(&self, block: BlockId) -> &[(Value, u32)] {
-        &self.entry[block.0 as usize]
+        &self.entry[block]
     }
 
     /// Live-out values of the file with their distances from the end of the block.
     pub fn at_exit(&self, block: BlockId) -> &[(Value, u32)] {
-        &self.exit[block.0 as usize]
+        &self.exit[block]
     }
 }
 

@@ -10,6 +10,7 @@ use crate::driver::general;
 use crate::linear_scan::{CostBudget, Facts, weight};
 use crate::work::Work;
 use oriole_ori::BlockId;
+use typed_index_collections::{TiVec, ti_vec};
 
 /// Fewer registers than this are not asked for.
 const FEWEST: u16 = 16;
@@ -51,13 +52,13 @@ impl Cost {
 }
 
 /// How many loops each block lies in: a block on an edge in those that both ends lie in.
-fn depths(work: &Work, facts: &Facts) -> Vec<u32> {
+fn depths(work: &Work, facts: &Facts) -> TiVec<BlockId, u32> {
     let innermost = |block: BlockId| facts.loops.innermost(block);
-    let mut depths: Vec<u32> = vec![0; work.function.blocks.len()];
+    let mut depths: TiVec<BlockId, u32> = ti_vec![0; work.function.blocks.len()];
     for &block in facts.cfg.order() {
-        depths[block.0 as usize] = facts.loops.depth(block);
+        depths[block] = facts.loops.depth(block);
         for &successor in &work.function.block(block).successors {
-            if (successor.0 as usize) < facts.pressure.len() {
+            if successor < facts.pressure.next_key() {
                 continue;
             }
             let [behind] = work.function.block(successor).successors[..] else { continue };
@@ -65,7 +66,7 @@ fn depths(work: &Work, facts: &Facts) -> Vec<u32> {
             while let Some(index) = common.filter(|&index| !facts.loops.contains(index, behind)) {
                 common = facts.loops.loops[index].parent;
             }
-            depths[successor.0 as usize] = common.map_or(0, |index| facts.loops.loops[index].depth);
+            depths[successor] = common.map_or(0, |index| facts.loops.loops[index].depth);
         }
     }
     depths

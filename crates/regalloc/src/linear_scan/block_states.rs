@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 
 impl Scan<'_> {
     /// The web of copies that a value belongs to.
-    pub(super) fn find(&self, value: Value) -> u32 {
-        self.facts.web[value.0 as usize]
+    pub(super) fn find(&self, value: Value) -> Value {
+        self.facts.web[value]
     }
 
     /// Sets the state for the top of a block.
@@ -20,8 +20,8 @@ impl Scan<'_> {
         self.occupant = Occupants::none();
         let live_in: Vec<(Value, u32)> = self.facts.next_use.at_entry(block).to_vec();
         for &(v, _) in &live_in {
-            self.assigned[v.0 as usize] = NONE;
-            self.in_memory[v.0 as usize] = false;
+            self.assigned[v] = NONE;
+            self.in_memory[v] = false;
         }
         let position = self.facts.cfg.position(block);
         let done: SmallVec<[BlockId; 4]> = self
@@ -35,24 +35,24 @@ impl Scan<'_> {
         let is_header = done.len() < self.facts.cfg.predecessors(block).len();
         // The most frequent predecessor decides; among equals the last, which is nearest. A slow way brings everything
         // back to where the others have it.
-        let chosen = done.iter().copied().max_by_key(|&p| {
-            (!self.facts.slow[p.0 as usize], self.facts.loops.depth(p), self.facts.cfg.position(p))
-        });
+        let chosen = done
+            .iter()
+            .copied()
+            .max_by_key(|&p| (!self.facts.slow[p], self.facts.loops.depth(p), self.facts.cfg.position(p)));
         if let Some(chosen) = chosen {
             let others: Vec<BlockId> = done.iter().copied().filter(|&p| p != chosen).collect();
             let mut unknown = Vec::new();
             for &(v, _) in &live_in {
-                let at = v.0 as usize;
-                let exit = location(&self.exit[chosen.0 as usize], v);
+                let exit = location(&self.exit[chosen], v);
                 let Some(exit) = exit else {
                     unknown.push(v);
                     continue;
                 };
-                self.assigned[at] = exit.register;
+                self.assigned[v] = exit.register;
                 let everywhere =
-                    others.iter().all(|p| location(&self.exit[p.0 as usize], v).is_none_or(|l| l.in_memory));
-                let stays = !is_header || self.facts.single[at];
-                self.in_memory[at] = self.stored_at_definition[at]
+                    others.iter().all(|&p| location(&self.exit[p], v).is_none_or(|l| l.in_memory));
+                let stays = !is_header || self.facts.single[v];
+                self.in_memory[v] = self.stored_at_definition[v]
                     || (exit.in_memory && ((everywhere && stays) || exit.register == NONE));
                 if exit.register != NONE {
                     self.occupant.set(usize::from(exit.register), v.0);
@@ -60,11 +60,10 @@ impl Scan<'_> {
             }
             // What is unknown on the chosen path may be known on another: it gets a place all the same.
             for v in unknown {
-                let at = v.0 as usize;
-                if self.facts.rematerializations[at].is_some() {
+                if self.facts.rematerializations[v].is_some() {
                     continue;
                 }
-                let found = others.iter().find_map(|p| location(&self.exit[p.0 as usize], v));
+                let found = others.iter().find_map(|&p| location(&self.exit[p], v));
                 if found.is_none() && !is_header {
                     continue;
                 }
@@ -75,7 +74,7 @@ impl Scan<'_> {
                 } else if let Some(register) = self.pick(free, v) {
                     self.put(v, register);
                 } else {
-                    self.in_memory[at] = true;
+                    self.in_memory[v] = true;
                 }
             }
             self.begin();
@@ -83,7 +82,7 @@ impl Scan<'_> {
         if is_header {
             self.thin_out(block, &live_in);
         }
-        self.entry[block.0 as usize] = Some(
+        self.entry[block] = Some(
             live_in
                 .iter()
                 .map(|&(v, _)| (v, self.here(v)))
@@ -95,11 +94,11 @@ impl Scan<'_> {
     /// On entry to a loop with high register pressure: values that are only live through it are spilled before it.
     pub(super) fn thin_out(&mut self, block: BlockId, live_in: &[(Value, u32)]) {
         let available = self.registers.usable.len();
-        let wanted = self.facts.pressure[block.0 as usize] + 4;
+        let wanted = self.facts.pressure[block] + 4;
         let Some(mut excess) = wanted.checked_sub(available) else { return };
         let mut carried: Vec<(u32, Value)> = live_in
             .iter()
-            .filter(|&&(v, distance)| distance >= LOOP_EXIT && self.assigned[v.0 as usize] != NONE)
+            .filter(|&&(v, distance)| distance >= LOOP_EXIT && self.assigned[v] != NONE)
             .map(|&(v, distance)| (distance, v))
             .collect();
         carried.sort_unstable_by(|a, b| b.cmp(a));
@@ -108,24 +107,21 @@ impl Scan<'_> {
                 break;
             }
             excess -= 1;
-            let at = v.0 as usize;
-            self.occupant.set(usize::from(self.assigned[at]), FREE);
-            self.assigned[at] = NONE;
-            if self.facts.rematerializations[at].is_none() {
+            self.occupant.set(usize::from(self.assigned[v]), FREE);
+            self.assigned[v] = NONE;
+            if self.facts.rematerializations[v].is_none() {
                 // The edge into the loop stores it, or its definition does.
                 self.mark_stored_at_definition(v);
-                self.in_memory[at] = true;
+                self.in_memory[v] = true;
             }
         }
     }
 
     pub(super) fn here(&self, v: Value) -> Location {
-        let at = v.0 as usize;
-        Location { register: self.assigned[at], in_memory: self.in_memory[at] }
+        Location { register: self.assigned[v], in_memory: self.in_memory[v] }
     }
 
     pub(super) fn leave(&mut self) {
-        let block = self.block.0 as usize;
         let exit: Vec<(Value, Location)> = self
             .facts
             .next_use
@@ -134,15 +130,15 @@ impl Scan<'_> {
             .map(|&(v, _)| (v, self.here(v)))
             .filter(|(_, l)| l.register != NONE || l.in_memory)
             .collect();
-        self.exit[block] = exit;
+        self.exit[self.block] = exit;
         // The next block finds its own next uses; what is not read there has none.
         for &(v, _) in self.facts.next_use.at_exit(self.block) {
-            self.next[v.0 as usize] = NEVER;
+            self.next[v] = NEVER;
         }
         for r in self.occupant.taken().iter() {
             let occupant = self.occupant[usize::from(r)];
             if occupant != COPY {
-                self.assigned[occupant as usize] = NONE;
+                self.assigned[Value(occupant)] = NONE;
             }
         }
         self.work.function.block_mut(self.block).instructions = std::mem::take(&mut self.out);
@@ -152,9 +148,9 @@ impl Scan<'_> {
     /// Puts the stores behind the only definitions of values that were spilled later.
     pub(super) fn insert_stores(&mut self) {
         let mut sites: Vec<(BlockId, u32, Value, u8)> = Vec::new();
-        for (index, stored) in self.stored_at_definition.iter().enumerate() {
-            if let (true, Some(site)) = (*stored, self.site[index]) {
-                sites.push((site.block, site.index, Value(index as u32), site.register));
+        for (value, stored) in self.stored_at_definition.iter_enumerated() {
+            if let (true, Some(site)) = (*stored, self.site[value]) {
+                sites.push((site.block, site.index, value, site.register));
             }
         }
         sites.sort_unstable();

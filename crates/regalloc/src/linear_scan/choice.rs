@@ -15,14 +15,16 @@ impl Scan<'_> {
             if occupant == FREE || occupant == COPY {
                 continue;
             }
-            let at = occupant as usize;
-            let free_of_charge = self.in_memory[at]
-                || self.stored_at_definition[at]
-                || self.facts.rematerializations[at].is_some();
-            let key =
-                (self.next[at].saturating_add(if free_of_charge { 8 } else { 0 }), u32::from(free_of_charge));
+            let value = Value(occupant);
+            let free_of_charge = self.in_memory[value]
+                || self.stored_at_definition[value]
+                || self.facts.rematerializations[value].is_some();
+            let key = (
+                self.next[value].saturating_add(if free_of_charge { 8 } else { 0 }),
+                u32::from(free_of_charge),
+            );
             if best.is_none_or(|(k, _)| key > k) {
-                best = Some((key, Value(occupant)));
+                best = Some((key, value));
             }
         }
         best.map(|(_, v)| v)
@@ -30,7 +32,7 @@ impl Scan<'_> {
 
     /// Picks the best of some free registers for a single value.
     pub(super) fn pick(&self, free: RegisterSet, v: Value) -> Option<u8> {
-        let hint = self.web_register[self.find(v) as usize];
+        let hint = self.web_register[self.find(v)];
         if hint != NONE && free.contains(hint) {
             return Some(hint);
         }
@@ -60,10 +62,10 @@ impl Scan<'_> {
 
     /// A register that lines up with the tuple the value will stand in.
     pub(super) fn tuple_place(&self, free: RegisterSet, v: Value) -> Option<u8> {
-        let hint = self.facts.tuple[v.0 as usize].as_deref()?;
+        let hint = self.facts.tuple[v].as_deref()?;
         let align = alignment(hint.members.len());
         for (k, m) in hint.members.iter().enumerate() {
-            let assigned = self.assigned[m.0 as usize];
+            let assigned = self.assigned[*m];
             if *m != v
                 && assigned != NONE
                 && usize::from(assigned) >= k
@@ -103,8 +105,8 @@ impl Scan<'_> {
             return;
         }
         match self.eviction_candidate(avoid) {
-            Some(x) if x != v && self.next[x.0 as usize] > self.next[v.0 as usize] => {
-                let r = self.assigned[x.0 as usize];
+            Some(x) if x != v && self.next[x] > self.next[v] => {
+                let r = self.assigned[x];
                 self.spill(x);
                 self.put(v, r);
             }
@@ -152,7 +154,7 @@ impl Scan<'_> {
         };
         let mut best: Option<(u32, u16)> = None;
         for (k, v) in group.values.iter().enumerate() {
-            let assigned = u16::from(self.assigned[v.0 as usize]);
+            let assigned = u16::from(self.assigned[*v]);
             if assigned != u16::from(NONE) && assigned >= k as u16 {
                 let base = assigned - k as u16;
                 if base.is_multiple_of(align)
@@ -214,7 +216,7 @@ impl Scan<'_> {
                 return None;
             }
             self.clear(r, range);
-            let assigned = self.assigned[v.0 as usize];
+            let assigned = self.assigned[v];
             let elsewhere = assigned != NONE && self.pinned.contains(assigned);
             if elsewhere || ((in_place || self.forbidden.contains(r)) && lives(v)) {
                 self.occupant.set(usize::from(r), COPY);
@@ -239,7 +241,7 @@ impl Scan<'_> {
     }
 
     pub(super) fn place_single(&mut self, v: Value, lives: bool) -> Option<u8> {
-        let assigned = self.assigned[v.0 as usize];
+        let assigned = self.assigned[v];
         if assigned != NONE {
             self.pinned.insert(assigned);
             return Some(assigned);
@@ -250,7 +252,7 @@ impl Scan<'_> {
             Some(r) => r,
             None => match self.eviction_candidate(outside) {
                 Some(x) => {
-                    let r = self.assigned[x.0 as usize];
+                    let r = self.assigned[x];
                     self.spill(x);
                     r
                 }
@@ -261,7 +263,7 @@ impl Scan<'_> {
                         Some(r) => r,
                         None => {
                             let x = self.eviction_candidate(self.pinned)?;
-                            let r = self.assigned[x.0 as usize];
+                            let r = self.assigned[x];
                             self.spill(x);
                             r
                         }
@@ -291,8 +293,8 @@ impl Scan<'_> {
             let free = self.free().without(self.defined);
             // A copy wants the register of its source, an accumulator that of its old value.
             let sources = sources.iter().filter(|(g, _)| g.values.len() == 1).map(|(_, r)| r[0]);
-            let hint = self.web_register[self.find(v) as usize];
-            if hint == NONE && self.facts.tuple[v.0 as usize].is_none() {
+            let hint = self.web_register[self.find(v)];
+            if hint == NONE && self.facts.tuple[v].is_none() {
                 for r in sources {
                     if free.contains(r) && self.registers.cheap.contains(r) {
                         return Some(r);
@@ -303,7 +305,7 @@ impl Scan<'_> {
                 return Some(r);
             }
             let candidate = self.eviction_candidate(self.pinned.with(self.defined))?;
-            return Some(self.assigned[candidate.0 as usize]);
+            return Some(self.assigned[candidate]);
         }
         let busy = self.pinned;
         let free_elsewhere = self.free().without(busy).without(self.forbidden).len();
@@ -317,7 +319,7 @@ impl Scan<'_> {
             .iter()
             .enumerate()
             .filter_map(|(k, &v)| {
-                let r = self.web_register[self.find(v) as usize];
+                let r = self.web_register[self.find(v)];
                 (r != NONE && usize::from(r) >= k).then(|| r - k as u8)
             })
             .collect();

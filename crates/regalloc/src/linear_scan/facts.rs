@@ -5,9 +5,12 @@
 use crate::next_use::{NextUse, Touches};
 use crate::operands::{Group, destinations, is_parallel_copy, is_partial, sources};
 use crate::work::Work;
-use oriole_ori::{Cfg, Dominators, File, Instruction, Liveness, Loops, Opcode, Pseudo, SourceKind, Value};
+use oriole_ori::{
+    BlockId, Cfg, Dominators, File, Instruction, Liveness, Loops, Opcode, Pseudo, SourceKind, Value,
+};
 use oriole_sass::Op;
 use smallvec::SmallVec;
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// Facts and hints of one file, by value where nothing else is said.
 pub struct Facts {
@@ -20,17 +23,17 @@ pub struct Facts {
     /// How far away the next uses are.
     pub next_use: NextUse,
     /// How to make a value anew.
-    pub rematerializations: Vec<Option<Box<Instruction>>>,
+    pub rematerializations: TiVec<Value, Option<Box<Instruction>>>,
     /// True if it has one definition, which always happens.
-    pub single: Vec<bool>,
+    pub single: TiVec<Value, bool>,
     /// Which values copies join: the lowest of them.
-    pub web: Vec<u32>,
+    pub web: TiVec<Value, Value>,
     /// The first tuple that it stands in.
-    pub tuple: Vec<Option<Box<TupleHint>>>,
+    pub tuple: TiVec<Value, Option<Box<TupleHint>>>,
     /// For each block whether it calls a routine: it is on a slow way, which few threads go.
-    pub slow: Vec<bool>,
+    pub slow: TiVec<BlockId, bool>,
     /// For each block the most values of the file alive at once; for a header those of the loop.
-    pub pressure: Vec<u32>,
+    pub pressure: TiVec<BlockId, u32>,
 }
 
 fn calls_routine(instruction: &Instruction) -> bool {
@@ -63,12 +66,12 @@ impl Facts {
             loops,
             touches,
             next_use,
-            rematerializations: vec![None; values],
-            single: vec![false; values],
-            web: (0..values as u32).collect(),
+            rematerializations: ti_vec![None; values],
+            single: ti_vec![false; values],
+            web: function.values.keys().collect(),
             tuple: std::iter::repeat_with(|| None).take(values).collect(),
             slow: function.blocks.iter().map(|block| block.instructions.iter().any(calls_routine)).collect(),
-            pressure: vec![0; function.blocks.len()],
+            pressure: ti_vec![0; function.blocks.len()],
         };
         facts.look_at_operands(work, file);
         facts.count_pressure();
@@ -77,7 +80,7 @@ impl Facts {
 
     fn look_at_operands(&mut self, work: &Work, file: File) {
         let function = &work.function;
-        let mut definitions = vec![0u32; self.single.len()];
+        let mut definitions: TiVec<Value, u32> = ti_vec![0u32; self.single.len()];
         for &block in self.cfg.order() {
             let marks = &work.inserted[block];
             for (instruction, &mark) in function.block(block).instructions.iter().zip(marks) {
@@ -85,13 +88,12 @@ impl Facts {
                 let copy = is_parallel_copy(instruction);
                 for group in &groups {
                     for &v in &group.values {
-                        let at = v.0 as usize;
                         // Copies of many values count twice: they have no one place behind which to store.
-                        definitions[at] += if copy || is_partial(instruction) { 2 } else { 1 };
-                        self.single[at] = definitions[at] == 1;
+                        definitions[v] += if copy || is_partial(instruction) { 2 } else { 1 };
+                        self.single[v] = definitions[v] == 1;
                         // What an earlier file put in stands for something else than it says.
-                        self.rematerializations[at] =
-                            (definitions[at] == 1 && !mark && is_rematerializable(instruction))
+                        self.rematerializations[v] =
+                            (definitions[v] == 1 && !mark && is_rematerializable(instruction))
                                 .then(|| Box::new(instruction.clone()));
                     }
                     note_tuple(&mut self.tuple, group);
@@ -103,7 +105,7 @@ impl Facts {
                             && function.file(s[0]) == file
                         {
                             let (a, b) = (root(&mut self.web, d), root(&mut self.web, s[0]));
-                            self.web[a.max(b) as usize] = a.min(b);
+                            self.web[a.max(b)] = a.min(b);
                         }
                     }
                 } else {
@@ -113,52 +115,52 @@ impl Facts {
                 }
             }
         }
-        for value in 0..self.web.len() as u32 {
-            self.web[value as usize] = root(&mut self.web, Value(value));
+        for value in self.web.keys() {
+            self.web[value] = root(&mut self.web, value);
         }
     }
 
     /// Counts what is alive, from the end of each block backwards.
     fn count_pressure(&mut self) {
         // For each value the block in which it was last seen alive.
-        let mut seen = vec![u32::MAX; self.single.len()];
+        let mut seen: TiVec<Value, u32> = ti_vec![u32::MAX; self.single.len()];
         for &block in self.cfg.order() {
             let mut count = self.next_use.at_exit(block).len() as u32;
-            self.next_use.at_exit(block).iter().for_each(|(v, _)| seen[v.0 as usize] = block.0);
+            self.next_use.at_exit(block).iter().for_each(|&(v, _)| seen[v] = block.0);
             let mut highest = count;
             for touch in self.touches.of(block).rev() {
                 if !touch.partial {
-                    for v in touch.definitions {
-                        let was = std::mem::replace(&mut seen[v.0 as usize], u32::MAX);
+                    for &v in touch.definitions {
+                        let was = std::mem::replace(&mut seen[v], u32::MAX);
                         count -= u32::from(was == block.0);
                     }
                 }
                 for v in touch.kept() {
-                    let was = std::mem::replace(&mut seen[v.0 as usize], block.0);
+                    let was = std::mem::replace(&mut seen[v], block.0);
                     count += u32::from(was != block.0);
                 }
                 highest = highest.max(count);
             }
-            self.pressure[block.0 as usize] = highest;
+            self.pressure[block] = highest;
         }
         // The pressure of a loop is the highest of its blocks.
         for &block in self.cfg.order() {
             let mut inner = self.loops.innermost(block);
             while let Some(index) = inner {
-                let header = self.loops.loops[index].header.0 as usize;
-                self.pressure[header] = self.pressure[header].max(self.pressure[block.0 as usize]);
+                let header = self.loops.loops[index].header;
+                self.pressure[header] = self.pressure[header].max(self.pressure[block]);
                 inner = self.loops.loops[index].parent;
             }
         }
     }
 }
 
-fn note_tuple(tuple: &mut [Option<Box<TupleHint>>], group: &Group) {
+fn note_tuple(tuple: &mut TiSlice<Value, Option<Box<TupleHint>>>, group: &Group) {
     if group.values.len() > 1 {
-        for (index, v) in group.values.iter().enumerate() {
-            if tuple[v.0 as usize].is_none() {
+        for (index, &v) in group.values.iter().enumerate() {
+            if tuple[v].is_none() {
                 let hint = TupleHint { members: group.values.clone(), index: index as u8 };
-                tuple[v.0 as usize] = Some(Box::new(hint));
+                tuple[v] = Some(Box::new(hint));
             }
         }
     }
@@ -186,11 +188,11 @@ fn is_rematerializable(instruction: &Instruction) -> bool {
 }
 
 /// Root of a value in the forest of webs.
-fn root(web: &mut [u32], value: Value) -> u32 {
-    let mut at = value.0;
-    while web[at as usize] != at {
-        let up = web[at as usize];
-        web[at as usize] = web[up as usize];
+fn root(web: &mut TiSlice<Value, Value>, value: Value) -> Value {
+    let mut at = value;
+    while web[at] != at {
+        let up = web[at];
+        web[at] = web[up];
         at = up;
     }
     at

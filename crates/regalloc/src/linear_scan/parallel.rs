@@ -46,13 +46,13 @@ impl Scan<'_> {
         // Sources that die give up their registers.
         let mut available = self.free();
         for &(v, next) in after_uses {
-            if next == NEVER && self.assigned[v.0 as usize] != NONE {
-                available.insert(self.assigned[v.0 as usize]);
+            if next == NEVER && self.assigned[v] != NONE {
+                available.insert(self.assigned[v]);
             }
         }
         let before = self.free();
         let successor = match self.work.function.block(self.block).successors.as_slice() {
-            [only] => self.entry[only.0 as usize].take().map(|e| (*only, e)),
+            &[only] => self.entry[only].take().map(|e| (only, e)),
             _ => None,
         };
         let mut taken = RegisterSet::default();
@@ -68,9 +68,7 @@ impl Scan<'_> {
             }
             let expected = successor.as_ref().and_then(|(_, e)| location(e, d));
             let own = match &pairs[k].1.kind {
-                SourceKind::Values(s) if self.work.function.file(s[0]) == file => {
-                    self.assigned[s[0].0 as usize]
-                }
+                SourceKind::Values(s) if self.work.function.file(s[0]) == file => self.assigned[s[0]],
                 _ => NONE,
             };
             let hint = match expected {
@@ -79,7 +77,7 @@ impl Scan<'_> {
                     return false;
                 }
                 Some(l) => l.register,
-                None if self.facts.tuple[d.0 as usize].is_none() => own,
+                None if self.facts.tuple[d].is_none() => own,
                 None => NONE,
             };
             if hint != NONE && available.contains(hint) && !taken.contains(hint) {
@@ -91,7 +89,7 @@ impl Scan<'_> {
             false
         });
         if let Some((only, entry)) = successor {
-            self.entry[only.0 as usize] = Some(entry);
+            self.entry[only] = Some(entry);
         }
         late.sort_by_key(|&k| (after(pairs[k].0), k));
         let mut placed_now: Vec<(Value, u8)> = Vec::new();
@@ -100,7 +98,7 @@ impl Scan<'_> {
             let free = available.without(taken);
             let choice = {
                 // Siblings of a tuple that were placed a moment ago count as being there.
-                let hint = self.facts.tuple[d.0 as usize].as_deref().and_then(|hint| {
+                let hint = self.facts.tuple[d].as_deref().and_then(|hint| {
                     let (j, base) =
                         hint.members.iter().enumerate().find_map(|(j, m)| {
                             placed_now.iter().find(|(v, _)| v == m).map(|&(_, r)| (j, r))
@@ -117,15 +115,15 @@ impl Scan<'_> {
                     let sources_here: RegisterSet = {
                         let mut set = taken;
                         for &(v, _) in after_uses {
-                            if self.assigned[v.0 as usize] != NONE {
-                                set.insert(self.assigned[v.0 as usize]);
+                            if self.assigned[v] != NONE {
+                                set.insert(self.assigned[v]);
                             }
                         }
                         set
                     };
                     match self.eviction_candidate(sources_here) {
-                        Some(x) if self.next[x.0 as usize] > next => {
-                            let r = self.assigned[x.0 as usize];
+                        Some(x) if self.next[x] > next => {
+                            let r = self.assigned[x];
                             self.spill(x);
                             available.insert(r);
                             Place::Register(r)
@@ -147,14 +145,13 @@ impl Scan<'_> {
             match &source.kind {
                 SourceKind::Values(s) if self.work.function.file(s[0]) == file => {
                     let s = s[0];
-                    let at = s.0 as usize;
                     let from = self.start_of(s);
                     if from != NONE {
                         let from = From::Place(Place::Register(from));
                         moves.push(Move { to, into: d, from, value: s });
-                    } else if let Some(rematerialization) = &self.facts.rematerializations[at] {
+                    } else if let Some(rematerialization) = &self.facts.rematerializations[s] {
                         made.push((d, to, s, rematerialization.clone()));
-                    } else if self.in_memory[at] || self.stored_at_definition[at] {
+                    } else if self.in_memory[s] || self.stored_at_definition[s] {
                         moves.push(Move { to, into: d, from: From::Place(Place::Slot(s)), value: s });
                     }
                 }
@@ -185,21 +182,21 @@ impl Scan<'_> {
         emitter.parallel(moves, scratch);
         // The state behind it.
         for &(v, next) in after_uses {
-            self.next[v.0 as usize] = next;
+            self.next[v] = next;
             if next == NEVER {
                 self.put(v, NONE);
-                self.in_memory[v.0 as usize] = false;
+                self.in_memory[v] = false;
             }
         }
         for &(d, next) in after_definitions {
             self.put(d, NONE);
-            self.in_memory[d.0 as usize] = false;
-            self.next[d.0 as usize] = next;
+            self.in_memory[d] = false;
+            self.next[d] = next;
         }
         for &(d, to, _) in &plan {
             match to {
                 Place::Register(r) => self.put(d, r),
-                Place::Slot(_) => self.in_memory[d.0 as usize] = true,
+                Place::Slot(_) => self.in_memory[d] = true,
             }
         }
         instruction.destinations = rest.0;
