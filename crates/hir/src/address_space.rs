@@ -6,7 +6,7 @@
 //! a finding is never wrong. Global and generic addresses of the same byte are equal, so mixing those is no mistake.
 
 use oriole_diagnostics::{Code, Diagnostic};
-use oriole_ptx::{Opcode, Space};
+use oriole_ptx::{Opcode, Space, Word};
 
 use crate::{AddressBase, Body, Instruction, Operand, RegisterId, SourceMap, Statement};
 
@@ -63,7 +63,7 @@ fn differ(held: Space, used: Space) -> bool {
 
 /// Whether a `cvta` goes from generic addresses to those of a space.
 fn leaves_generic(instruction: &Instruction) -> bool {
-    instruction.modifiers.has("to")
+    instruction.modifiers.has(Word::To)
 }
 
 /// What an instruction leaves in its one destination.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::table::{Chips, Form, FormProblem, Kind, OperandRow, Shape, match_forms};
-use oriole_ptx::{Opcode, Space};
+use oriole_ptx::{Opcode, Space, Word};
 use oriole_syntax::TokenRef;
 use oriole_syntax::ast::{self, AstNode};
 use smallvec::SmallVec;
@@ -411,7 +411,7 @@ impl<'a> Resolver<'a> {
             return false;
         }
         if access && bits > 128 && instruction.vector > 1 {
-            let asynchronous = instruction.modifiers.has("async");
+            let asynchronous = instruction.modifiers.has(Word::Async);
             let global = matches!(instruction.space, Some(Space::Global | Space::Generic) | None);
             let sized = instruction.types.first().is_some_and(|ty| matches!(ty.bits(), 32 | 64));
             if !global || !sized || asynchronous || instruction.opcode == Opcode::Ldu {

@@ -32,7 +32,7 @@ pub(crate) use want::Want;
 use want::want;
 
 /// How many elements or coordinates a modifier stands for.
-fn counted(counts: &[(&str, u8)], form: &Form) -> u8 {
+fn counted(counts: &[(oriole_ptx::Word, u8)], form: &Form) -> u8 {
     counts.iter().find(|row| form.modifiers.has(row.0)).map_or(1, |row| row.1)
 }
 

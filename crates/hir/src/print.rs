@@ -139,7 +139,7 @@ impl Display for Instruction {
         }
         write!(out, "{}", self.opcode.name())?;
         for modifier in self.modifiers.iter() {
-            write!(out, ".{}", modifier.0)?;
+            write!(out, ".{}", modifier.name())?;
         }
         for space in [self.space, self.second_space].into_iter().flatten() {
             let name = space.name();

@@ -16,7 +16,7 @@ pub fn unsupported(body: &Body, map: &SourceMap) -> Vec<Diagnostic> {
             let mut name = instruction.opcode.name().to_string();
             for modifier in instruction.modifiers.iter() {
                 name.push('.');
-                name.push_str(modifier.0);
+                name.push_str(modifier.name());
             }
             for ty in &instruction.types {
                 name.push('.');

@@ -309,7 +309,7 @@ fn missing_word(spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<'_>) {
     let mut candidates: Vec<&'static str> = Vec::new();
     for slot in rows_of(opcode).flat_map(|row| row.slots) {
         let words: Vec<&'static str> = match slot {
-            Slot::Head(words) | Slot::Must(words) => words.to_vec(),
+            Slot::Head(words) | Slot::Must(words) => words.iter().map(|word| word.name()).collect(),
             Slot::Type(types) => types.iter().map(|ty| ty.name()).collect(),
             Slot::Space(spaces) => spaces.iter().map(|space| space.name()).collect(),
             _ => Vec::new(),

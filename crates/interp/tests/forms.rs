@@ -7,12 +7,12 @@ use oriole_hir::{
 };
 use oriole_interp::{Function, Program};
 use oriole_ptx::table::{Kind, OperandType, Presence, Row, Slot, rows};
-use oriole_ptx::{Modifier, Modifiers, Opcode, Space, Type};
+use oriole_ptx::{Modifiers, Opcode, Space, Type, Word};
 
 /// One way to write a row: what each of its slots adds.
 #[derive(Clone, Default)]
 struct Choice {
-    words: Vec<&'static str>,
+    words: Vec<Word>,
     types: Vec<Type>,
     spaces: Vec<Space>,
     vector: u8,
@@ -20,7 +20,7 @@ struct Choice {
 
 /// What one slot may add; the first is the plainest.
 fn alternatives(slot: &Slot) -> Vec<Choice> {
-    let word = |word: &&'static str| Choice { words: vec![word], ..Choice::default() };
+    let word = |word: &Word| Choice { words: vec![*word], ..Choice::default() };
     let ty = |ty: &Type| Choice { types: vec![*ty], ..Choice::default() };
     let space = |space: &Space| Choice { spaces: vec![*space], ..Choice::default() };
     let vector = |width: &u8| Choice { vector: *width, ..Choice::default() };
@@ -125,7 +125,7 @@ fn kernel(row: &Row, choice: &Choice, optional: bool) -> Program {
     let instruction = Instruction {
         guard: None,
         opcode: row.opcode,
-        modifiers: Modifiers(choice.words.iter().map(|word| Modifier(word)).collect()),
+        modifiers: Modifiers(choice.words.iter().copied().collect()),
         types: choice.types.iter().copied().collect(),
         space: choice.spaces.first().copied(),
         second_space: choice.spaces.get(1).copied(),

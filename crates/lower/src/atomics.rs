@@ -10,22 +10,25 @@ use crate::memory::{Place, scope_mod};
 use crate::operand::imm;
 use oriole_hir::{Instruction, Operand};
 use oriole_ori::{File, Guard, Pseudo, Source, Values};
+use oriole_ptx::word::{Operation, Semantics};
 use oriole_ptx::{Opcode, Space, Type};
 use oriole_sass::{Mod, Op};
 
-/// Operations as PTX and the machine name them.
-const OPERATIONS: [(&str, Mod); 10] = [
-    ("add", Mod::ADD),
-    ("min", Mod::MIN),
-    ("max", Mod::MAX),
-    ("inc", Mod::INC),
-    ("dec", Mod::DEC),
-    ("and", Mod::AND),
-    ("or", Mod::OR),
-    ("xor", Mod::XOR),
-    ("exch", Mod::EXCH),
-    ("cas", Mod::CAS),
-];
+/// The machine's name of an operation.
+fn operation_mod(operation: Operation) -> Mod {
+    match operation {
+        Operation::Add => Mod::ADD,
+        Operation::Min => Mod::MIN,
+        Operation::Max => Mod::MAX,
+        Operation::Inc => Mod::INC,
+        Operation::Dec => Mod::DEC,
+        Operation::And => Mod::AND,
+        Operation::Or => Mod::OR,
+        Operation::Xor => Mod::XOR,
+        Operation::Exch => Mod::EXCH,
+        Operation::Cas => Mod::CAS,
+    }
+}
 
 /// One atomic operation, its operands read.
 struct Atomic {
@@ -91,15 +94,20 @@ impl Lower<'_> {
     /// `atom` and `red`.
     pub fn atomic(&mut self, i: &Instruction) -> Lowered {
         let ty = self.ty(i, 0)?;
-        let Some(&(_, operation)) = OPERATIONS.iter().find(|row| i.modifiers.has(row.0)) else {
+        let Some(operation) = i.modifiers.at().map(operation_mod) else {
             return Err(self.unsupported_form(i));
         };
         let reduction = i.opcode == Opcode::Red;
         let first = usize::from(!reduction);
-        let (release, acquire) = (
-            i.modifiers.has("release") || i.modifiers.has("acq_rel"),
-            i.modifiers.has("acquire") || i.modifiers.has("acq_rel"),
-        );
+        let (release, acquire) = match i.modifiers.at() {
+            Some(Semantics::AcqRel) => (true, true),
+            Some(Semantics::Acquire) => (false, true),
+            Some(Semantics::Release) => (true, false),
+            Some(Semantics::Relaxed) | None => (false, false),
+            Some(Semantics::Weak | Semantics::Sc | Semantics::Volatile) => {
+                return Err(self.unsupported_form(i));
+            }
+        };
         let (scope, fence) = scope_mod(i).unwrap_or((Mod::GPU, Mod::GPU));
         let mut place = self.place(self.operand(i, first)?, i.space.unwrap_or(Space::Generic))?;
         let vector = u32::from(i.vector.max(1));

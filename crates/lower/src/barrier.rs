@@ -5,7 +5,8 @@ use crate::memory::scope_mod;
 use crate::operand::is_register;
 use oriole_hir::{Immediate, Instruction, Operand};
 use oriole_ori::{File, Guard, MemoryInfo, Source, SourceKind, Space};
-use oriole_ptx::{Opcode, Type};
+use oriole_ptx::word::{BarrierLevel, BarrierReduction, Semantics};
+use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::{Mod, Op};
 
 /// What a fence does to memory, as far as reordering goes.
@@ -37,22 +38,19 @@ impl Lower<'_> {
 
     /// `membar` and `fence`.
     pub fn memory_barrier(&mut self, i: &Instruction) -> Lowered {
-        let has = |name: &str| i.modifiers.has(name);
+        let has = |word| i.modifiers.has(word);
         if i.opcode == Opcode::Membar {
-            let scope = if has("cta") {
-                Mod::CTA
-            } else if has("gl") {
-                Mod::GPU
-            } else if has("sys") {
-                Mod::SYS
-            } else {
-                return Err(self.unsupported_form(i));
+            let scope = match i.modifiers.at() {
+                Some(BarrierLevel::Cta) => Mod::CTA,
+                Some(BarrierLevel::Gl) => Mod::GPU,
+                Some(BarrierLevel::Sys) => Mod::SYS,
+                None => return Err(self.unsupported_form(i)),
             };
             self.fence(scope, true, true);
             return Ok(());
         }
-        if has("proxy") {
-            if !has("async") {
+        if has(Word::Proxy) {
+            if !has(Word::Async) {
                 return Err(self.unsupported_form(i));
             }
             let global = i.space == Some(oriole_ptx::Space::Global);
@@ -68,33 +66,34 @@ impl Lower<'_> {
             self.b.op(Op::FENCE).mods(&[Mod::VIEW, Mod::ASYNC, which]).memory(EVERYTHING).emit();
             return Ok(());
         }
-        if has("mbarrier_init") {
+        if has(Word::MbarrierInit) {
             return Ok(());
         }
         let Some((_, scope)) = scope_mod(i) else { return Err(self.unsupported_form(i)) };
-        if has("acquire") {
-            if scope != Mod::CTA {
-                self.invalidate();
+        match i.modifiers.at() {
+            Some(Semantics::Acquire) if scope == Mod::CTA => {}
+            Some(Semantics::Acquire) => self.invalidate(),
+            Some(Semantics::Release) => self.fence(scope, false, false),
+            Some(Semantics::Sc) => self.fence(scope, true, true),
+            Some(Semantics::AcqRel) | None => self.fence(scope, false, true),
+            Some(Semantics::Weak | Semantics::Relaxed | Semantics::Volatile) => {
+                return Err(self.unsupported_form(i));
             }
-        } else if has("release") {
-            self.fence(scope, false, false);
-        } else {
-            self.fence(scope, has("sc"), true);
         }
         Ok(())
     }
 
     /// `bar` and `barrier`.
     pub fn barrier(&mut self, i: &Instruction) -> Lowered {
-        if i.modifiers.has("cluster") {
+        if i.modifiers.has(Word::Cluster) {
             return self.cluster_barrier(i);
         }
-        if i.modifiers.has("warp") {
+        if i.modifiers.has(Word::Warp) {
             let mask = self.operand(i, 0)?.clone();
             return self.warp_sync(&mask, true);
         }
-        let reduces = i.modifiers.has("red");
-        let arrives = i.modifiers.has("arrive");
+        let reduces = i.modifiers.has(Word::Red);
+        let arrives = i.modifiers.has(Word::Arrive);
         let first = usize::from(reduces);
         let id = self.operand(i, first)?;
         match id {
@@ -134,12 +133,11 @@ impl Lower<'_> {
         let last = self.operand(i, i.operands.len() - 1)?;
         let p = self.predicate(last)?;
         let d = self.operand(i, 0)?;
-        let operation = if i.modifiers.has("popc") {
-            Mod::POPC
-        } else if i.modifiers.has("and") {
-            Mod::AND
-        } else {
-            Mod::OR
+        let operation = match i.modifiers.at() {
+            Some(BarrierReduction::Popc) => Mod::POPC,
+            Some(BarrierReduction::And) => Mod::AND,
+            Some(BarrierReduction::Or) => Mod::OR,
+            None => return Err(self.unsupported_form(i)),
         };
         self.b
             .op(Op::BAR)
@@ -177,7 +175,7 @@ impl Lower<'_> {
     /// `barrier.cluster`: the barrier of the cluster where there is one, that of the block where there is not.
     fn cluster_barrier(&mut self, i: &Instruction) -> Lowered {
         let behind = self.begin_region();
-        let arrives = i.modifiers.has("arrive");
+        let arrives = i.modifiers.has(Word::Arrive);
         let place = self.bank.explicit_cluster.ok_or_else(|| self.unsupported_form(i))?;
         let word = self.bank_word(place);
         let alone = self.b.p();
@@ -186,7 +184,7 @@ impl Lower<'_> {
         self.b.branch(Guard { value: alone, negated: false }, block, cluster);
         self.open(cluster);
         if arrives {
-            if !i.modifiers.has("relaxed") {
+            if !i.modifiers.has(Word::Relaxed) {
                 self.fence(Mod::GPU, false, false);
             }
             self.b.op(Op::UCGABAR_ARV).memory(EVERYTHING).emit();
@@ -235,7 +233,7 @@ impl Lower<'_> {
 
     /// `griddepcontrol`.
     pub fn grid_dependency(&mut self, i: &Instruction) -> Lowered {
-        let op = if i.modifiers.has("wait") { Op::ACQBULK } else { Op::PREEXIT };
+        let op = if i.modifiers.has(Word::Wait) { Op::ACQBULK } else { Op::PREEXIT };
         self.b.op(op).memory(EVERYTHING).emit();
         Ok(())
     }
@@ -245,7 +243,7 @@ impl Lower<'_> {
         let Operand::Immediate(Immediate::Integer(n)) = *self.operand(i, 0)? else {
             return Err(self.unsupported_form(i));
         };
-        let mask = if i.modifiers.has("mask") { n } else { 1 << n.clamp(0, 15) };
+        let mask = if i.modifiers.has(Word::Mask) { n } else { 1 << n.clamp(0, 15) };
         self.b.op(Op::PMTRIG).from(Source::literal(mask)).emit();
         Ok(())
     }

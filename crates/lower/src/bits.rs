@@ -7,7 +7,8 @@ use crate::integer64::signedness_64;
 use crate::operand::{imm, is_register};
 use oriole_hir::{Immediate, Instruction, Operand};
 use oriole_ori::{Pseudo, Source, SourceKind, Value};
-use oriole_ptx::{Opcode, Type};
+use oriole_ptx::word::{Bounds, Combine, Direction, PermuteMode};
+use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::{Mod, Op};
 
 /// Table of LOP3 for `a & b`, `a | b`, `a ^ b`, with `c` left out.
@@ -133,7 +134,11 @@ impl Lower<'_> {
         // The predicate tells whether any bit is set, combined with the last operand.
         let q = self.predicate(self.operand(i, 5)?)?;
         if let Some(p) = self.result_predicate(p)? {
-            let op = if i.modifiers.has("and") { Mod::AND } else { Mod::OR };
+            let op = match i.modifiers.at() {
+                Some(Combine::And) => Mod::AND,
+                Some(Combine::Or) => Mod::OR,
+                Some(Combine::Xor) | None => return Err(self.unsupported_form(i)),
+            };
             self.b
                 .op(Op::ISETP)
                 .mods(&[Mod::NE, Mod::U32, op])
@@ -184,13 +189,13 @@ impl Lower<'_> {
         let high = if is_register(&amount) { high } else { self.in_register(high) };
         let d = self.result_word(self.operand(i, 0)?, ty)?;
         let mut mods = vec![Mod::U32];
-        if i.modifiers.has("wrap") {
+        if i.modifiers.at() == Some(Bounds::Wrap) {
             mods.push(Mod::W);
         }
-        if i.modifiers.has("l") {
-            mods.extend([Mod::L, Mod::HI]);
-        } else {
-            mods.push(Mod::R);
+        match i.modifiers.at() {
+            Some(Direction::L) => mods.extend([Mod::L, Mod::HI]),
+            Some(Direction::R) => mods.push(Mod::R),
+            None => return Err(self.unsupported_form(i)),
         }
         self.b.shf(d, &mods, low, amount, high);
         Ok(())
@@ -278,7 +283,7 @@ impl Lower<'_> {
     /// `bfind`.
     pub fn find_bit(&mut self, i: &Instruction) -> Lowered {
         let ty = self.ty(i, 0)?;
-        let shift = i.modifiers.has("shiftamt");
+        let shift = i.modifiers.has(Word::Shiftamt);
         let mut mods = unsigned(ty).to_vec();
         if shift {
             mods.push(Mod::SH);
@@ -384,7 +389,7 @@ impl Lower<'_> {
         let b = self.word(self.operand(i, 2)?, Type::B32)?;
         let d = self.result_word(self.operand(i, 0)?, Type::B32)?;
         let mut mods = Vec::new();
-        if i.modifiers.has("wrap") {
+        if i.modifiers.at() == Some(Bounds::Wrap) {
             mods.push(Mod::W);
         }
         if i.opcode == Opcode::Szext {
@@ -410,16 +415,19 @@ impl Lower<'_> {
         };
         let b = if is_register(&selector) { b } else { self.in_register(b) };
         let d = self.result_word(self.operand(i, 0)?, ty)?;
-        const MODES: [(&str, Mod); 6] = [
-            ("f4e", Mod::F4E),
-            ("b4e", Mod::B4E),
-            ("rc8", Mod::RC8),
-            ("ecl", Mod::ECL),
-            ("ecr", Mod::ECR),
-            ("rc16", Mod::RC16),
-        ];
-        let mods: Vec<Mod> =
-            MODES.iter().filter(|(name, _)| i.modifiers.has(name)).map(|&(_, token)| token).collect();
+        let mods: Vec<Mod> = i
+            .modifiers
+            .at()
+            .map(|mode| match mode {
+                PermuteMode::F4e => Mod::F4E,
+                PermuteMode::B4e => Mod::B4E,
+                PermuteMode::Rc8 => Mod::RC8,
+                PermuteMode::Ecl => Mod::ECL,
+                PermuteMode::Ecr => Mod::ECR,
+                PermuteMode::Rc16 => Mod::RC16,
+            })
+            .into_iter()
+            .collect();
         self.op(Op::PRMT, &mods, d, [a, selector, b]);
         Ok(())
     }

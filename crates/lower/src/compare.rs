@@ -8,33 +8,28 @@ use crate::integer64::signedness_64;
 use crate::operand::{imm, is_register};
 use oriole_hir::{Instruction, Operand};
 use oriole_ori::{File, Pseudo, Source, Value};
-use oriole_ptx::Type;
+use oriole_ptx::{Type, Word, word};
 use oriole_sass::{Mod, Op};
 
-/// Comparisons as PTX names them, as the machine names them, and with the operands exchanged.
-const COMPARISONS: [(&str, Mod, Mod); 18] = [
-    ("eq", Mod::EQ, Mod::EQ),
-    ("ne", Mod::NE, Mod::NE),
-    ("lt", Mod::LT, Mod::GT),
-    ("le", Mod::LE, Mod::GE),
-    ("gt", Mod::GT, Mod::LT),
-    ("ge", Mod::GE, Mod::LE),
-    ("lo", Mod::LT, Mod::GT),
-    ("ls", Mod::LE, Mod::GE),
-    ("hi", Mod::GT, Mod::LT),
-    ("hs", Mod::GE, Mod::LE),
-    ("equ", Mod::EQU, Mod::EQU),
-    ("neu", Mod::NEU, Mod::NEU),
-    ("ltu", Mod::LTU, Mod::GTU),
-    ("leu", Mod::LEU, Mod::GEU),
-    ("gtu", Mod::GTU, Mod::LTU),
-    ("geu", Mod::GEU, Mod::LEU),
-    ("num", Mod::NUM, Mod::NUM),
-    ("nan", Mod::NAN, Mod::NAN),
-];
-
-/// How a comparison is combined with a predicate.
-const COMBINATIONS: [(&str, Mod); 3] = [("and", Mod::AND), ("or", Mod::OR), ("xor", Mod::XOR)];
+/// A comparison as the machine names it, and with the operands exchanged.
+fn comparison_mods(comparison: word::Comparison) -> (Mod, Mod) {
+    match comparison {
+        word::Comparison::Eq => (Mod::EQ, Mod::EQ),
+        word::Comparison::Ne => (Mod::NE, Mod::NE),
+        word::Comparison::Lt | word::Comparison::Lo => (Mod::LT, Mod::GT),
+        word::Comparison::Le | word::Comparison::Ls => (Mod::LE, Mod::GE),
+        word::Comparison::Gt | word::Comparison::Hi => (Mod::GT, Mod::LT),
+        word::Comparison::Ge | word::Comparison::Hs => (Mod::GE, Mod::LE),
+        word::Comparison::Equ => (Mod::EQU, Mod::EQU),
+        word::Comparison::Neu => (Mod::NEU, Mod::NEU),
+        word::Comparison::Ltu => (Mod::LTU, Mod::GTU),
+        word::Comparison::Leu => (Mod::LEU, Mod::GEU),
+        word::Comparison::Gtu => (Mod::GTU, Mod::LTU),
+        word::Comparison::Geu => (Mod::GEU, Mod::LEU),
+        word::Comparison::Num => (Mod::NUM, Mod::NUM),
+        word::Comparison::Nan => (Mod::NAN, Mod::NAN),
+    }
+}
 
 /// A comparison and what it is combined with.
 struct Comparison {
@@ -46,10 +41,14 @@ struct Comparison {
 
 impl Lower<'_> {
     fn comparison(&mut self, i: &Instruction, with: Option<&Operand>) -> Result<Comparison, LowerError> {
-        let Some(&(_, compare, swapped)) = COMPARISONS.iter().find(|row| i.modifiers.has(row.0)) else {
+        let Some((compare, swapped)) = i.modifiers.at().map(comparison_mods) else {
             return Err(self.unsupported_form(i));
         };
-        let combine = COMBINATIONS.iter().find(|row| i.modifiers.has(row.0)).map_or(Mod::AND, |row| row.1);
+        let combine = match i.modifiers.at() {
+            Some(word::Combine::And) | None => Mod::AND,
+            Some(word::Combine::Or) => Mod::OR,
+            Some(word::Combine::Xor) => Mod::XOR,
+        };
         let with = match with {
             Some(operand) => self.predicate(operand)?,
             None => Source::pt(),
@@ -80,7 +79,7 @@ impl Lower<'_> {
         a: &Operand,
         b: &Operand,
     ) -> Lowered {
-        let ftz = i.modifiers.has("ftz");
+        let ftz = i.modifiers.has(Word::Ftz);
         let (op, mods, a, b): (Op, Vec<Mod>, Source, Source) = match ty {
             Type::F32 => {
                 let (a, b) = (self.word(a, ty)?, self.word(b, ty)?);
@@ -179,7 +178,7 @@ impl Lower<'_> {
             if to.is_float() {
                 mods.push(Mod::BF);
             }
-            if i.modifiers.has("ftz") {
+            if i.modifiers.has(Word::Ftz) {
                 mods.push(Mod::FTZ);
             }
             self.op(Op::HSET2, &mods, d, [a, b, comparison.with]);
@@ -229,7 +228,7 @@ impl Lower<'_> {
         let p = self.b.p();
         if by == Type::F32 {
             let mut draft = self.b.op(Op::FSETP).mods(&[Mod::GE, Mod::AND]);
-            if i.modifiers.has("ftz") {
+            if i.modifiers.has(Word::Ftz) {
                 draft = draft.m(Mod::FTZ);
             }
             draft.to(p).drop_result(File::P).from(c).from(Source::rz()).from(Source::pt()).emit();
@@ -255,24 +254,27 @@ impl Lower<'_> {
         };
         let (infinity, normal) =
             if ty == Type::F64 { (0x7ff0_0000, 0x0010_0000) } else { (0x7f80_0000, 0x0080_0000) };
-        const TESTS: [(&str, Mod); 4] =
-            [("finite", Mod::LT), ("infinite", Mod::EQ), ("notanumber", Mod::GT), ("number", Mod::LE)];
-        if let Some(&(_, compare)) = TESTS.iter().find(|row| i.modifiers.has(row.0)) {
-            self.compare_bits(d, compare, bits, infinity);
-            return Ok(());
-        }
-        let [large, small] = [self.b.p(), self.b.p()];
-        if i.modifiers.has("normal") {
-            self.compare_bits(large, Mod::GE, bits.clone(), normal);
-            self.compare_bits(small, Mod::LT, bits.clone(), infinity);
-            // Zero counts as normal: (large and small) or zero.
-            let zero = self.b.p();
-            self.compare_bits(zero, Mod::EQ, bits, 0);
-            self.b.plop3(d, large, small, zero, 0xea);
-        } else {
-            self.compare_bits(large, Mod::LT, bits.clone(), normal);
-            self.compare_bits(small, Mod::NE, bits, 0);
-            self.b.plop3(d, large, small, Source::pt(), 0xc0);
+        let Some(class) = i.modifiers.at() else { return Err(self.unsupported_form(i)) };
+        match class {
+            word::NumberClass::Finite => self.compare_bits(d, Mod::LT, bits, infinity),
+            word::NumberClass::Infinite => self.compare_bits(d, Mod::EQ, bits, infinity),
+            word::NumberClass::Notanumber => self.compare_bits(d, Mod::GT, bits, infinity),
+            word::NumberClass::Number => self.compare_bits(d, Mod::LE, bits, infinity),
+            word::NumberClass::Normal => {
+                let [large, small] = [self.b.p(), self.b.p()];
+                self.compare_bits(large, Mod::GE, bits.clone(), normal);
+                self.compare_bits(small, Mod::LT, bits.clone(), infinity);
+                // Zero counts as normal: (large and small) or zero.
+                let zero = self.b.p();
+                self.compare_bits(zero, Mod::EQ, bits, 0);
+                self.b.plop3(d, large, small, zero, 0xea);
+            }
+            word::NumberClass::Subnormal => {
+                let [small, nonzero] = [self.b.p(), self.b.p()];
+                self.compare_bits(small, Mod::LT, bits.clone(), normal);
+                self.compare_bits(nonzero, Mod::NE, bits, 0);
+                self.b.plop3(d, small, nonzero, Source::pt(), 0xc0);
+            }
         }
         Ok(())
     }

@@ -4,12 +4,9 @@ use crate::context::{Lower, Lowered};
 use crate::operand::imm;
 use oriole_hir::Instruction;
 use oriole_ori::{Pseudo, Source, Value};
-use oriole_ptx::Type;
+use oriole_ptx::word::IntegralRounding;
+use oriole_ptx::{Type, Word};
 use oriole_sass::{Mod, Op};
-
-/// Roundings to an integral value; to nearest even is no modifier.
-const INTEGRAL: [(&str, Option<Mod>); 4] =
-    [("rni", None), ("rmi", Some(Mod::FLOOR)), ("rpi", Some(Mod::CEIL)), ("rzi", Some(Mod::TRUNC))];
 
 /// The bits that tf32 leaves out of a single.
 const TF32_MASK: u32 = 0xffff_e000;
@@ -17,15 +14,10 @@ const TF32_MASK: u32 = 0xffff_e000;
 impl Lower<'_> {
     /// `cvt`.
     pub fn convert(&mut self, i: &Instruction) -> Lowered {
-        if i.modifiers.has("pack") {
+        if i.modifiers.has(Word::Pack) {
             return self.convert_pack(i);
         }
         let (to, from) = (self.ty(i, 0)?, self.ty(i, 1)?);
-        for known in ["rs", "scaled"] {
-            if i.modifiers.has(known) {
-                return Err(self.unsupported_form(i));
-            }
-        }
         match (to.is_float(), from.is_float()) {
             (false, false) => self.convert_integer(i, to, from),
             (true, false) => self.integer_to_float(i, to, from),
@@ -34,9 +26,14 @@ impl Lower<'_> {
         }
     }
 
-    /// The rounding to an integral value, if one is asked for.
+    /// The rounding to an integral value, if one is asked for; to nearest even is no modifier of the machine.
     fn integral(i: &Instruction) -> Option<Option<Mod>> {
-        INTEGRAL.iter().find(|row| i.modifiers.has(row.0)).map(|row| row.1)
+        i.modifiers.at().map(|rounding| match rounding {
+            IntegralRounding::Rni => None,
+            IntegralRounding::Rmi => Some(Mod::FLOOR),
+            IntegralRounding::Rpi => Some(Mod::CEIL),
+            IntegralRounding::Rzi => Some(Mod::TRUNC),
+        })
     }
 
     fn integer_to_float(&mut self, i: &Instruction, to: Type, from: Type) -> Lowered {
@@ -63,7 +60,7 @@ impl Lower<'_> {
         // Narrow integers are exact in single precision, so that no rounding is needed.
         let fast = to == Type::F32 && from.bits() <= 32 && (rounding.is_none() || from.bits() < 32);
         let destination = self.result(self.operand(i, 0)?, to)?;
-        let saturate = i.modifiers.has("sat");
+        let saturate = i.modifiers.has(Word::Sat);
         let d: Vec<Value> =
             if saturate { destination.iter().map(|_| self.b.r()).collect() } else { destination.to_vec() };
         if fast {
@@ -99,7 +96,7 @@ impl Lower<'_> {
 
     fn float_to_integer(&mut self, i: &Instruction, to: Type, from: Type) -> Lowered {
         let integral = Self::integral(i).ok_or_else(|| self.unsupported_form(i))?;
-        let ftz = i.modifiers.has("ftz");
+        let ftz = i.modifiers.has(Word::Ftz);
         let mut mods: Vec<Mod> = integral.into_iter().collect();
         mods.extend(match to {
             Type::U8 => Some(Mod::U8),
@@ -152,7 +149,7 @@ impl Lower<'_> {
                 let kind = if from == Type::E4M3x2 { Mod::E4M3_2 } else { Mod::E5M2_2 };
                 let d = self.result_word(self.operand(i, 0)?, to)?;
                 let mut mods = vec![Mod::F16, kind, Mod::UNPACK_B];
-                mods.extend(i.modifiers.has("relu").then_some(Mod::RELU));
+                mods.extend(i.modifiers.has(Word::Relu).then_some(Mod::RELU));
                 self.op(Op::F2FP, &mods, d, [a]);
                 return Ok(());
             }
@@ -161,8 +158,8 @@ impl Lower<'_> {
             Type::F16 | Type::BF16 | Type::F32 | Type::F64 => {}
             _ => return Err(self.unsupported_form(i)),
         }
-        let ftz = i.modifiers.has("ftz");
-        let saturate = i.modifiers.has("sat");
+        let ftz = i.modifiers.has(Word::Ftz);
+        let saturate = i.modifiers.has(Word::Sat);
         let words = self.words(self.operand(i, 1)?, from)?;
         let a: Vec<Value> = words.into_iter().map(|word| self.value_of(word)).collect();
         let destination = self.result(self.operand(i, 0)?, to)?;
@@ -177,7 +174,7 @@ impl Lower<'_> {
 
     /// A conversion between scalar floating types, without saturation.
     fn float_value(&mut self, i: &Instruction, to: Type, from: Type, d: &[Value], a: &[Value]) -> Lowered {
-        let ftz = i.modifiers.has("ftz");
+        let ftz = i.modifiers.has(Word::Ftz);
         let rounding = Self::rounding(i);
         let first = |ty: Type| match ty {
             Type::F16 => Mod::F16,
@@ -193,7 +190,7 @@ impl Lower<'_> {
         };
         if to == from {
             let Some(integral) = Self::integral(i) else {
-                if ftz && to == Type::F32 && !i.modifiers.has("sat") {
+                if ftz && to == Type::F32 && !i.modifiers.has(Word::Sat) {
                     self.op(Op::FADD, &[Mod::FTZ], d[0], [a[0].into(), Source::rz().negated()]);
                 } else {
                     for (&d, &a) in d.iter().zip(a) {
@@ -214,8 +211,8 @@ impl Lower<'_> {
             {
                 let mut mods = self.packing(first(to));
                 mods.extend(rounding);
-                for (name, token) in [("relu", Mod::RELU), ("satfinite", Mod::SATFINITE)] {
-                    mods.extend(i.modifiers.has(name).then_some(token));
+                for (word, token) in [(Word::Relu, Mod::RELU), (Word::Satfinite, Mod::SATFINITE)] {
+                    mods.extend(i.modifiers.has(word).then_some(token));
                 }
                 self.op(Op::F2FP, &mods, d[0], [Source::rz(), a[0].into()]);
             }
@@ -294,8 +291,8 @@ impl Lower<'_> {
         let d = self.result_word(self.operand(i, 0)?, to)?;
         let mut mods = self.packing(if to == Type::F16x2 { Mod::F16 } else { Mod::BF16 });
         mods.extend(Self::rounding(i));
-        for (name, token) in [("relu", Mod::RELU), ("satfinite", Mod::SATFINITE)] {
-            mods.extend(i.modifiers.has(name).then_some(token));
+        for (word, token) in [(Word::Relu, Mod::RELU), (Word::Satfinite, Mod::SATFINITE)] {
+            mods.extend(i.modifiers.has(word).then_some(token));
         }
         self.op(Op::F2FP, &mods, d, [a, b]);
         Ok(())
@@ -303,7 +300,7 @@ impl Lower<'_> {
 
     fn pack_bytes(&mut self, i: &Instruction, to: Type, from: Type) -> Lowered {
         let mut mods = vec![if to == Type::E4M3x2 { Mod::E4M3 } else { Mod::E5M2 }, Mod::SATFINITE];
-        mods.extend(i.modifiers.has("relu").then_some(Mod::RELU));
+        mods.extend(i.modifiers.has(Word::Relu).then_some(Mod::RELU));
         let a = self.word(self.operand(i, 1)?, from)?;
         let a = self.in_register(a);
         let sources = match from {
@@ -328,12 +325,12 @@ impl Lower<'_> {
         let a = self.word(self.operand(i, 1)?, Type::F32)?;
         let a = self.in_register(a);
         let d = self.result_word(self.operand(i, 0)?, Type::TF32)?;
-        let finite_only = i.modifiers.has("satfinite");
-        if !i.modifiers.has("rna") {
+        let finite_only = i.modifiers.has(Word::Satfinite);
+        if !i.modifiers.has(Word::Rna) {
             let mut mods = vec![Mod::TF32, Mod::F32, Mod::PACK_B];
             mods.extend(Self::rounding(i));
-            for (name, token) in [("relu", Mod::RELU), ("satfinite", Mod::SATFINITE)] {
-                mods.extend(i.modifiers.has(name).then_some(token));
+            for (word, token) in [(Word::Relu, Mod::RELU), (Word::Satfinite, Mod::SATFINITE)] {
+                mods.extend(i.modifiers.has(word).then_some(token));
             }
             self.op(Op::F2FP, &mods, d, [a]);
             return Ok(());
@@ -361,7 +358,7 @@ impl Lower<'_> {
     /// `cvt.pack.sat`: two integers, clamped, become the low parts of the result.
     fn convert_pack(&mut self, i: &Instruction) -> Lowered {
         let (to, from) = (self.ty(i, 0)?, self.ty(i, 1)?);
-        if from != Type::S32 || !i.modifiers.has("sat") {
+        if from != Type::S32 || !i.modifiers.has(Word::Sat) {
             return Err(self.unsupported_form(i));
         }
         let (kind, suffix) = match to {

@@ -4,7 +4,7 @@ use crate::context::{Lower, Lowered};
 use crate::operand::imm;
 use oriole_hir::Instruction;
 use oriole_ori::{Pseudo, Source};
-use oriole_ptx::Type;
+use oriole_ptx::{Type, Word};
 use oriole_sass::Mod;
 
 /// Least and greatest value of an integer type, as numbers.
@@ -17,7 +17,7 @@ impl Lower<'_> {
     /// An integer conversion.
     pub fn convert_integer(&mut self, i: &Instruction, to: Type, from: Type) -> Lowered {
         let (d, a) = (self.operand(i, 0)?, self.operand(i, 1)?);
-        if i.modifiers.has("sat") {
+        if i.modifiers.has(Word::Sat) {
             return self.convert_clamped(i, to, from);
         }
         if to.bits() <= from.bits() {

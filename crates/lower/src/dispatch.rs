@@ -3,202 +3,13 @@
 use crate::context::{Lower, Lowered};
 use crate::half::half_of;
 use oriole_hir::Instruction;
-use oriole_ptx::{Opcode, Type};
+use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::Mod;
-
-/// The modifiers that lowering knows of each instruction; one that is not listed here has none. What is written and
-/// not known is refused, so that nothing is left out in silence.
-const MODIFIERS: &[(&[Opcode], &[&str])] = {
-    use Opcode::*;
-    &[
-        (&[Add, Sub], &["rn", "rz", "rm", "rp", "ftz", "sat", "cc"]),
-        (&[Addc, Subc], &["cc"]),
-        (&[Mul, Mad], &["rn", "rz", "rm", "rp", "ftz", "sat", "lo", "hi", "wide", "cc"]),
-        (&[Madc], &["lo", "hi", "cc"]),
-        (&[Fma], &["rn", "rz", "rm", "rp", "ftz", "sat", "relu"]),
-        (&[Mul24, Mad24], &["lo", "hi", "sat"]),
-        (&[Dp2a], &["lo", "hi"]),
-        (&[Min, Max], &["ftz", "NaN", "xorsign.abs", "relu"]),
-        (&[Abs, Neg, Slct], &["ftz"]),
-        (&[Div], &["rn", "rz", "rm", "rp", "ftz", "approx", "full"]),
-        (&[Rcp, Sqrt], &["rn", "rz", "rm", "rp", "ftz", "approx"]),
-        (&[Rsqrt, Sin, Cos, Lg2, Ex2, Tanh], &["approx", "ftz"]),
-        (&[Lop3], &["and", "or"]),
-        (&[Shf], &["l", "r", "wrap", "clamp"]),
-        (&[Bmsk, Szext], &["wrap", "clamp"]),
-        (&[Bfind], &["shiftamt"]),
-        (&[Prmt], &["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"]),
-        (
-            &[
-                Vadd, Vsub, Vabsdiff, Vmin, Vmax, Vshl, Vshr, Vadd2, Vsub2, Vabsdiff2, Vmin2, Vmax2, Vavrg2,
-                Vadd4,
-            ],
-            &["sat", "add", "min", "max", "clamp", "wrap"],
-        ),
-        (&[Vsub4, Vabsdiff4, Vmin4, Vmax4, Vavrg4], &["sat", "add"]),
-        (&[Vset, Vset2, Vset4], &["eq", "ne", "lt", "le", "gt", "ge", "add", "min", "max"]),
-        (
-            &[Set, Setp],
-            &[
-                "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu",
-                "gtu", "geu", "num", "nan", "and", "or", "xor", "ftz",
-            ],
-        ),
-        (&[Testp], &["finite", "infinite", "number", "notanumber", "normal", "subnormal"]),
-        (
-            &[Cvt],
-            &[
-                "rn",
-                "rz",
-                "rm",
-                "rp",
-                "rna",
-                "rni",
-                "rzi",
-                "rmi",
-                "rpi",
-                "ftz",
-                "sat",
-                "relu",
-                "satfinite",
-                "pack",
-            ],
-        ),
-        (&[Cvta], &["to"]),
-        (
-            &[Ld],
-            &[
-                "weak",
-                "relaxed",
-                "acquire",
-                "volatile",
-                "mmio",
-                "cta",
-                "cluster",
-                "gpu",
-                "sys",
-                "ca",
-                "cg",
-                "cs",
-                "lu",
-                "cv",
-                "nc",
-                "L1::evict_normal",
-                "L1::evict_unchanged",
-                "L1::evict_first",
-                "L1::evict_last",
-                "L1::no_allocate",
-                "L2::evict_normal",
-                "L2::evict_first",
-                "L2::evict_last",
-                "L2::cache_hint",
-                "L2::64B",
-                "L2::128B",
-                "L2::256B",
-            ],
-        ),
-        (
-            &[St],
-            &[
-                "weak",
-                "relaxed",
-                "release",
-                "volatile",
-                "mmio",
-                "cta",
-                "cluster",
-                "gpu",
-                "sys",
-                "wb",
-                "cg",
-                "cs",
-                "wt",
-                "L1::evict_normal",
-                "L1::evict_unchanged",
-                "L1::evict_first",
-                "L1::evict_last",
-                "L1::no_allocate",
-                "L2::evict_normal",
-                "L2::evict_first",
-                "L2::evict_last",
-                "L2::cache_hint",
-            ],
-        ),
-        (
-            &[Atom, Red],
-            &[
-                "relaxed",
-                "acquire",
-                "release",
-                "acq_rel",
-                "cta",
-                "cluster",
-                "gpu",
-                "sys",
-                "noftz",
-                "add",
-                "min",
-                "max",
-                "inc",
-                "dec",
-                "and",
-                "or",
-                "xor",
-                "exch",
-                "cas",
-                "L2::cache_hint",
-            ],
-        ),
-        (&[Prefetch], &["L1", "L2", "L2::evict_last", "L2::evict_normal"]),
-        (&[Prefetchu], &["L1"]),
-        (&[Discard], &["L2"]),
-        (&[Applypriority], &["L2::evict_normal"]),
-        (&[Shfl], &["sync", "up", "down", "bfly", "idx"]),
-        (&[Vote], &["sync", "all", "any", "uni", "ballot"]),
-        (&[Match], &["sync", "all", "any"]),
-        (&[Redux], &["sync", "add", "min", "max", "and", "or", "xor"]),
-        (&[Elect], &["sync"]),
-        (
-            &[Bar, Barrier],
-            &[
-                "sync", "arrive", "red", "popc", "and", "or", "warp", "cta", "aligned", "cluster", "wait",
-                "acquire", "release", "relaxed",
-            ],
-        ),
-        (&[Membar], &["cta", "gl", "sys"]),
-        (
-            &[Fence],
-            &[
-                "sc",
-                "acq_rel",
-                "acquire",
-                "release",
-                "cta",
-                "cluster",
-                "gpu",
-                "sys",
-                "proxy",
-                "async",
-                "mbarrier_init",
-            ],
-        ),
-        (&[Griddepcontrol], &["wait", "launch_dependents"]),
-        (&[Pmevent], &["mask"]),
-        (&[Bra, Call, Ret], &["uni"]),
-        (&[Brx], &["idx", "uni"]),
-    ]
-};
-
-/// True if every modifier of the instruction is known.
-fn known(i: &Instruction) -> bool {
-    let listed = MODIFIERS.iter().find(|row| row.0.contains(&i.opcode)).map_or(&[][..], |row| row.1);
-    i.modifiers.iter().all(|modifier| listed.contains(&modifier.0))
-}
 
 /// Lowers one instruction.
 pub(crate) fn instruction(l: &mut Lower, i: &Instruction) -> Lowered {
     use Opcode::*;
-    if !i.compiled || !known(i) {
+    if !i.compiled {
         return Err(l.unsupported_form(i));
     }
     let first = i.types.first().copied().unwrap_or(Type::B32);
@@ -293,7 +104,7 @@ fn arithmetic(l: &mut Lower, i: &Instruction, ty: Type) -> Lowered {
         _ => {}
     }
     match i.opcode {
-        Add | Sub if i.modifiers.has("cc") => l.add_carry(i),
+        Add | Sub if i.modifiers.has(Word::Cc) => l.add_carry(i),
         Add | Sub if ty.bits() == 64 => l.add_64(i),
         Add | Sub => l.add_integer(i),
         Mul | Mad => l.multiply(i),

@@ -5,7 +5,8 @@ use crate::context::{Lower, Lowered};
 use crate::operand::{is_register, magnitude, minus_float};
 use oriole_hir::Instruction;
 use oriole_ori::{File, Guard, Pseudo, Source, Value};
-use oriole_ptx::{Opcode, Type};
+use oriole_ptx::word::{Precision, Rounding};
+use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::{Mod, Op};
 
 /// The sign bit.
@@ -18,20 +19,22 @@ const LARGE: f32 = 8.507_059e37;
 /// 1 / (2 pi), to which the machine's sine and cosine are scaled.
 const TURNS: f32 = 0.159_154_94;
 
-/// Rounding modes; to nearest even is no modifier.
-pub(crate) const ROUNDINGS: [(&str, Option<Mod>); 4] =
-    [("rn", None), ("rz", Some(Mod::RZ)), ("rm", Some(Mod::RM)), ("rp", Some(Mod::RP))];
-
 impl Lower<'_> {
     /// The rounding modifier of the machine, if the instruction rounds otherwise than to nearest.
     pub fn rounding(i: &Instruction) -> Option<Mod> {
-        ROUNDINGS.iter().find(|row| i.modifiers.has(row.0)).and_then(|row| row.1)
+        match i.modifiers.at()? {
+            // The last is done in integers; see `convert_tf32`.
+            Rounding::Rn | Rounding::Rna => None,
+            Rounding::Rz => Some(Mod::RZ),
+            Rounding::Rm => Some(Mod::RM),
+            Rounding::Rp => Some(Mod::RP),
+        }
     }
 
     fn float_mods(i: &Instruction) -> Vec<Mod> {
         let mut mods: Vec<Mod> = Self::rounding(i).into_iter().collect();
-        for (name, token) in [("ftz", Mod::FTZ), ("sat", Mod::SAT)] {
-            if i.modifiers.has(name) {
+        for (word, token) in [(Word::Ftz, Mod::FTZ), (Word::Sat, Mod::SAT)] {
+            if i.modifiers.has(word) {
                 mods.push(token);
             }
         }
@@ -71,10 +74,10 @@ impl Lower<'_> {
                 if i.operands.len() > 3 {
                     return Err(self.unsupported_form(i));
                 }
-                if i.modifiers.has("NaN") {
+                if i.modifiers.has(Word::NaN) {
                     mods.push(Mod::NAN);
                 }
-                if i.modifiers.has("xorsign.abs") {
+                if i.modifiers.has(Word::XorsignAbs) {
                     mods.push(Mod::XORSIGN);
                     for source in &mut sources {
                         // The sign of an immediate counts too, so it may not be cut off here.
@@ -95,8 +98,7 @@ impl Lower<'_> {
     /// True for a sum, difference or product that names no rounding mode: only then the language allows to fuse a
     /// multiplication with the addition of its result.
     pub fn contractable(i: &Instruction) -> bool {
-        matches!(i.opcode, Opcode::Add | Opcode::Sub | Opcode::Mul)
-            && !ROUNDINGS.iter().any(|row| i.modifiers.has(row.0))
+        matches!(i.opcode, Opcode::Add | Opcode::Sub | Opcode::Mul) && i.modifiers.at::<Rounding>().is_none()
     }
 
     /// `p <- |a| compare limit`.
@@ -139,8 +141,8 @@ impl Lower<'_> {
     /// The multi-function unit flushes subnormal inputs; without `.ftz` the input is scaled by a power of two before
     /// and the result after.
     pub fn float_function(&mut self, i: &Instruction) -> Lowered {
-        let ftz = i.modifiers.has("ftz");
-        if !i.modifiers.has("approx") && matches!(i.opcode, Opcode::Rcp | Opcode::Sqrt) {
+        let ftz = i.modifiers.has(Word::Ftz);
+        if !i.modifiers.has(Word::Approx) && matches!(i.opcode, Opcode::Rcp | Opcode::Sqrt) {
             return self.float_exact(i);
         }
         let a = self.word(self.operand(i, 1)?, Type::F32)?;
@@ -221,7 +223,7 @@ impl Lower<'_> {
             _ => Pseudo::FDivide,
         };
         let mut mods = vec![Mod::F32, Self::rounding(i).unwrap_or(Mod::RN)];
-        if i.modifiers.has("ftz") {
+        if i.modifiers.has(Word::Ftz) {
             mods.push(Mod::FTZ);
         }
         let count = if i.opcode == Opcode::Div { 2 } else { 1 };
@@ -237,18 +239,15 @@ impl Lower<'_> {
 
     /// `div` of f32.
     pub fn float_divide(&mut self, i: &Instruction) -> Lowered {
-        let (approx, full, ftz) =
-            (i.modifiers.has("approx"), i.modifiers.has("full"), i.modifiers.has("ftz"));
-        if !approx && !full {
-            return self.float_exact(i);
-        }
+        let Some(precision) = i.modifiers.at::<Precision>() else { return self.float_exact(i) };
+        let ftz = i.modifiers.has(Word::Ftz);
         let a = self.word(self.operand(i, 1)?, Type::F32)?;
         let mut a = self.value_of(a);
         let b = self.word(self.operand(i, 2)?, Type::F32)?;
         let mut b = self.value_of(b);
         let d = self.result_word(self.operand(i, 0)?, Type::F32)?;
         // Both are scaled, so that the divisor has a normal reciprocal.
-        if full {
+        if precision == Precision::Full {
             let large = self.compare_magnitude(Mod::GT, b, LARGE, ftz);
             let small = (!ftz).then(|| self.compare_magnitude(Mod::GEU, b, NORMAL, false));
             (a, b) = (self.scaled(a, 0.25, large, true, ftz), self.scaled(b, 0.25, large, true, ftz));

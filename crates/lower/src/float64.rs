@@ -4,7 +4,7 @@ use crate::context::{Lower, Lowered};
 use crate::operand::{imm, minus_float};
 use oriole_hir::Instruction;
 use oriole_ori::{File, Pseudo, Source, SourceKind, Value};
-use oriole_ptx::{Opcode, Type};
+use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::{Mod, Op};
 
 impl Lower<'_> {
@@ -110,20 +110,20 @@ impl Lower<'_> {
     /// `div`, `rcp`, `sqrt`, `rsqrt` of f64.
     pub fn double_function(&mut self, i: &Instruction) -> Lowered {
         let ty = Type::F64;
-        let approx = i.modifiers.has("approx");
+        let approx = i.modifiers.has(Word::Approx);
         let count = if i.opcode == Opcode::Div { 2 } else { 1 };
         let mut sources = Vec::new();
         for index in 1..=count {
             sources.push(self.double(self.operand(i, index)?, false)?);
         }
         let d = self.result_pair(self.operand(i, 0)?, ty)?;
-        if approx && (i.modifiers.has("ftz") || i.opcode == Opcode::Rsqrt) {
+        if approx && (i.modifiers.has(Word::Ftz) || i.opcode == Opcode::Rsqrt) {
             let function = match i.opcode {
                 Opcode::Rcp => Mod::RCP64H,
                 Opcode::Rsqrt => Mod::RSQ64H,
                 _ => return Err(self.unsupported_form(i)),
             };
-            return if i.modifiers.has("ftz") {
+            return if i.modifiers.has(Word::Ftz) {
                 self.approximate_high(d, function, sources.remove(0))
             } else {
                 self.double_root_reciprocal(d, sources.remove(0))

@@ -6,7 +6,7 @@ use crate::context::{Lower, Lowered};
 use crate::operand::{imm, is_register, magnitude, minus_float};
 use oriole_hir::{Instruction, Operand};
 use oriole_ori::{Source, SourceKind};
-use oriole_ptx::{Opcode, Type};
+use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::{Mod, Op};
 
 /// Sign bits of both halves.
@@ -54,8 +54,10 @@ impl Lower<'_> {
 
     fn half_mods(&self, i: &Instruction, half: Half) -> Vec<Mod> {
         let mut mods = half.mods().to_vec();
-        for (name, token) in [("ftz", Mod::FTZ), ("sat", Mod::SAT), ("relu", Mod::RELU), ("NaN", Mod::NAN)] {
-            if i.modifiers.has(name) {
+        const FLAGS: [(Word, Mod); 4] =
+            [(Word::Ftz, Mod::FTZ), (Word::Sat, Mod::SAT), (Word::Relu, Mod::RELU), (Word::NaN, Mod::NAN)];
+        for (word, token) in FLAGS {
+            if i.modifiers.has(word) {
                 mods.push(token);
             }
         }
@@ -66,9 +68,6 @@ impl Lower<'_> {
     pub fn half_arithmetic(&mut self, i: &Instruction) -> Lowered {
         let ty = self.ty(i, 0)?;
         let Some(half) = half_of(ty) else { return Err(self.unsupported_form(i)) };
-        if i.modifiers.has("oob") {
-            return Err(self.unsupported_form(i));
-        }
         let mut mods = self.half_mods(i, half);
         let a = self.half_source(self.operand(i, 1)?, ty)?;
         if matches!(i.opcode, Opcode::Abs | Opcode::Neg) {
@@ -93,7 +92,7 @@ impl Lower<'_> {
                 Op::HFMA2
             }
             Opcode::Min | Opcode::Max => {
-                if i.modifiers.has("xorsign.abs") {
+                if i.modifiers.has(Word::XorsignAbs) {
                     mods.push(Mod::XORSIGN);
                     for source in &mut sources {
                         *source = magnitude(self.in_register(source.clone()), SIGNS);

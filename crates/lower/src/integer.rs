@@ -4,7 +4,8 @@ use crate::context::{Lower, Lowered};
 use crate::operand::{complement, is_register, minus};
 use oriole_hir::Instruction;
 use oriole_ori::{Pseudo, Source, SourceKind, Value};
-use oriole_ptx::{Opcode, Type};
+use oriole_ptx::word::Part;
+use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::{Mod, Op};
 
 /// The modifier of an unsigned 32-bit operation, if the type is unsigned.
@@ -28,7 +29,7 @@ impl Lower<'_> {
             self.op(Op::VIADD, &[Mod::_16x2], d, [a, b]);
             return Ok(());
         }
-        if i.modifiers.has("sat") {
+        if i.modifiers.has(Word::Sat) {
             if ty != Type::S32 {
                 return Err(self.unsupported_form(i));
             }
@@ -63,7 +64,7 @@ impl Lower<'_> {
         let ty = self.ty(i, 0)?;
         let subtract = matches!(i.opcode, Opcode::Sub | Opcode::Subc);
         let takes = matches!(i.opcode, Opcode::Addc | Opcode::Subc);
-        let gives = i.modifiers.has("cc");
+        let gives = i.modifiers.has(Word::Cc);
         let a = self.words(self.operand(i, 1)?, ty)?;
         let b = self.words(self.operand(i, 2)?, ty)?;
         let d = self.result(self.operand(i, 0)?, ty)?;
@@ -129,15 +130,15 @@ impl Lower<'_> {
     /// `mul`, `mad` and `madc` of integers.
     pub fn multiply(&mut self, i: &Instruction) -> Lowered {
         let ty = self.ty(i, 0)?;
-        if i.modifiers.has("wide") {
+        if i.modifiers.at() == Some(Part::Wide) {
             return self.multiply_wide(i, ty);
         }
         if ty.bits() == 64 {
             return self.multiply_64(i, ty);
         }
-        let high = i.modifiers.has("hi");
+        let high = i.modifiers.at() == Some(Part::Hi);
         let has_addend = i.opcode != Opcode::Mul;
-        let extra = i.modifiers.has("cc") || i.opcode == Opcode::Madc;
+        let extra = i.modifiers.has(Word::Cc) || i.opcode == Opcode::Madc;
         let a = self.extended_if(i, 1, ty, high)?;
         let b = self.extended_if(i, 2, ty, high)?;
         let (a, b) = if is_register(&a) { (a, b) } else { (b, a) };
@@ -167,9 +168,9 @@ impl Lower<'_> {
         let Some(c) = c else { return Ok(()) };
         if extra {
             let takes = i.opcode == Opcode::Madc;
-            let gives = i.modifiers.has("cc");
+            let gives = i.modifiers.has(Word::Cc);
             self.add_chain(&[d], &[product.into()], &[c], false, takes, gives);
-        } else if i.modifiers.has("sat") {
+        } else if i.modifiers.has(Word::Sat) {
             self.add_saturating(d, product.into(), c, false);
         } else {
             self.add(d, product.into(), c);
@@ -221,7 +222,7 @@ impl Lower<'_> {
         let (a, b) = (a?, b?);
         let c = if i.opcode == Opcode::Mad24 { Some(self.word(self.operand(i, 3)?, ty)?) } else { None };
         let d = self.result_word(self.operand(i, 0)?, ty)?;
-        if !i.modifiers.has("hi") {
+        if !(i.modifiers.at() == Some(Part::Hi)) {
             self.b.imad(d, a, b, c.unwrap_or_else(Source::rz));
             return Ok(());
         }
@@ -232,7 +233,7 @@ impl Lower<'_> {
         self.b.shf(product, &[Mod::R, Mod::U64], whole[0], 16u32, whole[1]);
         match c {
             None => {}
-            Some(c) if i.modifiers.has("sat") => self.add_saturating(d, product.into(), c, false),
+            Some(c) if i.modifiers.has(Word::Sat) => self.add_saturating(d, product.into(), c, false),
             Some(c) => self.add(d, product.into(), c),
         }
         Ok(())
@@ -313,7 +314,7 @@ impl Lower<'_> {
             Type::S16x2 => vec![Mod::S16x2],
             _ => unsigned(ty).to_vec(),
         };
-        if i.modifiers.has("relu") {
+        if i.modifiers.has(Word::Relu) {
             mods.push(Mod::RELU);
         }
         self.min_max(&mods, d, a, b, if min { Source::pt() } else { Source::not_pt() });
@@ -358,7 +359,7 @@ impl Lower<'_> {
         } else {
             vec![
                 Mod::_2A,
-                if i.modifiers.has("hi") { Mod::HI } else { Mod::LO },
+                if i.modifiers.at() == Some(Part::Hi) { Mod::HI } else { Mod::LO },
                 if ta.is_signed() { Mod::S16 } else { Mod::U16 },
                 second,
             ]

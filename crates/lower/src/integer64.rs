@@ -3,7 +3,8 @@
 use crate::context::{Lower, Lowered};
 use oriole_hir::Instruction;
 use oriole_ori::{Pseudo, Source};
-use oriole_ptx::{Opcode, Type};
+use oriole_ptx::word::Part;
+use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::Mod;
 
 /// The modifier that says signedness of a 64-bit pseudo-operation.
@@ -15,7 +16,7 @@ impl Lower<'_> {
     /// `add` and `sub` of 64-bit integers without carry.
     pub fn add_64(&mut self, i: &Instruction) -> Lowered {
         let ty = self.ty(i, 0)?;
-        if i.modifiers.has("sat") {
+        if i.modifiers.has(Word::Sat) {
             return Err(self.unsupported_form(i));
         }
         let a = self.pair(self.operand(i, 1)?, ty)?;
@@ -29,7 +30,7 @@ impl Lower<'_> {
     pub fn multiply_64(&mut self, i: &Instruction, ty: Type) -> Lowered {
         let a = self.pair(self.operand(i, 1)?, ty)?;
         let b = self.pair(self.operand(i, 2)?, ty)?;
-        let high = i.modifiers.has("hi");
+        let high = i.modifiers.at() == Some(Part::Hi);
         let has_addend = i.opcode != Opcode::Mul;
         let c = if has_addend { Some(self.words(self.operand(i, 3)?, ty)?) } else { None };
         let d = self.result_pair(self.operand(i, 0)?, ty)?;
@@ -40,7 +41,7 @@ impl Lower<'_> {
             self.pseudo(Pseudo::Mul64, &[], product, [a, b]);
         }
         let Some(c) = c else { return Ok(()) };
-        let (takes, gives) = (i.opcode == Opcode::Madc, i.modifiers.has("cc"));
+        let (takes, gives) = (i.opcode == Opcode::Madc, i.modifiers.has(Word::Cc));
         if takes || gives {
             let product = product.map(Source::value);
             self.add_chain(&d, &product, &c, false, takes, gives);

@@ -7,7 +7,8 @@ use oriole_hir::{Address, AddressBase, Instruction, Operand, VariableHome, Varia
 use oriole_ori::{
     Address as OriAddress, ConstBase, IndexedConst, MemoryInfo, Pseudo, Source, SourceKind, Value, Values,
 };
-use oriole_ptx::{Opcode, Space, Type};
+use oriole_ptx::word::{CacheLevel, CacheOperator, FetchSize, L1Priority, L2Priority, Scope, Semantics};
+use oriole_ptx::{Opcode, Space, Type, Word};
 use oriole_sass::{Mod, Op};
 use smallvec::SmallVec;
 
@@ -66,69 +67,61 @@ pub(crate) fn alias_space(space: Space) -> oriole_ori::Space {
 
 /// The machine's name of a scope, and of the fence that belongs to it.
 pub(crate) fn scope_mod(i: &Instruction) -> Option<(Mod, Mod)> {
-    if i.modifiers.has("cta") {
-        Some((Mod::SM, Mod::CTA))
-    } else if i.modifiers.has("gpu") || i.modifiers.has("cluster") {
-        Some((Mod::GPU, Mod::GPU))
-    } else if i.modifiers.has("sys") {
-        Some((Mod::SYS, Mod::SYS))
-    } else {
-        None
-    }
+    Some(match i.modifiers.at()? {
+        Scope::Cta => (Mod::SM, Mod::CTA),
+        Scope::Cluster | Scope::Gpu => (Mod::GPU, Mod::GPU),
+        Scope::Sys => (Mod::SYS, Mod::SYS),
+    })
 }
 
 impl Lower<'_> {
     /// How an access is ordered and cached.
     pub fn strength(&self, i: &Instruction) -> Strength {
         let mut s = Strength::default();
-        let has = |name: &str| i.modifiers.has(name);
-        if has("volatile") {
-            s.mods = vec![Mod::STRONG, Mod::SYS];
-            s.ordered = true;
-        } else if has("mmio") {
-            s.mods = vec![Mod::MMIO, Mod::SYS];
-            s.ordered = true;
-        } else if has("relaxed") || has("acquire") || has("release") {
-            let (scope, fence) = scope_mod(i).unwrap_or((Mod::GPU, Mod::GPU));
-            s.mods = vec![Mod::STRONG, scope];
-            s.ordered = true;
-            s.release = has("release").then_some(fence);
-            s.acquire = has("acquire") && fence != Mod::CTA;
+        let has = |word| i.modifiers.has(word);
+        let semantics = i.modifiers.at();
+        match semantics {
+            Some(Semantics::Volatile) => {
+                s.mods = vec![Mod::STRONG, Mod::SYS];
+                s.ordered = true;
+            }
+            Some(Semantics::Relaxed | Semantics::Acquire | Semantics::Release) => {
+                let (scope, fence) = scope_mod(i).unwrap_or((Mod::GPU, Mod::GPU));
+                s.mods = vec![Mod::STRONG, scope];
+                s.ordered = true;
+                s.release = (semantics == Some(Semantics::Release)).then_some(fence);
+                s.acquire = semantics == Some(Semantics::Acquire) && fence != Mod::CTA;
+            }
+            Some(Semantics::Weak | Semantics::AcqRel | Semantics::Sc) | None => {}
         }
-        let store = i.opcode == Opcode::St;
-        let cache: &[Mod] = if has("nc") && (has("ca") || has("cg")) {
+        let operator = i.modifiers.at();
+        let cache: &[Mod] = match operator {
             // Loads of constant data are kept in the first cache anyway.
-            &[]
-        } else if has("ca") || has("wb") {
-            &[Mod::STRONG, Mod::SM]
-        } else if has("cg") {
-            &[Mod::STRONG, Mod::GPU]
-        } else if has("cv") || has("wt") {
-            &[Mod::STRONG, Mod::SYS]
-        } else if has("cs") {
-            &[Mod::EF]
-        } else if has("lu") && !store {
-            &[Mod::LU]
-        } else {
-            &[]
+            Some(CacheOperator::Ca | CacheOperator::Cg) if has(Word::Nc) => &[],
+            Some(CacheOperator::Ca | CacheOperator::Wb) => &[Mod::STRONG, Mod::SM],
+            Some(CacheOperator::Cg) => &[Mod::STRONG, Mod::GPU],
+            Some(CacheOperator::Cv | CacheOperator::Wt) => &[Mod::STRONG, Mod::SYS],
+            Some(CacheOperator::Cs) => &[Mod::EF],
+            Some(CacheOperator::Lu) => &[Mod::LU],
+            None => &[],
         };
         s.mods.extend_from_slice(cache);
-        s.ordered |= has("cv") || has("wt");
-        if has("nc") {
+        s.ordered |= matches!(operator, Some(CacheOperator::Cv | CacheOperator::Wt));
+        if has(Word::Nc) {
             s.mods.push(Mod::CONSTANT);
         }
-        const EVICTIONS: [(&str, Mod); 4] = [
-            ("L1::no_allocate", Mod::NA),
-            ("L1::evict_last", Mod::EL),
-            ("L1::evict_first", Mod::EF),
-            ("L1::evict_unchanged", Mod::EU),
-        ];
-        s.mods.extend(EVICTIONS.iter().filter(|row| has(row.0)).map(|row| row.1));
-        if !store {
-            const PREFETCHES: [(&str, Mod); 3] =
-                [("L2::64B", Mod::LTC64B), ("L2::128B", Mod::LTC128B), ("L2::256B", Mod::LTC256B)];
-            s.mods.extend(PREFETCHES.iter().filter(|row| has(row.0)).map(|row| row.1));
-        }
+        s.mods.extend(i.modifiers.at().and_then(|priority| match priority {
+            L1Priority::L1NoAllocate => Some(Mod::NA),
+            L1Priority::L1EvictLast => Some(Mod::EL),
+            L1Priority::L1EvictFirst => Some(Mod::EF),
+            L1Priority::L1EvictUnchanged => Some(Mod::EU),
+            L1Priority::L1EvictNormal => None,
+        }));
+        s.mods.extend(i.modifiers.at().map(|size| match size {
+            FetchSize::L264B => Mod::LTC64B,
+            FetchSize::L2128B => Mod::LTC128B,
+            FetchSize::L2256B => Mod::LTC256B,
+        }));
         s
     }
 
@@ -501,9 +494,11 @@ impl Lower<'_> {
         let operation = match i.opcode {
             Opcode::Discard => Mod::RML2,
             Opcode::Applypriority => Mod::DML2,
-            _ if i.modifiers.has("L2::evict_last") => Mod::PML2,
-            _ if i.modifiers.has("L1") => Mod::PF1,
-            _ => Mod::PF2,
+            _ => match (i.modifiers.at(), i.modifiers.at()) {
+                (Some(L2Priority::L2EvictLast), _) => Mod::PML2,
+                (_, Some(CacheLevel::L1)) => Mod::PF1,
+                (_, Some(CacheLevel::L2) | None) => Mod::PF2,
+            },
         };
         let space = i.space.unwrap_or(Space::Generic);
         if space == Space::Local {

@@ -92,7 +92,7 @@ impl Lower<'_> {
         let mut name = instruction.opcode.name().to_string();
         for modifier in instruction.modifiers.iter() {
             name.push('.');
-            name.push_str(modifier.0);
+            name.push_str(modifier.name());
         }
         if let Some(space) = instruction.space
             && !space.name().is_empty()

@@ -10,7 +10,7 @@ use oriole_hir::{FunctionId, Instruction, Operand, VariableHome, VariableId};
 use oriole_ori::{
     AddressPart, ConstBase, File, LocalVariable, Pseudo, Source, SourceKind, SymbolId, SymbolKind, Value,
 };
-use oriole_ptx::Space;
+use oriole_ptx::{Space, Word};
 use oriole_sass::{Mod, Op, Symbol};
 use smallvec::SmallVec;
 
@@ -148,7 +148,7 @@ impl Lower<'_> {
         if ty.bits() != 64 {
             return Err(self.unsupported_form(i));
         }
-        let to = i.modifiers.has("to");
+        let to = i.modifiers.has(Word::To);
         let base = match space {
             Space::Global | Space::Generic => return self.write(d, ty, &words),
             Space::Shared if self.bank.shared_window.is_some() => {

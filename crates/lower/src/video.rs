@@ -5,7 +5,8 @@ use crate::context::{Lower, Lowered};
 use crate::operand::imm;
 use oriole_hir::Instruction;
 use oriole_ori::{Pseudo, Source, Value};
-use oriole_ptx::{Opcode, Type};
+use oriole_ptx::word::{Bounds, Comparison, SecondOperation};
+use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::{Mod, Op};
 
 /// What a video instruction does with its two operands.
@@ -50,10 +51,6 @@ fn action(opcode: Opcode) -> Option<(Action, u32)> {
     })
 }
 
-/// Comparisons of `vset`.
-const COMPARISONS: [(&str, Mod); 6] =
-    [("eq", Mod::EQ), ("ne", Mod::NE), ("lt", Mod::LT), ("le", Mod::LE), ("gt", Mod::GT), ("ge", Mod::GE)];
-
 impl Lower<'_> {
     /// Any video instruction.
     pub fn video(&mut self, i: &Instruction) -> Lowered {
@@ -72,19 +69,19 @@ impl Lower<'_> {
     /// A scalar instruction, computed in 64 bits, where nothing can overflow.
     fn video_scalar(&mut self, i: &Instruction, action: Action) -> Lowered {
         let (to, ta, tb) = self.video_types(i, action)?;
-        let second = ["add", "min", "max"].into_iter().find(|name| i.modifiers.has(name));
+        let second = i.modifiers.at();
         let a = self.widened(self.operand(i, 1)?, ta)?;
         let result = if matches!(action, Action::ShiftLeft | Action::ShiftRight) {
             let amount = self.word(self.operand(i, 2)?, Type::U32)?;
             let amount = self.in_register(amount);
             let limited = self.b.r();
-            if i.modifiers.has("wrap") {
+            if i.modifiers.at() == Some(Bounds::Wrap) {
                 self.b.and(limited, amount, 31u32);
             } else {
                 self.min_max(&[Mod::U32], limited, amount, imm(32), Source::pt());
             }
             let d = self.b.pair();
-            if action == Action::ShiftLeft && i.modifiers.has("sat") {
+            if action == Action::ShiftLeft && i.modifiers.has(Word::Sat) {
                 // Of the shifted value 34 bits are seen, the highest as the sign.
                 let shifted = self.b.pair();
                 let raised = self.b.r();
@@ -104,7 +101,7 @@ impl Lower<'_> {
             self.video_wide(i, action, a, b)?
         };
         let mut result: [Value; 2] = result;
-        if i.modifiers.has("sat") && action != Action::Compare {
+        if i.modifiers.has(Word::Sat) && action != Action::Compare {
             let (least, greatest) = if to.is_signed() {
                 (i64::from(i32::MIN), i64::from(i32::MAX))
             } else {
@@ -119,17 +116,17 @@ impl Lower<'_> {
         }
         match second {
             None => self.write(self.operand(i, 0)?, Type::B32, &[result[0].into()]),
-            Some("add") => {
+            Some(SecondOperation::Add) => {
                 let c = self.word(self.operand(i, 3)?, to)?;
                 let d = self.result_word(self.operand(i, 0)?, Type::B32)?;
                 self.add(d, result[0].into(), c);
                 Ok(())
             }
-            Some(which) => {
+            Some(which @ (SecondOperation::Min | SecondOperation::Max)) => {
                 // Compared before the result is cut to 32 bits, as a number of the result's sign.
                 let c = self.widened(self.operand(i, 3)?, to)?;
                 let chosen = self.b.pair();
-                let pseudo = if which == "min" { Pseudo::Min64 } else { Pseudo::Max64 };
+                let pseudo = if which == SecondOperation::Min { Pseudo::Min64 } else { Pseudo::Max64 };
                 let sign = if to.is_signed() { Mod::S64 } else { Mod::U64 };
                 self.pseudo(pseudo, &[sign], chosen, [result.into(), c]);
                 self.write(self.operand(i, 0)?, Type::B32, &[chosen[0].into()])
@@ -169,11 +166,15 @@ impl Lower<'_> {
     }
 
     fn video_comparison(&self, i: &Instruction) -> Result<Mod, LowerError> {
-        COMPARISONS
-            .iter()
-            .find(|row| i.modifiers.has(row.0))
-            .map(|row| row.1)
-            .ok_or_else(|| self.unsupported_form(i))
+        Ok(match i.modifiers.at() {
+            Some(Comparison::Eq) => Mod::EQ,
+            Some(Comparison::Ne) => Mod::NE,
+            Some(Comparison::Lt) => Mod::LT,
+            Some(Comparison::Le) => Mod::LE,
+            Some(Comparison::Gt) => Mod::GT,
+            Some(Comparison::Ge) => Mod::GE,
+            _ => return Err(self.unsupported_form(i)),
+        })
     }
 
     /// An instruction on the halves or bytes of a word: each lane in 32 bits, clamped if asked for, then cut and put
@@ -185,13 +186,13 @@ impl Lower<'_> {
         let a = self.in_register(a);
         let b = self.word(self.operand(i, 2)?, Type::B32)?;
         let b = self.in_register(b);
-        let sum_up = i.modifiers.has("add");
+        let sum_up = i.modifiers.has(Word::Add);
         if action == Action::Distance
             && lanes == 4
             && !to.is_signed()
             && !ta.is_signed()
             && !tb.is_signed()
-            && !i.modifiers.has("sat")
+            && !i.modifiers.has(Word::Sat)
         {
             let c = if sum_up { self.word(self.operand(i, 3)?, Type::B32)? } else { Source::rz() };
             let c = self.in_register(c);
@@ -205,7 +206,7 @@ impl Lower<'_> {
             let x = self.lane(a.clone(), lane, width, ta.is_signed());
             let y = self.lane(b.clone(), lane, width, tb.is_signed());
             let mut value = self.video_lane(i, action, x, y)?;
-            if i.modifiers.has("sat") && action != Action::Compare {
+            if i.modifiers.has(Word::Sat) && action != Action::Compare {
                 let (least, greatest) = if to.is_signed() {
                     (-(1i32 << (width - 1)), (1i32 << (width - 1)) - 1)
                 } else {

@@ -6,7 +6,8 @@ use crate::context::{Lower, Lowered};
 use crate::operand::imm;
 use oriole_hir::{Instruction, Operand};
 use oriole_ori::{File, Guard, Source, SourceKind};
-use oriole_ptx::Type;
+use oriole_ptx::word::{Operation, Shuffle, Vote};
+use oriole_ptx::{Type, Word};
 use oriole_sass::{Mod, Op};
 
 impl Lower<'_> {
@@ -21,16 +22,14 @@ impl Lower<'_> {
     /// `shfl`.
     pub fn shuffle(&mut self, i: &Instruction) -> Lowered {
         let (d, p) = self.results(self.operand(i, 0)?);
-        let mode = if i.modifiers.has("up") {
-            Mod::UP
-        } else if i.modifiers.has("down") {
-            Mod::DOWN
-        } else if i.modifiers.has("bfly") {
-            Mod::BFLY
-        } else {
-            Mod::IDX
+        let mode = match i.modifiers.at() {
+            Some(Shuffle::Up) => Mod::UP,
+            Some(Shuffle::Down) => Mod::DOWN,
+            Some(Shuffle::Bfly) => Mod::BFLY,
+            Some(Shuffle::Idx) => Mod::IDX,
+            None => return Err(self.unsupported_form(i)),
         };
-        if i.modifiers.has("sync") {
+        if i.modifiers.has(Word::Sync) {
             let mask = self.operand(i, 4)?.clone();
             self.warp_sync(&mask, false)?;
         }
@@ -51,25 +50,24 @@ impl Lower<'_> {
 
     /// `vote`, with and without `.sync`.
     pub fn vote(&mut self, i: &Instruction) -> Lowered {
-        if i.modifiers.has("sync") {
+        if i.modifiers.has(Word::Sync) {
             let mask = self.operand(i, 2)?.clone();
             self.warp_sync(&mask, false)?;
         }
         let p = self.predicate(self.operand(i, 1)?)?;
         let d = self.operand(i, 0)?;
-        if i.modifiers.has("ballot") {
-            let d = self.result_word(d, Type::B32)?;
-            self.b.op(Op::VOTE).m(Mod::ANY).to(d).drop_result(File::P).from(p).emit();
-            return Ok(());
-        }
-        let Some(d) = self.result_predicate(d)? else { return Ok(()) };
-        let mode = if i.modifiers.has("all") {
-            Mod::ALL
-        } else if i.modifiers.has("any") {
-            Mod::ANY
-        } else {
-            Mod::EQ
+        let mode = match i.modifiers.at() {
+            Some(Vote::Ballot) => {
+                let d = self.result_word(d, Type::B32)?;
+                self.b.op(Op::VOTE).m(Mod::ANY).to(d).drop_result(File::P).from(p).emit();
+                return Ok(());
+            }
+            Some(Vote::All) => Mod::ALL,
+            Some(Vote::Any) => Mod::ANY,
+            Some(Vote::Uni) => Mod::EQ,
+            None => return Err(self.unsupported_form(i)),
         };
+        let Some(d) = self.result_predicate(d)? else { return Ok(()) };
         self.b.op(Op::VOTE).m(mode).drop_result(File::R).to(d).from(p).emit();
         Ok(())
     }
@@ -95,7 +93,7 @@ impl Lower<'_> {
         };
         let d = self.result_word(d, Type::B32)?;
         let draft = self.b.op(Op::MATCH).m_if(ty.bits() == 64, Mod::U64);
-        if i.modifiers.has("all") {
+        if i.modifiers.has(Word::All) {
             draft.m(Mod::ALL).to_or_drop(p, File::P).to(d).from(a).emit();
         } else {
             draft.m(Mod::ANY).to(d).from(a).emit();
@@ -115,15 +113,21 @@ impl Lower<'_> {
         let a = self.word(self.operand(i, 1)?, ty)?;
         let a = self.in_register(a);
         let signed = ty.is_signed();
-        let has = |name: &str| i.modifiers.has(name);
-        let mut mods = Vec::new();
-        // The operation without a name is AND.
-        for (name, token) in
-            [("or", Mod::OR), ("xor", Mod::XOR), ("add", Mod::SUM), ("min", Mod::MIN), ("max", Mod::MAX)]
-        {
-            mods.extend(has(name).then_some(token));
-        }
-        mods.extend((signed && !has("and") && !has("or") && !has("xor")).then_some(Mod::S32));
+        // The operation without a name is AND; those on bits know no sign.
+        let mods: &[Mod] = match i.modifiers.at() {
+            Some(Operation::And) => &[],
+            Some(Operation::Or) => &[Mod::OR],
+            Some(Operation::Xor) => &[Mod::XOR],
+            Some(Operation::Add) if signed => &[Mod::SUM, Mod::S32],
+            Some(Operation::Add) => &[Mod::SUM],
+            Some(Operation::Min) if signed => &[Mod::MIN, Mod::S32],
+            Some(Operation::Min) => &[Mod::MIN],
+            Some(Operation::Max) if signed => &[Mod::MAX, Mod::S32],
+            Some(Operation::Max) => &[Mod::MAX],
+            Some(Operation::Inc | Operation::Dec | Operation::Exch | Operation::Cas) | None => {
+                return Err(self.unsupported_form(i));
+            }
+        };
         let operand = self.operand(i, 0)?;
         if !self.uniform {
             let mask = self.word(self.operand(i, 2)?, Type::B32)?;
@@ -132,7 +136,7 @@ impl Lower<'_> {
             return Ok(());
         }
         let whole = self.b.temporary(File::UR);
-        self.b.op(Op::REDUX).mods(&mods).to(whole).from(a).emit();
+        self.b.op(Op::REDUX).mods(mods).to(whole).from(a).emit();
         let d = self.result_word(operand, ty)?;
         self.b.mov(d, whole);
         Ok(())
@@ -155,7 +159,7 @@ impl Lower<'_> {
         let identity = match operation {
             Some(Mod::MIN) if signed => i32::MAX as u32,
             Some(Mod::MAX) if signed => i32::MIN as u32,
-            Some(Mod::MIN) | None | Some(Mod::S32) => !0,
+            Some(Mod::MIN) | None => !0,
             _ => 0,
         };
         self.b.mov(total, imm(identity));

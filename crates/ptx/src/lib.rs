@@ -14,7 +14,9 @@ mod nearest;
 pub mod opcode;
 pub mod special;
 pub mod table;
+pub mod word;
 
 pub use nearest::nearest;
-pub use opcode::{Modifier, Modifiers, Opcode};
+pub use opcode::Opcode;
 pub use special::SpecialRegister;
+pub use word::{Modifiers, Word};

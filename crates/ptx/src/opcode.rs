@@ -1,6 +1,4 @@
-//! Opcode words and modifier tokens of PTX.
-
-use smallvec::SmallVec;
+//! The opcodes of PTX.
 
 /// The word before the first dot of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -290,32 +288,6 @@ impl Opcode {
     /// Its spelling.
     pub fn name(self) -> &'static str {
         OPCODES[self as usize].0
-    }
-}
-
-/// A modifier token other than a type, a state space or a vector width: its spelling without the leading dot, such
-/// as `rn`, `ftz`, `lo`, `acq_rel`, `L1::no_allocate`. Interned as a static string by the instruction table.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Modifier(pub &'static str);
-
-/// The modifiers of one instruction in the order written.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Modifiers(pub SmallVec<[Modifier; 4]>);
-
-impl Modifiers {
-    /// True if the token is among them.
-    pub fn has(&self, token: &str) -> bool {
-        self.0.iter().any(|modifier| modifier.0 == token)
-    }
-
-    /// The first of these tokens that is among them.
-    pub fn first_of<'a>(&self, tokens: &[&'a str]) -> Option<&'a str> {
-        tokens.iter().copied().find(|token| self.has(token))
-    }
-
-    /// All of them in order.
-    pub fn iter(&self) -> impl Iterator<Item = Modifier> + '_ {
-        self.0.iter().copied()
     }
 }
 

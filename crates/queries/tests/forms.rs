@@ -8,7 +8,7 @@ use oriole_hir::{resolve_module, unsupported};
 use oriole_inputs::{Config, Database, SourceFile};
 use oriole_options::Options;
 use oriole_ptx::table::{Chips, Kind, Opaque, OperandRow, OperandType, Presence, Row, Slot, rows};
-use oriole_ptx::{Opcode, Space, Type};
+use oriole_ptx::{Opcode, Space, Type, Word};
 use oriole_queries::compile;
 use std::collections::BTreeSet;
 
@@ -73,8 +73,8 @@ impl Writer {
         }
     }
 
-    fn count(&self, counts: &[(&str, u8)]) -> usize {
-        let found = counts.iter().find(|row| self.words.iter().any(|word| word == row.0));
+    fn count(&self, counts: &[(Word, u8)]) -> usize {
+        let found = counts.iter().find(|row| self.words.iter().any(|word| word == row.0.name()));
         found.map_or(1, |row| usize::from(row.1))
     }
 
@@ -129,12 +129,12 @@ fn ways(row: &Row, slot: &Slot) -> Vec<Vec<String>> {
         Space::Shared if cta => vec!["shared::cta".to_owned()],
         space => vec![space.name().to_owned()],
     };
-    let own = |word: &&str| vec![(*word).to_owned()];
+    let own = |word: &Word| vec![word.name().to_owned()];
     let none = || std::iter::once(Vec::new());
     match slot {
         Slot::Head(words) | Slot::Must(words) => words.iter().map(own).collect(),
         Slot::May(words) => none().chain(words.iter().map(own)).collect(),
-        Slot::Sequence(words) => vec![words.iter().map(|word| (*word).to_owned()).collect()],
+        Slot::Sequence(words) => vec![words.iter().map(|word| word.name().to_owned()).collect()],
         Slot::Type(types) => types.iter().map(|ty| vec![ty.name().to_owned()]).collect(),
         Slot::MayType(types) => none().chain(types.iter().map(|ty| vec![ty.name().to_owned()])).collect(),
         Slot::Space(spaces) => spaces.iter().map(space).collect(),
@@ -177,7 +177,7 @@ fn instructions(row: &Row) -> Vec<(Writer, String)> {
                 let there = match operand.presence {
                     Presence::Always => true,
                     Presence::Optional => optional,
-                    Presence::With(word) => writer.words.iter().any(|own| own == word),
+                    Presence::With(word) => writer.words.iter().any(|own| own == word.name()),
                 };
                 if there {
                     operands.push(writer.operand(operand));

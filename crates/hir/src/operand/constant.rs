@@ -76,7 +76,7 @@ impl<'a> Resolver<'a> {
         step: i64,
         form: &Form,
     ) -> Option<Operand> {
-        let arrive = form.modifiers.has("arrive");
+        let arrive = form.modifiers.has(oriole_ptx::Word::Arrive);
         self.limited_source(
             node,
             want,

@@ -19,7 +19,7 @@ pub(super) struct Progress {
 fn takes(slot: &Slot, word: &str) -> bool {
     match slot {
         Slot::Head(words) | Slot::Must(words) | Slot::May(words) | Slot::Sequence(words) => {
-            words.contains(&word)
+            words.iter().any(|own| own.name() == word)
         }
         Slot::Type(types) | Slot::MayType(types) => {
             Type::from_name(word).is_some_and(|ty| types.contains(&ty))
@@ -62,7 +62,9 @@ pub(super) fn is_optional(slot: &Slot) -> bool {
 
 pub(super) fn words_of(slot: &Slot) -> Vec<&'static str> {
     match slot {
-        Slot::Head(words) | Slot::Must(words) | Slot::May(words) | Slot::Sequence(words) => words.to_vec(),
+        Slot::Head(words) | Slot::Must(words) | Slot::May(words) | Slot::Sequence(words) => {
+            words.iter().map(|word| word.name()).collect()
+        }
         Slot::Type(types) | Slot::MayType(types) => types.iter().map(|ty| ty.name()).collect(),
         Slot::Space(spaces) | Slot::MaySpace(spaces) => {
             spaces.iter().map(|space| space.name()).filter(|name| !name.is_empty()).collect()
@@ -125,7 +127,7 @@ pub(super) fn operand_rows(typing: &Typing, index: usize) -> Vec<(Progress, Oper
         })
         .filter_map(|progress| {
             let present = |operand: &&OperandRow| match operand.presence {
-                Presence::With(token) => typing.words.iter().any(|word| word == token),
+                Presence::With(token) => typing.words.iter().any(|word| word == token.name()),
                 _ => true,
             };
             let operand = *progress.row.operands.iter().filter(present).nth(index)?;

@@ -1,7 +1,7 @@
 //! Arithmetic, logic, comparison, selection and video instructions.
 
 use oriole_hir::{Instruction, Operand};
-use oriole_ptx::{Opcode, Type};
+use oriole_ptx::{Opcode, Type, Word, word};
 use rustc_apfloat::Round;
 
 use super::operand::{SINK, format, half_kind, kind};
@@ -17,18 +17,20 @@ use crate::value::video::{Second, VideoKind, VideoOperation};
 
 /// The rounding that the modifiers ask for.
 pub fn rounding(instruction: &Instruction) -> Option<Round> {
-    const WORDS: [(&str, Round); 9] = [
-        ("rn", Round::NearestTiesToEven),
-        ("rni", Round::NearestTiesToEven),
-        ("rz", Round::TowardZero),
-        ("rzi", Round::TowardZero),
-        ("rm", Round::TowardNegative),
-        ("rmi", Round::TowardNegative),
-        ("rp", Round::TowardPositive),
-        ("rpi", Round::TowardPositive),
-        ("rna", Round::NearestTiesToAway),
-    ];
-    WORDS.iter().find(|(word, _)| instruction.modifiers.has(word)).map(|(_, round)| *round)
+    let integral = instruction.modifiers.at().map(|rounding| match rounding {
+        word::IntegralRounding::Rni => Round::NearestTiesToEven,
+        word::IntegralRounding::Rzi => Round::TowardZero,
+        word::IntegralRounding::Rmi => Round::TowardNegative,
+        word::IntegralRounding::Rpi => Round::TowardPositive,
+    });
+    let rounding = instruction.modifiers.at().map(|rounding| match rounding {
+        word::Rounding::Rn => Round::NearestTiesToEven,
+        word::Rounding::Rz => Round::TowardZero,
+        word::Rounding::Rm => Round::TowardNegative,
+        word::Rounding::Rp => Round::TowardPositive,
+        word::Rounding::Rna => Round::NearestTiesToAway,
+    });
+    rounding.or(integral)
 }
 
 /// The floating modifiers.
@@ -36,11 +38,11 @@ pub fn mode(instruction: &Instruction) -> Mode {
     let has = |word| instruction.modifiers.has(word);
     Mode {
         round: rounding(instruction).unwrap_or(Round::NearestTiesToEven),
-        flush: has("ftz"),
-        saturate: has("sat"),
-        relu: has("relu"),
-        propagate_nan: has("NaN"),
-        xorsign: has("xorsign") || has("xorsign.abs"),
+        flush: has(Word::Ftz),
+        saturate: has(Word::Sat),
+        relu: has(Word::Relu),
+        propagate_nan: has(Word::NaN),
+        xorsign: has(Word::XorsignAbs),
     }
 }
 
@@ -77,7 +79,7 @@ impl FunctionDecoder<'_> {
             Slct => {
                 let (ty, selector) = (first_type(instruction)?, last_type(instruction)?);
                 let operation = if selector == Type::F32 {
-                    Operation::SelectFloat(instruction.modifiers.has("ftz"))
+                    Operation::SelectFloat(instruction.modifiers.has(Word::Ftz))
                 } else {
                     Operation::SelectSign
                 };
@@ -85,11 +87,7 @@ impl FunctionDecoder<'_> {
             }
             Testp => {
                 let ty = last_type(instruction)?;
-                let property = instruction
-                    .modifiers
-                    .iter()
-                    .find_map(|modifier| Property::parse(modifier.0))
-                    .ok_or("it names no property")?;
+                let property = instruction.modifiers.at().map(Property::of).ok_or("it names no property")?;
                 let (format, _) = format(ty).ok_or("its type is not a float")?;
                 self.compute(instruction, Operation::Test(property, format), &[ty])
             }
@@ -101,7 +99,7 @@ impl FunctionDecoder<'_> {
                 self.video(instruction)
             }
             Addc | Subc | Madc => self.carry(instruction),
-            Add | Sub | Mad if instruction.modifiers.has("cc") => self.carry(instruction),
+            Add | Sub | Mad if instruction.modifiers.has(Word::Cc) => self.carry(instruction),
             _ => {
                 let ty = last_type(instruction)?;
                 match format(ty) {
@@ -150,7 +148,7 @@ impl FunctionDecoder<'_> {
         use Opcode::*;
         let mode = mode(instruction);
         let has = |word| instruction.modifiers.has(word);
-        let approximate = has("approx") || has("full");
+        let approximate = has(Word::Approx) || has(Word::Full);
         let (operation, operands) = match instruction.opcode {
             Add => (FloatOperation::Add, 2),
             Sub => (FloatOperation::Subtract, 2),
@@ -220,7 +218,7 @@ impl FunctionDecoder<'_> {
             operation,
             kind: kind(ty),
             read: matches!(instruction.opcode, Addc | Subc | Madc),
-            write: instruction.modifiers.has("cc"),
+            write: instruction.modifiers.has(Word::Cc),
             destination: self.destination_at(instruction, 0)?,
             sources,
         })
@@ -228,18 +226,15 @@ impl FunctionDecoder<'_> {
 
     fn comparison(&self, instruction: &Instruction) -> Decode<(Comparison, Combine, bool)> {
         let ty = last_type(instruction)?;
-        let (order, unordered) = instruction
-            .modifiers
-            .iter()
-            .find_map(|modifier| Comparison::parse(modifier.0))
-            .ok_or("it names no comparison")?;
-        let combine = match instruction.modifiers.first_of(&["and", "or", "xor"]) {
-            Some("and") => Combine::And,
-            Some("or") => Combine::Or,
-            Some(_) => Combine::Xor,
+        let (order, unordered) =
+            instruction.modifiers.at().map(Comparison::of).ok_or("it names no comparison")?;
+        let combine = match instruction.modifiers.at() {
+            Some(word::Combine::And) => Combine::And,
+            Some(word::Combine::Or) => Combine::Or,
+            Some(word::Combine::Xor) => Combine::Xor,
             None => Combine::None,
         };
-        let flush = instruction.modifiers.has("ftz");
+        let flush = instruction.modifiers.has(Word::Ftz);
         let (comparison, halves) = match format(ty) {
             Some((format, packed)) => {
                 // Every relation of unordered floats but "not equal" of numbers fails; `ne` is ordered too.
@@ -285,9 +280,10 @@ impl FunctionDecoder<'_> {
             return Err("its truth table is no constant".into());
         };
         let table = table as u8;
-        let combine = match instruction.modifiers.first_of(&["and", "or"]) {
-            Some("and") => Combine::And,
-            Some(_) => Combine::Or,
+        let combine = match instruction.modifiers.at() {
+            Some(word::Combine::And) => Combine::And,
+            Some(word::Combine::Or) => Combine::Or,
+            Some(word::Combine::Xor) => Combine::Xor,
             None => {
                 let kind = Kind { bits: 32, signed: false };
                 return self.compute(
@@ -308,8 +304,8 @@ impl FunctionDecoder<'_> {
 
     fn video(&self, instruction: &Instruction) -> Decode<Action> {
         use Opcode::*;
-        let has = |word: &str| instruction.modifiers.has(word);
-        let clamp = has("clamp");
+        let has = |word| instruction.modifiers.has(word);
+        let clamp = has(Word::Clamp);
         let (kind, lanes) = match instruction.opcode {
             Vadd => (VideoKind::Add, 1),
             Vadd2 => (VideoKind::Add, 2),
@@ -331,21 +327,18 @@ impl FunctionDecoder<'_> {
             Vshl => (VideoKind::ShiftLeft(clamp), 1),
             Vshr => (VideoKind::ShiftRight(clamp), 1),
             Vmad => {
-                let shift = if has("shr7") {
+                let shift = if has(Word::Shr7) {
                     7
-                } else if has("shr15") {
+                } else if has(Word::Shr15) {
                     15
                 } else {
                     0
                 };
-                (VideoKind::MultiplyAdd(shift, has("po")), 1)
+                (VideoKind::MultiplyAdd(shift, has(Word::Po)), 1)
             }
             _ => {
-                let (order, _) = instruction
-                    .modifiers
-                    .iter()
-                    .find_map(|modifier| Comparison::parse(modifier.0))
-                    .ok_or("it names no comparison")?;
+                let (order, _) =
+                    instruction.modifiers.at().map(Comparison::of).ok_or("it names no comparison")?;
                 let lanes = match instruction.opcode {
                     Vset => 1,
                     Vset2 => 2,
@@ -357,10 +350,10 @@ impl FunctionDecoder<'_> {
         let second = if kind_is_multiply(kind) {
             Second::None
         } else {
-            match instruction.modifiers.first_of(&["add", "min", "max"]) {
-                Some("add") => Second::Add,
-                Some("min") => Second::Minimum,
-                Some(_) => Second::Maximum,
+            match instruction.modifiers.at() {
+                Some(word::SecondOperation::Add) => Second::Add,
+                Some(word::SecondOperation::Min) => Second::Minimum,
+                Some(word::SecondOperation::Max) => Second::Maximum,
                 None => Second::None,
             }
         };
@@ -370,7 +363,7 @@ impl FunctionDecoder<'_> {
             [a, b] => [false, a.is_signed(), b.is_signed()],
             _ => return Err("it needs two or three types".into()),
         };
-        let operation = VideoOperation { kind, lanes, signed, saturate: has("sat"), second };
+        let operation = VideoOperation { kind, lanes, signed, saturate: has(Word::Sat), second };
         let count = instruction.operands.len().saturating_sub(1).min(3);
         self.compute(instruction, Operation::Video(operation), &[Type::B32; 3][..count])
     }
@@ -451,10 +444,10 @@ fn part_type(bits: u32) -> Type {
 
 /// Which part of a product is meant.
 fn part(instruction: &Instruction) -> Decode<Part> {
-    match instruction.modifiers.first_of(&["lo", "hi", "wide"]) {
-        Some("lo") => Ok(Part::Low),
-        Some("hi") => Ok(Part::High),
-        Some(_) => Ok(Part::Wide),
+    match instruction.modifiers.at() {
+        Some(word::Part::Lo) => Ok(Part::Low),
+        Some(word::Part::Hi) => Ok(Part::High),
+        Some(word::Part::Wide) => Ok(Part::Wide),
         None => Err("it names no part of the product".into()),
     }
 }
@@ -462,8 +455,8 @@ fn part(instruction: &Instruction) -> Decode<Part> {
 fn integer_operation(instruction: &Instruction) -> Decode<I> {
     use Opcode::*;
     let has = |word| instruction.modifiers.has(word);
-    let saturate = has("sat");
-    let clamp = has("clamp");
+    let saturate = has(Word::Sat);
+    let clamp = has(Word::Clamp);
     Ok(match instruction.opcode {
         Add if saturate => I::AddSaturate,
         Add => I::Add,
@@ -479,9 +472,9 @@ fn integer_operation(instruction: &Instruction) -> Decode<I> {
         Rem => I::Remainder,
         Abs => I::Absolute,
         Neg => I::Negate,
-        Min if has("relu") => I::MinimumRelu,
+        Min if has(Word::Relu) => I::MinimumRelu,
         Min => I::Minimum,
-        Max if has("relu") => I::MaximumRelu,
+        Max if has(Word::Relu) => I::MaximumRelu,
         Max => I::Maximum,
         Sad => I::AbsoluteDifferenceAdd,
         And => I::And,
@@ -493,7 +486,7 @@ fn integer_operation(instruction: &Instruction) -> Decode<I> {
         Shr => I::ShiftRight,
         Bfe => I::ExtractField,
         Bfi => I::InsertField,
-        Bfind if has("shiftamt") => I::FindLeadingShift,
+        Bfind if has(Word::Shiftamt) => I::FindLeadingShift,
         Bfind => I::FindLeading,
         Bmsk => I::Mask(clamp),
         Brev => I::Reverse,
@@ -501,21 +494,21 @@ fn integer_operation(instruction: &Instruction) -> Decode<I> {
         Popc => I::CountOnes,
         Fns => I::FindNthSet,
         Szext => I::ExtendFrom(clamp),
-        Shf if has("l") => I::FunnelLeft(clamp),
+        Shf if has(Word::L) => I::FunnelLeft(clamp),
         Shf => I::FunnelRight(clamp),
-        Prmt => {
-            I::Permute(match instruction.modifiers.first_of(&["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"]) {
-                None => PermuteMode::Index,
-                Some("f4e") => PermuteMode::ForwardFour,
-                Some("b4e") => PermuteMode::BackwardFour,
-                Some("rc8") => PermuteMode::ReplicateByte,
-                Some("ecl") => PermuteMode::EdgeClampLeft,
-                Some("ecr") => PermuteMode::EdgeClampRight,
-                Some(_) => PermuteMode::ReplicateHalf,
-            })
-        }
+        Prmt => I::Permute(match instruction.modifiers.at() {
+            None => PermuteMode::Index,
+            Some(word::PermuteMode::F4e) => PermuteMode::ForwardFour,
+            Some(word::PermuteMode::B4e) => PermuteMode::BackwardFour,
+            Some(word::PermuteMode::Rc8) => PermuteMode::ReplicateByte,
+            Some(word::PermuteMode::Ecl) => PermuteMode::EdgeClampLeft,
+            Some(word::PermuteMode::Ecr) => PermuteMode::EdgeClampRight,
+            Some(word::PermuteMode::Rc16) => PermuteMode::ReplicateHalf,
+        }),
         Dp4a => I::Dot4(first_type(instruction)?.is_signed(), last_type(instruction)?.is_signed()),
-        Dp2a => I::Dot2(first_type(instruction)?.is_signed(), last_type(instruction)?.is_signed(), has("hi")),
+        Dp2a => {
+            I::Dot2(first_type(instruction)?.is_signed(), last_type(instruction)?.is_signed(), has(Word::Hi))
+        }
         _ => return Err("it is not supported".into()),
     })
 }

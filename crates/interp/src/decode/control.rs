@@ -1,7 +1,7 @@
 //! Branches, calls, barriers, and the instructions that lanes of a warp execute together.
 
 use oriole_hir::{Instruction, Operand, Table, VariableHome};
-use oriole_ptx::{Opcode, Type};
+use oriole_ptx::{Opcode, Type, Word, word};
 
 use super::arithmetic::last_type;
 use super::operand::SINK;
@@ -131,8 +131,8 @@ impl FunctionDecoder<'_> {
     }
 
     fn barrier(&self, instruction: &Instruction, spellings: &mut Spellings) -> Decode<Action> {
-        let has = |word: &str| instruction.modifiers.has(word);
-        if has("warp") {
+        let has = |word| instruction.modifiers.has(word);
+        if has(Word::Warp) {
             return Ok(Action::Collective {
                 operation: CollectiveOperation::Synchronize,
                 key: spellings.number("bar.warp.sync".into()),
@@ -141,9 +141,9 @@ impl FunctionDecoder<'_> {
                 sources: [NONE; 3],
             });
         }
-        if has("cluster") {
+        if has(Word::Cluster) {
             // A cluster here is one block: arriving there is a barrier of the block, waiting for it is nothing.
-            return Ok(if has("wait") {
+            return Ok(if has(Word::Wait) {
                 Action::Nothing
             } else {
                 Action::Barrier {
@@ -159,11 +159,11 @@ impl FunctionDecoder<'_> {
             Some(operand) => self.source(operand, Type::U32).map(Some),
             None => Ok(None),
         };
-        if has("red") {
-            let operation = match instruction.modifiers.first_of(&["popc", "and", "or"]) {
-                Some("popc") => BarrierOperation::CountOnes,
-                Some("and") => BarrierOperation::And,
-                Some(_) => BarrierOperation::Or,
+        if has(Word::Red) {
+            let operation = match instruction.modifiers.at() {
+                Some(word::BarrierReduction::Popc) => BarrierOperation::CountOnes,
+                Some(word::BarrierReduction::And) => BarrierOperation::And,
+                Some(word::BarrierReduction::Or) => BarrierOperation::Or,
                 None => return Err("it names no reduction".into()),
             };
             // d, a {, b}, c
@@ -176,7 +176,8 @@ impl FunctionDecoder<'_> {
                 source: self.source_at(instruction, last, Type::Pred)?,
             });
         }
-        let operation = if has("arrive") { BarrierOperation::Arrive } else { BarrierOperation::Synchronize };
+        let operation =
+            if has(Word::Arrive) { BarrierOperation::Arrive } else { BarrierOperation::Synchronize };
         let id = match instruction.operands.first() {
             Some(operand) => self.source(operand, Type::U32)?,
             None => NONE,
@@ -186,8 +187,8 @@ impl FunctionDecoder<'_> {
 
     pub(super) fn collective(&self, instruction: &Instruction, spellings: &mut Spellings) -> Decode<Action> {
         use Opcode::*;
-        let has = |word: &str| instruction.modifiers.has(word);
-        if !has("sync") {
+        let has = |word| instruction.modifiers.has(word);
+        if !has(Word::Sync) {
             return Err("only its .sync form is supported".into());
         }
         let key = spellings.number(spelling(instruction));
@@ -195,28 +196,28 @@ impl FunctionDecoder<'_> {
         let mut sources = [NONE; 3];
         let (operation, values) = match instruction.opcode {
             Shfl => {
-                let shuffle = match instruction.modifiers.first_of(&["up", "down", "bfly", "idx"]) {
-                    Some("up") => Shuffle::Up,
-                    Some("down") => Shuffle::Down,
-                    Some("bfly") => Shuffle::Butterfly,
-                    Some(_) => Shuffle::Index,
+                let shuffle = match instruction.modifiers.at() {
+                    Some(word::Shuffle::Up) => Shuffle::Up,
+                    Some(word::Shuffle::Down) => Shuffle::Down,
+                    Some(word::Shuffle::Bfly) => Shuffle::Butterfly,
+                    Some(word::Shuffle::Idx) => Shuffle::Index,
                     None => return Err("it names no direction".into()),
                 };
                 (CollectiveOperation::Shuffle(shuffle), 3)
             }
             Vote => {
-                let operation = match instruction.modifiers.first_of(&["all", "any", "uni", "ballot"]) {
-                    Some("all") => CollectiveOperation::VoteAll,
-                    Some("any") => CollectiveOperation::VoteAny,
-                    Some("uni") => CollectiveOperation::VoteUniform,
-                    Some(_) => CollectiveOperation::Ballot,
+                let operation = match instruction.modifiers.at() {
+                    Some(word::Vote::All) => CollectiveOperation::VoteAll,
+                    Some(word::Vote::Any) => CollectiveOperation::VoteAny,
+                    Some(word::Vote::Uni) => CollectiveOperation::VoteUniform,
+                    Some(word::Vote::Ballot) => CollectiveOperation::Ballot,
                     None => return Err("it names no vote".into()),
                 };
                 (operation, 1)
             }
             Match => {
                 let bits = last_type(instruction)?.bits();
-                let all = has("all");
+                let all = has(Word::All);
                 (
                     if all {
                         CollectiveOperation::MatchAll(bits)
@@ -231,18 +232,23 @@ impl FunctionDecoder<'_> {
                 if last_type(instruction)?.is_float() {
                     return Err("its type is not supported".into());
                 }
-                let reduction =
-                    match instruction.modifiers.first_of(&["add", "min", "max", "and", "or", "xor"]) {
-                        Some("add") => Reduction::Add,
-                        Some("min") if signed => Reduction::MinimumSigned,
-                        Some("min") => Reduction::MinimumUnsigned,
-                        Some("max") if signed => Reduction::MaximumSigned,
-                        Some("max") => Reduction::MaximumUnsigned,
-                        Some("and") => Reduction::And,
-                        Some("or") => Reduction::Or,
-                        Some(_) => Reduction::Xor,
-                        None => return Err("it names no reduction".into()),
-                    };
+                let reduction = match instruction.modifiers.at() {
+                    Some(word::Operation::Add) => Reduction::Add,
+                    Some(word::Operation::Min) if signed => Reduction::MinimumSigned,
+                    Some(word::Operation::Min) => Reduction::MinimumUnsigned,
+                    Some(word::Operation::Max) if signed => Reduction::MaximumSigned,
+                    Some(word::Operation::Max) => Reduction::MaximumUnsigned,
+                    Some(word::Operation::And) => Reduction::And,
+                    Some(word::Operation::Or) => Reduction::Or,
+                    Some(word::Operation::Xor) => Reduction::Xor,
+                    Some(
+                        word::Operation::Inc
+                        | word::Operation::Dec
+                        | word::Operation::Exch
+                        | word::Operation::Cas,
+                    )
+                    | None => return Err("it names no reduction".into()),
+                };
                 (CollectiveOperation::Reduce(reduction), 1)
             }
             _ => (CollectiveOperation::Elect, 0),

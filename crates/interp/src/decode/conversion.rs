@@ -1,7 +1,8 @@
 //! `cvt`, and the conversions of addresses.
 
 use oriole_hir::Instruction;
-use oriole_ptx::{Opcode, Space, Type};
+use oriole_ptx::word::IntegralRounding;
+use oriole_ptx::{Opcode, Space, Type, Word};
 use rustc_apfloat::Round;
 
 use super::arithmetic::{mode, rounding};
@@ -27,11 +28,11 @@ impl FunctionDecoder<'_> {
     pub(super) fn convert(&self, instruction: &Instruction) -> Decode<Action> {
         let [to, from, ..] = instruction.types[..] else { return Err("it needs two types".into()) };
         let has = |word| instruction.modifiers.has(word);
-        let mode = Mode { relu: has("relu"), ..mode(instruction) };
-        let finite = has("satfinite");
-        let integral = ["rni", "rzi", "rmi", "rpi"].iter().any(|word| has(word));
+        let mode = Mode { relu: has(Word::Relu), ..mode(instruction) };
+        let finite = has(Word::Satfinite);
+        let integral = instruction.modifiers.at::<IntegralRounding>().is_some();
         let round = rounding(instruction).unwrap_or(Round::NearestTiesToEven);
-        let conversion = if has("pack") {
+        let conversion = if has(Word::Pack) {
             Conversion::Pack { to: kind(to) }
         } else if let Some(to) = eighth(to) {
             match from {
@@ -86,8 +87,11 @@ impl FunctionDecoder<'_> {
             .ok_or("it names no space")?;
         let window = self.place(space)?.window();
         let ty = instruction.types.last().copied().unwrap_or(Type::U64);
-        let operation =
-            if instruction.modifiers.has("to") { IntegerOperation::Subtract } else { IntegerOperation::Add };
+        let operation = if instruction.modifiers.has(Word::To) {
+            IntegerOperation::Subtract
+        } else {
+            IntegerOperation::Add
+        };
         let source = self.source_at(instruction, 1, ty)?;
         Ok(Action::Compute {
             operation: Operation::Integer(operation, Kind { bits: ty.bits(), signed: false }),

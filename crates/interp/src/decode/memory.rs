@@ -1,7 +1,7 @@
 //! Loads, stores, atomics and copies.
 
 use oriole_hir::{Instruction, Operand};
-use oriole_ptx::{Opcode, Space, Type};
+use oriole_ptx::{Opcode, Space, Type, Word, word};
 use smallvec::SmallVec;
 
 use super::arithmetic::last_type;
@@ -74,7 +74,6 @@ impl FunctionDecoder<'_> {
 
     pub(super) fn atomic(&self, instruction: &Instruction) -> Decode<Action> {
         let ty = last_type(instruction)?;
-        let has = |word: &str| instruction.modifiers.has(word);
         let float = |operation| {
             let (format, packed) = format(ty).ok_or("its type is not supported")?;
             // Atomics on global memory flush subnormal numbers of `f32`; those on shared memory keep them.
@@ -86,28 +85,21 @@ impl FunctionDecoder<'_> {
                 packed,
             ))
         };
-        let operation = if has("cas") {
-            AtomicOperation::CompareAndSwap
-        } else if has("exch") {
-            AtomicOperation::Exchange
-        } else if has("add") {
-            if ty.is_float() { float(FloatOperation::Add)? } else { AtomicOperation::Add(kind(ty)) }
-        } else if has("min") {
-            if ty.is_float() { float(FloatOperation::Minimum)? } else { AtomicOperation::Minimum(kind(ty)) }
-        } else if has("max") {
-            if ty.is_float() { float(FloatOperation::Maximum)? } else { AtomicOperation::Maximum(kind(ty)) }
-        } else if has("and") {
-            AtomicOperation::And
-        } else if has("or") {
-            AtomicOperation::Or
-        } else if has("xor") {
-            AtomicOperation::Xor
-        } else if has("inc") {
-            AtomicOperation::Increment
-        } else if has("dec") {
-            AtomicOperation::Decrement
-        } else {
-            return Err("it names no operation".into());
+        let operation = instruction.modifiers.at().ok_or("it names no operation")?;
+        let operation = match operation {
+            word::Operation::Add if ty.is_float() => float(FloatOperation::Add)?,
+            word::Operation::Min if ty.is_float() => float(FloatOperation::Minimum)?,
+            word::Operation::Max if ty.is_float() => float(FloatOperation::Maximum)?,
+            word::Operation::Add => AtomicOperation::Add(kind(ty)),
+            word::Operation::Min => AtomicOperation::Minimum(kind(ty)),
+            word::Operation::Max => AtomicOperation::Maximum(kind(ty)),
+            word::Operation::And => AtomicOperation::And,
+            word::Operation::Or => AtomicOperation::Or,
+            word::Operation::Xor => AtomicOperation::Xor,
+            word::Operation::Inc => AtomicOperation::Increment,
+            word::Operation::Dec => AtomicOperation::Decrement,
+            word::Operation::Exch => AtomicOperation::Exchange,
+            word::Operation::Cas => AtomicOperation::CompareAndSwap,
         };
         let first = usize::from(instruction.opcode == Opcode::Atom);
         let destinations =
@@ -135,11 +127,11 @@ impl FunctionDecoder<'_> {
 
     /// `cp.async` of 4, 8 or 16 bytes: the copy is complete at once, so that waiting for it is nothing.
     pub(super) fn copy(&self, instruction: &Instruction) -> Decode<Action> {
-        let has = |word: &str| instruction.modifiers.has(word);
-        if !has("async") || has("bulk") || has("reduce") || has("mbarrier") {
+        let has = |word| instruction.modifiers.has(word);
+        if !has(Word::Async) || has(Word::Bulk) || has(Word::Reduce) || has(Word::Mbarrier) {
             return Err("it is not supported".into());
         }
-        if ["commit_group", "wait_group", "wait_all"].iter().any(|word| has(word)) {
+        if has(Word::CommitGroup) || has(Word::WaitGroup) || has(Word::WaitAll) {
             return Ok(Action::Nothing);
         }
         let Source::Immediate(bytes @ (4 | 8 | 16)) = self.source_at(instruction, 2, Type::B32)? else {

@@ -231,7 +231,7 @@ fn spelling(instruction: &Instruction) -> String {
     let mut text = instruction.opcode.name().to_string();
     for modifier in instruction.modifiers.iter() {
         text.push('.');
-        text.push_str(modifier.0);
+        text.push_str(modifier.name());
     }
     for ty in &instruction.types {
         text.push_str(&format!(".{ty:?}").to_lowercase());

@@ -89,23 +89,23 @@ impl Comparison {
     }
 
     /// The relation spelled so, and whether unordered operands satisfy it.
-    pub fn parse(word: &str) -> Option<(Order, bool)> {
-        Some(match word {
-            "eq" => (Order::Equal, false),
-            "ne" => (Order::NotEqual, false),
-            "lt" | "lo" => (Order::Less, false),
-            "le" | "ls" => (Order::LessEqual, false),
-            "gt" | "hi" => (Order::Greater, false),
-            "ge" | "hs" => (Order::GreaterEqual, false),
-            "equ" => (Order::Equal, true),
-            "neu" => (Order::NotEqual, true),
-            "ltu" => (Order::Less, true),
-            "leu" => (Order::LessEqual, true),
-            "gtu" => (Order::Greater, true),
-            "geu" => (Order::GreaterEqual, true),
-            "num" => (Order::Number, false),
-            "nan" => (Order::NotANumber, true),
-            _ => return None,
-        })
+    pub fn of(word: oriole_ptx::word::Comparison) -> (Order, bool) {
+        use oriole_ptx::word::Comparison as Word;
+        match word {
+            Word::Eq => (Order::Equal, false),
+            Word::Ne => (Order::NotEqual, false),
+            Word::Lt | Word::Lo => (Order::Less, false),
+            Word::Le | Word::Ls => (Order::LessEqual, false),
+            Word::Gt | Word::Hi => (Order::Greater, false),
+            Word::Ge | Word::Hs => (Order::GreaterEqual, false),
+            Word::Equ => (Order::Equal, true),
+            Word::Neu => (Order::NotEqual, true),
+            Word::Ltu => (Order::Less, true),
+            Word::Leu => (Order::LessEqual, true),
+            Word::Gtu => (Order::Greater, true),
+            Word::Geu => (Order::GreaterEqual, true),
+            Word::Num => (Order::Number, false),
+            Word::Nan => (Order::NotANumber, true),
+        }
     }
 }

@@ -201,16 +201,16 @@ pub enum Property {
 
 impl Property {
     /// The property spelled so.
-    pub fn parse(word: &str) -> Option<Property> {
-        Some(match word {
-            "finite" => Property::Finite,
-            "infinite" => Property::Infinite,
-            "number" => Property::Number,
-            "notanumber" => Property::NotANumber,
-            "normal" => Property::Normal,
-            "subnormal" => Property::Subnormal,
-            _ => return None,
-        })
+    pub fn of(word: oriole_ptx::word::NumberClass) -> Property {
+        use oriole_ptx::word::NumberClass as Class;
+        match word {
+            Class::Finite => Property::Finite,
+            Class::Infinite => Property::Infinite,
+            Class::Number => Property::Number,
+            Class::Notanumber => Property::NotANumber,
+            Class::Normal => Property::Normal,
+            Class::Subnormal => Property::Subnormal,
+        }
     }
 
     /// Whether the value has it.

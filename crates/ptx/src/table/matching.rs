@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use super::{Kind, OperandRow, Presence, Row, Slot, rows};
-use crate::{Modifier, Modifiers, Opcode, Space, Type};
+use crate::{Modifiers, Opcode, Space, Type, Word};
 
 /// What a dotted word is by its spelling alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,8 +17,10 @@ pub enum Token<'a> {
     Space(Space),
     /// A vector width.
     Vector(u8),
-    /// Any other word.
-    Word(&'a str),
+    /// Any other word of the tables.
+    Word(Word),
+    /// A word that no form has.
+    Unknown(&'a str),
 }
 
 /// Classifies a word, given without its dot.
@@ -33,7 +35,7 @@ pub fn classify(word: &str) -> Token<'_> {
         "v2" => Token::Vector(2),
         "v4" => Token::Vector(4),
         "v8" => Token::Vector(8),
-        _ => Token::Word(word),
+        _ => Word::from_name(word).map_or(Token::Unknown(word), Token::Word),
     }
 }
 
@@ -213,7 +215,8 @@ fn has_heads(row: &Row, tokens: &[Token<'_>]) -> bool {
 }
 
 /// Words that other PTX compilers take twice.
-const REPEATABLE: [&str; 7] = ["sync", "approx", "sat", "satfinite", "relu", "cc", "uni"];
+const REPEATABLE: [Word; 7] =
+    [Word::Sync, Word::Approx, Word::Sat, Word::Satfinite, Word::Relu, Word::Cc, Word::Uni];
 
 pub(super) fn try_row(row: &'static Row, tokens: &[Token<'_>]) -> Trial {
     let slots = row.slots;
@@ -239,13 +242,10 @@ pub(super) fn try_row(row: &'static Row, tokens: &[Token<'_>]) -> Trial {
         // Words of the instruction's name have their places.
         if at < heads {
             match (&slots[at], token) {
-                (Slot::Head(words), Token::Word(word)) => match words.iter().find(|&&own| own == word) {
-                    Some(own) => {
-                        trial.filled[at] = Some(at);
-                        trial.form.modifiers.0.push(Modifier(own));
-                    }
-                    None => trial.unfit.push(at),
-                },
+                (Slot::Head(words), Token::Word(word)) if words.contains(&word) => {
+                    trial.filled[at] = Some(at);
+                    trial.form.modifiers.0.push(word);
+                }
                 _ => trial.unfit.push(at),
             }
             continue;
@@ -322,19 +322,19 @@ pub(super) fn try_row(row: &'static Row, tokens: &[Token<'_>]) -> Trial {
                         Slot::Must(words) | Slot::May(words) => *words,
                         Slot::Sequence(words) => {
                             if words[sequence] == word {
-                                found = Some((slot, words[sequence]));
+                                found = Some(slot);
                                 break;
                             }
                             continue;
                         }
                         _ => continue,
                     };
-                    if let Some(&own) = words.iter().find(|&&own| own == word) {
-                        found = Some((slot, own));
+                    if words.contains(&word) {
+                        found = Some(slot);
                         break;
                     }
                 }
-                if let Some((slot, own)) = found {
+                if let Some(slot) = found {
                     if let Slot::Sequence(words) = &slots[slot] {
                         sequence += 1;
                         if sequence == words.len() {
@@ -343,10 +343,11 @@ pub(super) fn try_row(row: &'static Row, tokens: &[Token<'_>]) -> Trial {
                     } else {
                         trial.filled[slot] = Some(at);
                     }
-                    trial.form.modifiers.0.push(Modifier(own));
+                    trial.form.modifiers.0.push(word);
                 }
                 found.is_some()
             }
+            Token::Unknown(_) => false,
         };
         if !fits {
             trial.unfit.push(at);
@@ -472,7 +473,7 @@ fn join<'a>(words: &[&'a str]) -> SmallVec<[(usize, Token<'a>); 8]> {
     let mut at = 0;
     while at < words.len() {
         if words[at] == "xorsign" && words.get(at + 1) == Some(&"abs") {
-            joined.push((at, Token::Word("xorsign.abs")));
+            joined.push((at, Token::Word(Word::XorsignAbs)));
             at += 2;
         } else {
             joined.push((at, classify(words[at])));
@@ -583,8 +584,10 @@ fn explain(opcode: Opcode, words: &[&str], joined: &[(usize, Token<'_>)], trial:
         let mut expected: Vec<&'static str> = Vec::new();
         if let Some(&slot) = trial.missing.first() {
             match &slots[slot] {
-                Slot::Head(words) | Slot::Must(words) => expected.extend(*words),
-                Slot::Sequence(words) => expected.extend(words.first()),
+                Slot::Head(words) | Slot::Must(words) => {
+                    expected.extend(words.iter().map(|word| word.name()))
+                }
+                Slot::Sequence(words) => expected.extend(words.first().map(|word| word.name())),
                 Slot::Type(_) => expected.extend(types_at(opcode, trial.form.types.len())),
                 Slot::Space(spaces) => expected.extend(spaces.iter().map(|space| space.name())),
                 Slot::Vector(widths) => expected.extend(widths.iter().map(|&width| vector_name(width))),
@@ -597,7 +600,7 @@ fn explain(opcode: Opcode, words: &[&str], joined: &[(usize, Token<'_>)], trial:
     };
     let (at, token) = joined[unfit];
     let word = match token {
-        Token::Word(word) => word.to_string(),
+        Token::Word(word) => word.name().to_string(),
         _ => words[at].to_string(),
     };
     let problem = match token {
@@ -666,7 +669,7 @@ fn explain(opcode: Opcode, words: &[&str], joined: &[(usize, Token<'_>)], trial:
                     if trial.filled[slot].is_none()
                         && let Slot::Head(list) | Slot::Must(list) | Slot::May(list) = kind
                     {
-                        expected.extend(*list);
+                        expected.extend(list.iter().map(|word| word.name()));
                     }
                 }
                 expected.truncate(12);
@@ -727,7 +730,7 @@ mod tests {
         let words: Vec<&str> = parts.collect();
         let found = match match_form(opcode, &words, operands) {
             Ok(form) => {
-                let modifiers: Vec<&str> = form.modifiers.iter().map(|modifier| modifier.0).collect();
+                let modifiers: Vec<&str> = form.modifiers.iter().map(Word::name).collect();
                 format!(
                     "{modifiers:?} {:?} {:?} v{}: {}",
                     form.types,
@@ -772,8 +775,8 @@ mod tests {
         let mut words = Vec::new();
         for slot in row.slots {
             match slot {
-                Slot::Head(list) | Slot::Must(list) => words.extend(list[0].split('.')),
-                Slot::Sequence(list) => words.extend(*list),
+                Slot::Head(list) | Slot::Must(list) => words.extend(list[0].name().split('.')),
+                Slot::Sequence(list) => words.extend(list.iter().map(|word| word.name())),
                 Slot::Type(types) => words.push(types[0].name()),
                 Slot::Space(spaces) => words.push(spaces[0].name()),
                 Slot::Vector(widths) => words.push(vector_name(widths[0])),

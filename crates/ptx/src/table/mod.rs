@@ -14,7 +14,7 @@ pub use matching::{
 };
 pub use query::{Next, description, families, family_of, next_modifiers, rows_of, synopsis};
 
-use crate::{Opcode, Space, Type};
+use crate::{Opcode, Space, Type, Word};
 
 /// One form of an instruction.
 #[derive(Clone, Copy, Debug)]
@@ -85,13 +85,13 @@ pub struct Need {
 pub enum Slot {
     /// Exactly one of these, at this very place behind the opcode: it belongs to the instruction's name. Heads stand
     /// before all other slots.
-    Head(&'static [&'static str]),
+    Head(&'static [Word]),
     /// Exactly one of these.
-    Must(&'static [&'static str]),
+    Must(&'static [Word]),
     /// At most one of these.
-    May(&'static [&'static str]),
+    May(&'static [Word]),
     /// All of these, in this order.
-    Sequence(&'static [&'static str]),
+    Sequence(&'static [Word]),
     /// A type.
     Type(&'static [Type]),
     /// A type that may be left out.
@@ -189,15 +189,15 @@ pub enum Kind {
     /// A vector of this many registers that are read.
     Sources(u8),
     /// A vector of registers that are written; how many, a modifier says.
-    DestinationsBy(&'static [(&'static str, u8)]),
+    DestinationsBy(&'static [(Word, u8)]),
     /// A vector of registers that are read; how many, a modifier says.
-    SourcesBy(&'static [(&'static str, u8)]),
+    SourcesBy(&'static [(Word, u8)]),
     /// Coordinates of a texture or surface: a vector of at least as many elements as the geometry has, or one operand.
-    Coordinates(&'static [(&'static str, u8)]),
+    Coordinates(&'static [(Word, u8)]),
     /// Offsets of coordinates: as many as the geometry has, or one word.
-    Offsets(&'static [(&'static str, u8)]),
+    Offsets(&'static [(Word, u8)]),
     /// Coordinates behind the number of a layer.
-    LayerCoordinates(&'static [(&'static str, u8)]),
+    LayerCoordinates(&'static [(Word, u8)]),
     /// The destination of `mov`: a register, or a vector that the value is unpacked to.
     MoveDestination,
     /// The source of `mov`: everything that has a value.
@@ -292,7 +292,7 @@ pub enum Presence {
     /// It may be left out, together with all that follow.
     Optional,
     /// Exactly when this modifier is written.
-    With(&'static str),
+    With(Word),
 }
 
 /// What single words ask for wherever they stand: nothing today, since each row says it for its words.
@@ -380,13 +380,13 @@ impl Slot {
                 text.push(']');
             }
         };
-        let own = |name: &&str| name.to_string();
+        let own = |word: &Word| word.name().to_string();
         match self {
             Slot::Head(names) | Slot::Must(names) => list(&mut names.iter().map(own), false),
             Slot::May(names) => list(&mut names.iter().map(own), true),
             Slot::Sequence(names) => {
                 for name in *names {
-                    list(&mut std::iter::once(name.to_string()), false);
+                    list(&mut std::iter::once(own(name)), false);
                 }
             }
             Slot::Type(types) => list(&mut types.iter().map(|ty| ty.name().to_string()), false),

@@ -9,7 +9,7 @@ use oriole_chip::{Target, Variant};
 use super::matching::{Token, classify, try_row};
 use super::rows::FAMILIES;
 use super::{Chips, Family, Kind, Opaque, OperandRow, OperandType, Row, Slot, rows};
-use crate::Opcode;
+use crate::{Opcode, Word};
 
 /// The forms of an opcode, in table order.
 pub fn rows_of(opcode: Opcode) -> impl Iterator<Item = &'static Row> + Clone {
@@ -73,12 +73,12 @@ pub fn next_modifiers(prefix: &str) -> Vec<Next> {
             }
             let required = trial.missing.contains(&place);
             let names: Vec<&'static str> = match slot {
-                Slot::Head(list) if place == tokens.len() => list.to_vec(),
+                Slot::Head(list) if place == tokens.len() => spelled(list),
                 Slot::Head(_) => break,
-                Slot::Must(list) | Slot::May(list) => list.to_vec(),
+                Slot::Must(list) | Slot::May(list) => spelled(list),
                 Slot::Sequence(list) => {
                     let done = list.iter().filter(|&&word| trial.form.modifiers.has(word)).count();
-                    list.get(done).copied().into_iter().collect()
+                    list.get(done).map(|word| word.name()).into_iter().collect()
                 }
                 Slot::Type(list) | Slot::MayType(list) if !type_offered => {
                     type_offered = true;
@@ -106,6 +106,10 @@ pub fn next_modifiers(prefix: &str) -> Vec<Next> {
     }
     found.sort_by_key(|(place, _)| *place);
     found.into_iter().map(|(_, next)| next).collect()
+}
+
+fn spelled(words: &[Word]) -> Vec<&'static str> {
+    words.iter().map(|word| word.name()).collect()
 }
 
 impl Chips {
