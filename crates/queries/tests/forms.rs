@@ -151,42 +151,48 @@ fn ways(row: &Row, slot: &Slot) -> Vec<Vec<String>> {
     }
 }
 
+/// One way to write a row: what its registers are declared for, and its text. Slot `varied` is filled in the way `pick`,
+/// every other one in its plainest.
+fn instruction(row: &Row, varied: usize, pick: usize, optional: bool) -> (Writer, String) {
+    let slots: Vec<_> = row.slots.iter().map(|slot| ways(row, slot)).collect();
+    let chosen = slots.iter().enumerate().map(|(at, slot)| &slot[if at == varied { pick } else { 0 }]);
+    let words: Vec<String> = chosen.flatten().flat_map(|word| word.split('.')).map(str::to_owned).collect();
+    let mut writer = Writer { vector: 1, ..Writer::default() };
+    for word in &words {
+        writer.types.extend(Type::from_name(word));
+        writer.parameters |= word.starts_with("param");
+        if let ("v2" | "v4" | "v8", Some(width)) = (word.as_str(), word[1..].parse().ok()) {
+            writer.vector = width;
+        }
+    }
+    writer.words = words;
+    let mut operands = Vec::new();
+    for operand in row.operands {
+        let there = match operand.presence {
+            Presence::Always => true,
+            Presence::Optional => optional,
+            Presence::With(word) => writer.words.iter().any(|own| own == word.name()),
+        };
+        if there {
+            operands.push(writer.operand(operand));
+        }
+    }
+    let name =
+        std::iter::once(row.opcode.name()).chain(writer.words.iter().map(String::as_str)).collect::<Vec<_>>();
+    let text = format!("{} {};", name.join("."), operands.join(", "));
+    (writer, text)
+}
+
 /// The instructions of a row, the plainest first: registers that they declare, and their text.
 fn instructions(row: &Row) -> Vec<(Writer, String)> {
-    let slots: Vec<_> = row.slots.iter().map(|slot| ways(row, slot)).collect();
     let mut picks = vec![(0, 0)];
-    picks.extend(slots.iter().enumerate().flat_map(|(at, slot)| (1..slot.len()).map(move |pick| (at, pick))));
+    for (at, slot) in row.slots.iter().enumerate() {
+        picks.extend((1..ways(row, slot).len()).map(|pick| (at, pick)));
+    }
     let mut found: Vec<(Writer, String)> = Vec::new();
     for (varied, pick) in picks {
         for optional in [false, true] {
-            let chosen =
-                slots.iter().enumerate().map(|(at, slot)| &slot[if at == varied { pick } else { 0 }]);
-            let words: Vec<String> =
-                chosen.flatten().flat_map(|word| word.split('.')).map(str::to_owned).collect();
-            let mut writer = Writer { vector: 1, ..Writer::default() };
-            for word in &words {
-                writer.types.extend(Type::from_name(word));
-                writer.parameters |= word.starts_with("param");
-                if let ("v2" | "v4" | "v8", Some(width)) = (word.as_str(), word[1..].parse().ok()) {
-                    writer.vector = width;
-                }
-            }
-            writer.words = words;
-            let mut operands = Vec::new();
-            for operand in row.operands {
-                let there = match operand.presence {
-                    Presence::Always => true,
-                    Presence::Optional => optional,
-                    Presence::With(word) => writer.words.iter().any(|own| own == word.name()),
-                };
-                if there {
-                    operands.push(writer.operand(operand));
-                }
-            }
-            let name = std::iter::once(row.opcode.name())
-                .chain(writer.words.iter().map(String::as_str))
-                .collect::<Vec<_>>();
-            let text = format!("{} {};", name.join("."), operands.join(", "));
+            let (writer, text) = instruction(row, varied, pick, optional);
             if found.iter().all(|(_, known)| *known != text) {
                 found.push((writer, text));
             }
@@ -327,4 +333,82 @@ fn every_form_is_compiled_or_refused_as_the_table_says() {
     let total = Opcode::all().map(|opcode| rows(opcode).count()).sum::<usize>();
     println!("{compiled} compiled, {refused} refused, {elsewhere} for other chips; {ways} ways");
     assert_eq!(compiled + refused + elsewhere, total);
+}
+
+/// What lowering makes of one instruction for a chip that code is made for, or nothing where the form is not legal.
+fn lowered(row: &Row, writer: &Writer, instruction: &str) -> Option<String> {
+    let (text, chip) = ["sm_90", "sm_90a"].iter().find_map(|target| {
+        let text = module(row, target, writer, instruction);
+        let chip: Chip = target.parse().ok()?;
+        (!resolve_module(&text).has_errors()).then_some((text, chip))
+    })?;
+    let resolved = resolve_module(&text);
+    let environment = oriole_lower::Environment { chip, options: oriole_options::LowerOptions::default() };
+    let function = oriole_lower::lower(&resolved.function("k")?.body, &environment);
+    Some(function.unwrap_or_else(|errors| panic!("{instruction} is refused: {errors:?}")).to_string())
+}
+
+/// Words of compiled forms that lowering treats alike: of each line, the words of one position (`-` where none is
+/// written) that give the same code. A word that a form gains and lowering does not look at shows here.
+#[test]
+fn words_that_change_nothing() {
+    let mut lines = BTreeSet::new();
+    for row in Opcode::all().flat_map(rows).filter(|row| row.supported) {
+        for (varied, slot) in row.slots.iter().enumerate() {
+            let (Slot::Head(words) | Slot::Must(words) | Slot::May(words)) = slot else { continue };
+            let optional = matches!(slot, Slot::May(_));
+            let names = optional.then_some("-").into_iter().chain(words.iter().map(|word| word.name()));
+            let mut alike: std::collections::BTreeMap<String, Vec<&str>> = std::collections::BTreeMap::new();
+            for (pick, name) in names.enumerate() {
+                let (writer, text) = instruction(row, varied, pick, true);
+                if let Some(code) = lowered(row, &writer, &text) {
+                    alike.entry(code).or_default().push(name);
+                }
+            }
+            let groups = alike.values().filter(|group| group.len() > 1);
+            lines.extend(groups.map(|group| format!("{}: {}\n", row.opcode.name(), group.join(" "))));
+        }
+    }
+    expect_test::expect![[r#"
+        atom: - L2::cache_hint
+        atom: - cluster gpu
+        atom: - relaxed
+        bar: - cta
+        barrier: - aligned
+        barrier: - cta
+        bra: - uni
+        brx: - uni
+        call: - uni
+        cvt: - ftz
+        cvt: - rn
+        cvt: - rn rz rm rp
+        cvt: - sat
+        cvt: rn rz rm rp
+        fence: - acq_rel
+        fence: cluster gpu
+        fence: cluster gpu sys
+        ld: - L1::evict_normal
+        ld: - L2::cache_hint
+        ld: - ca cg
+        ld: - weak
+        ld: cluster gpu
+        ld: relaxed acquire
+        rcp: - ftz
+        red: - L2::cache_hint
+        red: - cluster gpu
+        red: - relaxed
+        ret: - uni
+        set: ge hs
+        set: gt hi
+        set: le ls
+        set: lt lo
+        setp: ge hs
+        setp: gt hi
+        setp: le ls
+        setp: lt lo
+        st: - L1::evict_normal
+        st: - L2::cache_hint
+        st: - weak
+        st: cluster gpu
+    "#]].assert_eq(&lines.into_iter().collect::<String>());
 }
