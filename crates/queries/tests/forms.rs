@@ -410,5 +410,6 @@ fn words_that_change_nothing() {
         st: - L2::cache_hint
         st: - weak
         st: cluster gpu
-    "#]].assert_eq(&lines.into_iter().collect::<String>());
+    "#]]
+    .assert_eq(&lines.into_iter().collect::<String>());
 }
