@@ -5,6 +5,7 @@
 
 use oriole_options::Optimization;
 use oriole_ori::{FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo, Value};
+use typed_index_collections::{TiVec, ti_vec};
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -17,27 +18,27 @@ pub static PASS: Pass = Pass {
 pub fn run(function: &mut Function) -> bool {
     let mut changed = false;
     let count = function.values.len();
-    let mut definitions = vec![0u32; count];
-    let mut uses = vec![0u32; count];
+    let mut definitions: TiVec<Value, u32> = ti_vec![0u32; count];
+    let mut uses: TiVec<Value, u32> = ti_vec![0u32; count];
     for block in &function.blocks {
         for instruction in &block.instructions {
-            instruction.for_each_definition(|v| definitions[v.0 as usize] += 1);
-            instruction.for_each_use(|v| uses[v.0 as usize] += 1);
+            instruction.for_each_definition(|v| definitions[v] += 1);
+            instruction.for_each_use(|v| uses[v] += 1);
         }
     }
     // Per block, told apart by the block's number: where each value was last read or written, and where written.
-    let mut touched: Vec<(u32, usize)> = vec![(u32::MAX, 0); count];
-    let mut written: Vec<(u32, Option<usize>)> = vec![(u32::MAX, None); count];
+    let mut touched: TiVec<Value, (u32, usize)> = ti_vec![(u32::MAX, 0); count];
+    let mut written: TiVec<Value, (u32, Option<usize>)> = ti_vec![(u32::MAX, None); count];
     // The copy that named each value last, by block and place, and how often its components do.
-    let mut named: Vec<((u32, usize), usize)> = vec![((u32::MAX, 0), 0); count];
+    let mut named: TiVec<Value, ((u32, usize), usize)> = ti_vec![((u32::MAX, 0), 0); count];
     for id in function.block_ids() {
         let mut instructions = std::mem::take(&mut function.block_mut(id).instructions);
         for at in 0..instructions.len() {
             if is_copy(&instructions[at]) && instructions[at].guard.is_none() {
                 // How often the components name each value: what another one touches would see the new value too early.
                 for_each_component_value(&instructions[at], |v| {
-                    let (copy, times) = named[v.0 as usize];
-                    named[v.0 as usize] = ((id.0, at), if copy == (id.0, at) { times + 1 } else { 1 });
+                    let (copy, times) = named[v];
+                    named[v] = ((id.0, at), if copy == (id.0, at) { times + 1 } else { 1 });
                 });
                 let mut keep = vec![true; instructions[at].destinations.len()];
                 for (component, kept) in keep.iter_mut().enumerate() {
@@ -46,24 +47,24 @@ pub fn run(function: &mut Function) -> bool {
                     let to = destination.values.first().copied();
                     let from = copy.sources[component].as_plain_value();
                     let (Some(to), Some(from)) = (to, from) else { continue };
-                    let (block, Some(place)) = written[from.0 as usize] else { continue };
+                    let (block, Some(place)) = written[from] else { continue };
                     if block != id.0 {
                         continue;
                     }
-                    let (block, last) = touched[to.0 as usize];
+                    let (block, last) = touched[to];
                     let untouched = block != id.0 || last < place;
-                    let only = uses[from.0 as usize] == 1 && definitions[from.0 as usize] == 1;
+                    let only = uses[from] == 1 && definitions[from] == 1;
                     let own =
                         destination.values.iter().filter(|v| **v == to).count() + usize::from(from == to);
                     let movable = destination.fixed.is_none()
                         && function.file(to) == function.file(from)
-                        && named[to.0 as usize].1 == own
+                        && named[to].1 == own
                         && writes_alone(&instructions[place], from);
                     if !(untouched && only && movable) {
                         continue;
                     }
-                    named[from.0 as usize].1 -= 1;
-                    copy.destinations[component].values.iter().for_each(|v| named[v.0 as usize].1 -= 1);
+                    named[from].1 -= 1;
+                    copy.destinations[component].values.iter().for_each(|&v| named[v].1 -= 1);
                     instructions[place].for_each_definition_mut(|v| {
                         if *v == from {
                             *v = to;
@@ -71,7 +72,7 @@ pub fn run(function: &mut Function) -> bool {
                     });
                     *kept = false;
                     changed = true;
-                    touched[to.0 as usize] = (id.0, at);
+                    touched[to] = (id.0, at);
                 }
                 if keep.contains(&false) {
                     let mut kept = keep.iter();
@@ -81,11 +82,11 @@ pub fn run(function: &mut Function) -> bool {
                 }
             }
             let instruction = &instructions[at];
-            instruction.for_each_use(|v| touched[v.0 as usize] = (id.0, at));
+            instruction.for_each_use(|v| touched[v] = (id.0, at));
             instruction.for_each_definition(|v| {
-                touched[v.0 as usize] = (id.0, at);
+                touched[v] = (id.0, at);
                 // A guarded write keeps what was there: it is no place to move another register to.
-                written[v.0 as usize] = (id.0, instruction.guard.is_none().then_some(at));
+                written[v] = (id.0, instruction.guard.is_none().then_some(at));
             });
         }
         instructions.retain(|i| !(is_copy(i) && i.destinations.is_empty()));

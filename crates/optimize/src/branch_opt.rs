@@ -11,6 +11,7 @@ use oriole_ori::{
     divergence::is_bare_exit,
 };
 use oriole_sass::Op;
+use typed_index_collections::{TiVec, ti_vec};
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -98,13 +99,13 @@ fn exit_in_place(function: &mut Function) -> bool {
 pub fn join_chains(function: &mut Function) -> bool {
     let mut changed = false;
     let cfg = Cfg::new(function);
-    let mut count = vec![0u32; function.blocks.len()];
+    let mut count: TiVec<BlockId, u32> = ti_vec![0u32; function.blocks.len()];
     for &id in cfg.order() {
-        count[id.0 as usize] = cfg.predecessors(id).len() as u32;
+        count[id] = cfg.predecessors(id).len() as u32;
     }
-    let mut gone = vec![false; function.blocks.len()];
+    let mut gone: TiVec<BlockId, bool> = ti_vec![false; function.blocks.len()];
     for &id in cfg.order() {
-        if gone[id.0 as usize] {
+        if gone[id] {
             continue;
         }
         while let [next] = function.block(id).successors[..] {
@@ -114,11 +115,11 @@ pub fn join_chains(function: &mut Function) -> bool {
                 }
                 None => true,
             };
-            if next == id || next == BlockId(0) || count[next.0 as usize] != 1 || !ends_plainly {
+            if next == id || next == BlockId(0) || count[next] != 1 || !ends_plainly {
                 break;
             }
             let taken = std::mem::take(function.block_mut(next));
-            gone[next.0 as usize] = true;
+            gone[next] = true;
             let block = function.block_mut(id);
             if block.instructions.last().is_some_and(is_plain_branch) {
                 block.instructions.pop();

@@ -8,9 +8,10 @@
 
 use oriole_ori::{
     Cfg, Destination, FormChange, Function, Instruction, Opcode, Origin, Outcome, Pass, Pseudo, Source,
-    canonical,
+    Value, canonical,
 };
 use oriole_ori::{branches, edges};
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -79,12 +80,12 @@ pub fn run(function: &mut Function) {
 }
 
 /// Which values hold nothing that anybody may rely on.
-fn undefined_values(function: &Function) -> Vec<bool> {
-    let mut undefined = vec![false; function.values.len()];
+fn undefined_values(function: &Function) -> TiVec<Value, bool> {
+    let mut undefined: TiVec<Value, bool> = ti_vec![false; function.values.len()];
     for id in function.block_ids() {
         for instruction in &function.block(id).instructions {
             if instruction.opcode == Opcode::Pseudo(Pseudo::Undefined) {
-                instruction.for_each_definition(|value| undefined[value.0 as usize] = true);
+                instruction.for_each_definition(|value| undefined[value] = true);
             }
         }
     }
@@ -92,12 +93,12 @@ fn undefined_values(function: &Function) -> Vec<bool> {
 }
 
 /// A source of which nothing is known needs no copy: the result is written by nothing, which ends its live range.
-fn is_undefined(undefined: &[bool], source: &Source) -> bool {
-    source.as_plain_value().is_some_and(|value| undefined[value.0 as usize])
+fn is_undefined(undefined: &TiSlice<Value, bool>, source: &Source) -> bool {
+    source.as_plain_value().is_some_and(|value| undefined[value])
 }
 
 /// Writes old values into the registers of guarded definitions.
-fn untie(function: &mut Function, undefined: &[bool]) {
+fn untie(function: &mut Function, undefined: &TiSlice<Value, bool>) {
     for id in function.block_ids() {
         if function.block(id).instructions.iter().all(|instruction| instruction.tied.is_empty()) {
             continue;

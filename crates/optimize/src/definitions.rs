@@ -6,6 +6,7 @@
 
 use oriole_ori::{BlockId, Cfg, Dominators, Function, Instruction, Phi, Value};
 use std::cell::RefCell;
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// A place in a function that defines values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,9 +22,9 @@ pub enum Place {
 /// Definitions and use counts of one function. It stands for the function as it was: instructions may be changed in
 /// their places, but not moved.
 pub struct Definitions {
-    places: Vec<Place>,
-    stable: Vec<bool>,
-    uses: Vec<u32>,
+    places: TiVec<Value, Place>,
+    stable: TiVec<Value, bool>,
+    uses: TiVec<Value, u32>,
     /// Values of which [`Definitions::is_read_once`] said no.
     shared: RefCell<Vec<Value>>,
 }
@@ -32,21 +33,20 @@ impl Definitions {
     /// Looks at every instruction.
     pub fn new(function: &Function) -> Definitions {
         let count = function.values.len();
-        let mut places = vec![Place::Unknown; count];
-        let mut written = vec![0u8; count];
+        let mut places: TiVec<Value, Place> = ti_vec![Place::Unknown; count];
+        let mut written: TiVec<Value, u8> = ti_vec![0u8; count];
         for id in function.block_ids() {
             let block = function.block(id);
             for (index, phi) in block.phis.iter().enumerate() {
-                places[phi.destination.0 as usize] = Place::Phi(id, index as u32);
-                written[phi.destination.0 as usize] += 1;
+                places[phi.destination] = Place::Phi(id, index as u32);
+                written[phi.destination] += 1;
             }
             for (index, instruction) in block.instructions.iter().enumerate() {
                 instruction.for_each_definition(|value| {
-                    places[value.0 as usize] = Place::Instruction(id, index as u32);
+                    places[value] = Place::Instruction(id, index as u32);
                     // Outside SSA a guarded definition may leave the old value, whatever that is.
                     let partial = instruction.guard.is_some() && instruction.tied.is_empty();
-                    written[value.0 as usize] =
-                        written[value.0 as usize].saturating_add(if partial { 2 } else { 1 });
+                    written[value] = written[value].saturating_add(if partial { 2 } else { 1 });
                 });
             }
         }
@@ -56,31 +56,35 @@ impl Definitions {
     /// The same for a function in SSA, where one definition dominates all uses by the rules of the form.
     pub fn in_ssa(function: &Function) -> Definitions {
         let count = function.values.len();
-        let mut places = vec![Place::Unknown; count];
-        let mut stable = vec![false; count];
-        let mut uses = vec![0u32; count];
+        let mut places: TiVec<Value, Place> = ti_vec![Place::Unknown; count];
+        let mut stable: TiVec<Value, bool> = ti_vec![false; count];
+        let mut uses: TiVec<Value, u32> = ti_vec![0u32; count];
         for id in function.block_ids() {
             let block = function.block(id);
             for (index, phi) in block.phis.iter().enumerate() {
-                places[phi.destination.0 as usize] = Place::Phi(id, index as u32);
-                stable[phi.destination.0 as usize] = true;
-                phi.values().for_each(|value| uses[value.0 as usize] += 1);
+                places[phi.destination] = Place::Phi(id, index as u32);
+                stable[phi.destination] = true;
+                phi.values().for_each(|value| uses[value] += 1);
             }
             for (index, instruction) in block.instructions.iter().enumerate() {
-                instruction.for_each_use(|value| uses[value.0 as usize] += 1);
+                instruction.for_each_use(|value| uses[value] += 1);
                 instruction.for_each_definition(|value| {
-                    places[value.0 as usize] = Place::Instruction(id, index as u32);
-                    stable[value.0 as usize] = true;
+                    places[value] = Place::Instruction(id, index as u32);
+                    stable[value] = true;
                 });
             }
         }
         Definitions { places, stable, uses, shared: RefCell::default() }
     }
 
-    fn judged(function: &Function, mut places: Vec<Place>, written: Vec<u8>) -> Definitions {
+    fn judged(
+        function: &Function,
+        mut places: TiVec<Value, Place>,
+        written: TiVec<Value, u8>,
+    ) -> Definitions {
         let count = function.values.len();
-        let mut stable: Vec<bool> = written.iter().map(|&times| times == 1).collect();
-        let mut uses = vec![0u32; count];
+        let mut stable: TiVec<Value, bool> = written.iter().map(|&times| times == 1).collect();
+        let mut uses: TiVec<Value, u32> = ti_vec![0u32; count];
         let cfg = Cfg::new(function);
         let dominators = Dominators::new(function, &cfg);
         for &id in cfg.order() {
@@ -88,14 +92,14 @@ impl Definitions {
             for phi in &block.phis {
                 for (from, source) in &phi.sources {
                     let Some(value) = source.value() else { continue };
-                    uses[value.0 as usize] += 1;
-                    stable[value.0 as usize] &= reaches(&dominators, &places, value, *from, u32::MAX);
+                    uses[value] += 1;
+                    stable[value] &= reaches(&dominators, &places, value, *from, u32::MAX);
                 }
             }
             for (index, instruction) in block.instructions.iter().enumerate() {
                 instruction.for_each_use(|value| {
-                    uses[value.0 as usize] += 1;
-                    stable[value.0 as usize] &= reaches(&dominators, &places, value, id, index as u32);
+                    uses[value] += 1;
+                    stable[value] &= reaches(&dominators, &places, value, id, index as u32);
                 });
             }
         }
@@ -110,19 +114,19 @@ impl Definitions {
     /// True if the value means the same at every use.
     #[inline]
     pub fn is_stable(&self, value: Value) -> bool {
-        self.stable.get(value.0 as usize).copied().unwrap_or(false)
+        self.stable.get(value).copied().unwrap_or(false)
     }
 
     /// Where a stable value is defined.
     #[inline]
     pub fn place(&self, value: Value) -> Place {
-        self.places.get(value.0 as usize).copied().unwrap_or(Place::Unknown)
+        self.places.get(value).copied().unwrap_or(Place::Unknown)
     }
 
     /// How many operands read the value.
     #[inline]
     pub fn uses(&self, value: Value) -> u32 {
-        self.uses.get(value.0 as usize).copied().unwrap_or(0)
+        self.uses.get(value).copied().unwrap_or(0)
     }
 
     /// True if one operand reads the value. Whoever asks wants to know when that becomes true, see
@@ -141,14 +145,14 @@ impl Definitions {
         if shared.is_empty() {
             return false;
         }
-        let mut uses = vec![0u32; self.uses.len()];
+        let mut uses: TiVec<Value, u32> = ti_vec![0u32; self.uses.len()];
         for block in &function.blocks {
-            block.phis.iter().flat_map(Phi::values).for_each(|value| uses[value.0 as usize] += 1);
+            block.phis.iter().flat_map(Phi::values).for_each(|value| uses[value] += 1);
             for instruction in &block.instructions {
-                instruction.for_each_use(|value| uses[value.0 as usize] += 1);
+                instruction.for_each_use(|value| uses[value] += 1);
             }
         }
-        shared.iter().any(|value| uses[value.0 as usize] == 1)
+        shared.iter().any(|value| uses[*value] == 1)
     }
 
     /// True if as much is told of where values are defined.
@@ -158,14 +162,14 @@ impl Definitions {
 
     /// One more operand reads the value.
     pub fn add_use(&mut self, value: Value) {
-        if let Some(uses) = self.uses.get_mut(value.0 as usize) {
+        if let Some(uses) = self.uses.get_mut(value) {
             *uses += 1;
         }
     }
 
     /// One operand less reads the value.
     pub fn drop_use(&mut self, value: Value) {
-        if let Some(uses) = self.uses.get_mut(value.0 as usize) {
+        if let Some(uses) = self.uses.get_mut(value) {
             *uses = uses.saturating_sub(1);
         }
     }
@@ -190,8 +194,14 @@ impl Definitions {
     }
 }
 
-fn reaches(dominators: &Dominators, places: &[Place], value: Value, block: BlockId, index: u32) -> bool {
-    match places[value.0 as usize] {
+fn reaches(
+    dominators: &Dominators,
+    places: &TiSlice<Value, Place>,
+    value: Value,
+    block: BlockId,
+    index: u32,
+) -> bool {
+    match places[value] {
         Place::Unknown => false,
         Place::Phi(at, _) => dominators.dominates(at, block),
         Place::Instruction(at, defined) if at == block => defined < index,

@@ -26,6 +26,7 @@ use oriole_ori::{
 };
 use oriole_sass::Op;
 use std::collections::{BTreeMap, BTreeSet};
+use typed_index_collections::{TiVec, ti_vec};
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -188,21 +189,21 @@ fn barrier_sites(function: &mut Function) -> Vec<Barrier> {
     candidates.sort_unstable_by_key(|&(partial, count, site, _)| (partial, count, site));
     let calls = |block: &Block| block.instructions.iter().any(|i| i.opcode == Opcode::Pseudo(Pseudo::Call));
     let registers = if function.blocks.iter().any(calls) { REGISTERS_WITH_CALLS } else { REGISTERS };
-    let mut live = vec![0u32; function.blocks.len()];
+    let mut live: TiVec<BlockId, u32> = ti_vec![0u32; function.blocks.len()];
     // Places in the dominator tree where all registers are in use.
     let mut full: BTreeSet<u32> = BTreeSet::new();
     let mut barriers = Vec::new();
     for (_, _, site, inside) in candidates {
         let ends = [site.anchor.block(), site.join];
-        if ends.iter().any(|block| live[block.0 as usize] >= registers)
-            || inside.meets(&full, |block| live[block.0 as usize] >= registers)
+        if ends.iter().any(|block| live[*block] >= registers)
+            || inside.meets(&full, |block| live[block] >= registers)
         {
             continue;
         }
         let inside = inside.blocks(function, &reconvergence);
         for block in inside.iter().copied().chain(ends) {
-            live[block.0 as usize] += 1;
-            if live[block.0 as usize] >= registers {
+            live[block] += 1;
+            if live[block] >= registers {
                 full.extend(reconvergence.dominators().interval(block).map(|(place, _)| place));
             }
         }

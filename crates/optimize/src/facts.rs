@@ -12,6 +12,7 @@ use oriole_ori::{
     SymbolId, Value,
 };
 use oriole_sass::{Mod, Op, Symbol};
+use typed_index_collections::{TiVec, ti_vec};
 
 /// What a value is known to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -84,20 +85,20 @@ impl Bits {
 
 /// The facts of one function.
 pub struct Facts {
-    facts: Vec<Fact>,
-    bits: Vec<Bits>,
+    facts: TiVec<Value, Fact>,
+    bits: TiVec<Value, Bits>,
 }
 
 impl Facts {
     /// No facts yet, for this many values.
     pub fn new(count: usize) -> Facts {
-        Facts { facts: vec![Fact::Unknown; count], bits: vec![Bits::UNKNOWN; count] }
+        Facts { facts: ti_vec![Fact::Unknown; count], bits: ti_vec![Bits::UNKNOWN; count] }
     }
 
     /// What is known of a value.
     #[inline]
     pub fn of(&self, value: Value) -> Fact {
-        self.facts.get(value.0 as usize).copied().unwrap_or_default()
+        self.facts.get(value).copied().unwrap_or_default()
     }
 
     /// The word that the value is.
@@ -114,10 +115,8 @@ impl Facts {
     pub fn bits(&self, value: Value) -> Bits {
         match self.of(value) {
             Fact::Word(bits) => Bits::of(bits),
-            Fact::Same { value, invert: false } => {
-                self.bits.get(value.0 as usize).copied().unwrap_or(Bits::UNKNOWN)
-            }
-            _ => self.bits.get(value.0 as usize).copied().unwrap_or(Bits::UNKNOWN),
+            Fact::Same { value, invert: false } => self.bits.get(value).copied().unwrap_or(Bits::UNKNOWN),
+            _ => self.bits.get(value).copied().unwrap_or(Bits::UNKNOWN),
         }
     }
 
@@ -166,7 +165,7 @@ impl Facts {
         if !definitions.is_stable(value) || fact == Fact::Unknown || self.of(value) == fact {
             return false;
         }
-        self.facts[value.0 as usize] = fact;
+        self.facts[value] = fact;
         true
     }
 
@@ -234,7 +233,7 @@ impl Facts {
         if let Some(bits) = bits
             && definitions.is_stable(phi.destination)
         {
-            self.bits[phi.destination.0 as usize] = bits;
+            self.bits[phi.destination] = bits;
         }
         match common {
             // Banks and addresses would have to be loaded where the phi stands.
@@ -274,7 +273,7 @@ impl Facts {
             let bits = self.result_bits(instruction);
             for &value in destination.values.iter().take(1) {
                 if definitions.is_stable(value) {
-                    self.bits[value.0 as usize] = bits;
+                    self.bits[value] = bits;
                 }
                 if bits.zeros == 32 {
                     new |= self.note(definitions, value, Fact::Word(0));

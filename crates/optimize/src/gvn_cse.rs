@@ -14,6 +14,7 @@ use oriole_sass::{Effect, Op};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use std::hash::BuildHasher;
+use typed_index_collections::TiVec;
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -32,7 +33,7 @@ pub fn run(function: &mut Function) -> bool {
     let mut numbering = Numbering {
         newest: FxHashMap::default(),
         entries: Vec::new(),
-        leader: (0..function.values.len() as u32).map(Value).collect(),
+        leader: function.values.keys().collect(),
         changed: false,
     };
     let mut steps: Vec<Step> = dominators.roots().iter().rev().map(|&root| Step::Visit(root)).collect();
@@ -49,7 +50,7 @@ pub fn run(function: &mut Function) -> bool {
     // Phis read at the ends of blocks that the walk may not have left yet when it stood at the phi.
     for block in &mut function.blocks {
         for phi in &mut block.phis {
-            phi.values_mut().for_each(|value| *value = numbering.leader[value.0 as usize]);
+            phi.values_mut().for_each(|value| *value = numbering.leader[*value]);
         }
     }
     numbering.changed
@@ -82,7 +83,7 @@ struct Numbering {
     /// What is known where the walk stands: whatever dominates this place.
     entries: Vec<Entry>,
     /// The value that stands for each value.
-    leader: Vec<Value>,
+    leader: TiVec<Value, Value>,
     changed: bool,
 }
 
@@ -119,12 +120,12 @@ impl Numbering {
         let mut phis: FxHashMap<PhiSources, Value> = FxHashMap::default();
         let mut block = std::mem::take(function.block_mut(id));
         block.phis.retain_mut(|phi| {
-            phi.values_mut().for_each(|value| *value = self.leader[value.0 as usize]);
+            phi.values_mut().for_each(|value| *value = self.leader[*value]);
             // A phi that merges what another one of the block merges is that one.
             let file = function.file(phi.destination);
             match phis.get(&phi.sources) {
                 Some(&other) if function.file(other) == file => {
-                    self.leader[phi.destination.0 as usize] = other;
+                    self.leader[phi.destination] = other;
                     self.changed = true;
                     false
                 }
@@ -135,7 +136,7 @@ impl Numbering {
             }
         });
         block.instructions.retain_mut(|instruction| {
-            instruction.for_each_use_mut(|value| *value = self.leader[value.0 as usize]);
+            instruction.for_each_use_mut(|value| *value = self.leader[*value]);
             if disturbs_memory(instruction) {
                 loads.clear();
             }
@@ -153,7 +154,7 @@ impl Numbering {
             {
                 let known = known.clone();
                 for (&result, &leader) in results.iter().zip(&known) {
-                    self.leader[result.0 as usize] = leader;
+                    self.leader[result] = leader;
                 }
                 self.changed = true;
                 return false;

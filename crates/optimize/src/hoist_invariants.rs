@@ -9,9 +9,10 @@ use crate::definitions::Definitions;
 use oriole_options::Optimization;
 use oriole_ori::{
     Block, BlockId, Cfg, Divergence, Dominators, File, Form, Function, Instruction, Liveness, Loops, Opcode,
-    Outcome, Pass, Phi, PhiSources, Pseudo, SourceKind, canonical, edges, effects,
+    Outcome, Pass, Phi, PhiSources, Pseudo, SourceKind, Value, canonical, edges, effects,
 };
 use oriole_sass::Op;
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// General registers that a loop may fill before nothing more is moved out of it, where no limit is known.
 const REGISTERS: usize = 128;
@@ -54,12 +55,12 @@ pub fn run(function: &mut Function, form: Form) -> bool {
     };
     let divergence = cfg.order().iter().any(asks).then(|| Divergence::new(function, &cfg));
     let whole_warp = |id: BlockId| divergence.as_ref().is_some_and(|known| known.is_uniform_block(id));
-    let mut home: Vec<Option<BlockId>> = vec![None; function.values.len()];
+    let mut home: TiVec<Value, Option<BlockId>> = ti_vec![None; function.values.len()];
     for &id in cfg.order() {
         let block = function.block(id);
-        block.phis.iter().for_each(|phi| home[phi.destination.0 as usize] = Some(id));
+        block.phis.iter().for_each(|phi| home[phi.destination] = Some(id));
         for instruction in &block.instructions {
-            instruction.for_each_definition(|value| home[value.0 as usize] = Some(id));
+            instruction.for_each_definition(|value| home[value] = Some(id));
         }
     }
     // What leaves a loop first is invariant as things are; usually there is nothing.
@@ -109,7 +110,7 @@ pub fn run(function: &mut Function, form: Form) -> bool {
                     && reads_only_outside(instruction, &definitions, &home, &loops, index);
                 if invariant {
                     room -= results;
-                    instruction.for_each_definition(|value| home[value.0 as usize] = Some(preheader));
+                    instruction.for_each_definition(|value| home[value] = Some(preheader));
                     moved.push(instruction.clone());
                 }
                 !invariant
@@ -231,14 +232,14 @@ fn may_move(instruction: &Instruction, definitions: &Definitions) -> bool {
 fn reads_only_outside(
     instruction: &Instruction,
     definitions: &Definitions,
-    home: &[Option<BlockId>],
+    home: &TiSlice<Value, Option<BlockId>>,
     loops: &Loops,
     index: usize,
 ) -> bool {
     let mut outside = true;
     instruction.for_each_use(|value| {
-        outside &= definitions.is_stable(value)
-            && home[value.0 as usize].is_some_and(|block| !loops.contains(index, block));
+        outside &=
+            definitions.is_stable(value) && home[value].is_some_and(|block| !loops.contains(index, block));
     });
     outside
 }

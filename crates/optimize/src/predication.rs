@@ -17,6 +17,7 @@ use oriole_ori::{
     Phi, Pseudo, Source, SourceKind, Value, canonical, edges, effects,
 };
 use oriole_sass::{Mod, Op};
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// Instructions that a side may have: about what a branch and the reconvergence after it cost.
 const LIMIT: usize = 7;
@@ -42,16 +43,16 @@ pub fn run(function: &mut Function) -> bool {
         let cfg = Cfg::new(function);
         let mut uses = count_uses(function);
         let mut round = false;
-        let mut touched = vec![false; function.blocks.len()];
+        let mut touched: TiVec<BlockId, bool> = ti_vec![false; function.blocks.len()];
         // Inner hammocks come later in RPO; converting them first may make the outer ones small enough. What the graph
         // says of blocks that a conversion touched is out of date: they wait for the next round.
         for &id in cfg.order().iter().rev() {
             let Some(hammock) = find(function, &cfg, id) else { continue };
             let blocks = [Some(hammock.head), hammock.sides[0], hammock.sides[1], Some(hammock.join)];
-            if blocks.iter().flatten().any(|block| touched[block.0 as usize]) {
+            if blocks.iter().flatten().any(|&block| touched[block]) {
                 continue;
             }
-            blocks.iter().flatten().for_each(|block| touched[block.0 as usize] = true);
+            blocks.iter().flatten().for_each(|&block| touched[block] = true);
             convert(function, &hammock, &mut uses);
             round = true;
         }
@@ -77,14 +78,14 @@ struct Hammock {
     guard: Guard,
 }
 
-fn count_uses(function: &Function) -> Vec<u32> {
-    let mut uses = vec![0; function.values.len()];
+fn count_uses(function: &Function) -> TiVec<Value, u32> {
+    let mut uses: TiVec<Value, u32> = ti_vec![0; function.values.len()];
     for block in &function.blocks {
         for phi in &block.phis {
-            phi.values().for_each(|v| uses[v.0 as usize] += 1);
+            phi.values().for_each(|v| uses[v] += 1);
         }
         for instruction in &block.instructions {
-            instruction.for_each_use(|v| uses[v.0 as usize] += 1);
+            instruction.for_each_use(|v| uses[v] += 1);
         }
     }
     uses
@@ -172,7 +173,7 @@ fn is_harmless(instruction: &Instruction) -> bool {
         || (effects::is_pure(instruction) && !instruction.sources.iter().any(indexed))
 }
 
-fn convert(function: &mut Function, hammock: &Hammock, uses: &mut Vec<u32>) {
+fn convert(function: &mut Function, hammock: &Hammock, uses: &mut TiVec<Value, u32>) {
     let Hammock { head, branch, sides, join, guard } = *hammock;
     let origin = function.block(head).instructions[branch].origin;
     function.block_mut(head).instructions.truncate(branch);
@@ -270,7 +271,7 @@ fn keep_old(
     guarded: &mut Vec<(Value, usize)>,
     holds: &Source,
     fails: &Source,
-    uses: &[u32],
+    uses: &TiSlice<Value, u32>,
 ) -> Option<Value> {
     for (new, old) in [(holds, fails), (fails, holds)] {
         let (Some(new), Some(old)) = (new.as_plain_value(), old.as_plain_value()) else { continue };
@@ -284,7 +285,7 @@ fn keep_old(
             i.for_each_definition(|value| defines |= value == old);
             defines
         });
-        if defined.len() != 1 || uses[new.0 as usize] != 1 || known_later {
+        if defined.len() != 1 || uses[new] != 1 || known_later {
             continue;
         }
         code[at].tied.push(old);

@@ -14,6 +14,7 @@ use oriole_ori::{
     Source, SourceKind, Value,
 };
 use oriole_sass::{Mod, Op};
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -45,18 +46,18 @@ pub fn run(function: &mut Function) -> bool {
 }
 
 /// What is known of each register: the word it holds if its only definition is a constant.
-fn constants(function: &Function) -> Vec<Option<u32>> {
+fn constants(function: &Function) -> TiVec<Value, Option<u32>> {
     #[derive(Clone, Copy)]
     enum Known {
         Nothing,
         Word(u32),
         Same(Value),
     }
-    let mut known = vec![Known::Nothing; function.values.len()];
-    let mut defined = vec![false; function.values.len()];
+    let mut known: TiVec<Value, Known> = ti_vec![Known::Nothing; function.values.len()];
+    let mut defined: TiVec<Value, bool> = ti_vec![false; function.values.len()];
     for block in &function.blocks {
         for phi in &block.phis {
-            defined[phi.destination.0 as usize] = true;
+            defined[phi.destination] = true;
         }
         for instruction in &block.instructions {
             let what = match (instruction.opcode, instruction.sources.as_slice()) {
@@ -72,21 +73,21 @@ fn constants(function: &Function) -> Vec<Option<u32>> {
                 _ => Known::Nothing,
             };
             instruction.for_each_definition(|value| {
-                let at = value.0 as usize;
-                let again = std::mem::replace(&mut defined[at], true);
-                known[at] = if again || function.file(value) != File::R { Known::Nothing } else { what };
+                let again = std::mem::replace(&mut defined[value], true);
+                known[value] = if again || function.file(value) != File::R { Known::Nothing } else { what };
             });
         }
     }
     // A second definition found late must also undo what copies of it know: chains are followed afterwards.
-    (0..known.len())
-        .map(|index| {
-            let mut at = known[index];
+    known
+        .iter()
+        .map(|&what| {
+            let mut at = what;
             for _ in 0..8 {
                 match at {
                     Known::Nothing => return None,
                     Known::Word(word) => return Some(word),
-                    Known::Same(value) => at = known[value.0 as usize],
+                    Known::Same(value) => at = known[value],
                 }
             }
             None
@@ -105,7 +106,7 @@ struct Division {
     divisor: i128,
 }
 
-fn reducible(instruction: &Instruction, constants: &[Option<u32>]) -> Option<Division> {
+fn reducible(instruction: &Instruction, constants: &TiSlice<Value, Option<u32>>) -> Option<Division> {
     let rest = match instruction.opcode {
         Opcode::Pseudo(Pseudo::Divide) => false,
         Opcode::Pseudo(Pseudo::Remainder) => true,
@@ -119,7 +120,7 @@ fn reducible(instruction: &Instruction, constants: &[Option<u32>]) -> Option<Div
         SourceKind::Values(values) if values.len() == words => {
             let mut bits = 0u64;
             for (place, value) in values.iter().enumerate() {
-                bits |= u64::from(constants[value.0 as usize]?) << (32 * place);
+                bits |= u64::from(constants[*value]?) << (32 * place);
             }
             bits
         }

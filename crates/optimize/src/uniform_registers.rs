@@ -15,6 +15,7 @@ use oriole_ori::{
     SourceKind, Value, is_legal,
 };
 use oriole_sass::{Mod, Op, Symbol};
+use typed_index_collections::{TiVec, ti_vec};
 
 /// Most values that are moved: UR has 63 registers, and descriptors and loop bounds need some.
 const LIMIT: usize = 32;
@@ -40,19 +41,19 @@ pub fn run(function: &mut Function, chip: Chip) {
 }
 
 /// For each value the UR value that would take its place.
-type Candidates = Vec<Option<Value>>;
+type Candidates = TiVec<Value, Option<Value>>;
 
 fn find(function: &mut Function) -> Candidates {
     let cfg = Cfg::new(function);
     let divergence = Divergence::new(function, &cfg);
     let count = function.values.len();
-    let mut definitions = vec![0u32; count];
+    let mut definitions: TiVec<Value, u32> = ti_vec![0u32; count];
     for block in &function.blocks {
         for instruction in &block.instructions {
-            instruction.for_each_definition(|v| definitions[v.0 as usize] += 1);
+            instruction.for_each_definition(|v| definitions[v] += 1);
         }
     }
-    let mut candidates: Candidates = vec![None; count];
+    let mut candidates: Candidates = ti_vec![None; count];
     let mut found = 0;
     for &id in cfg.order() {
         if !divergence.is_uniform_block(id) {
@@ -62,9 +63,9 @@ fn find(function: &mut Function) -> Candidates {
             let instruction = &function.block(id).instructions[index];
             let [destination] = instruction.destinations.as_slice() else { continue };
             let results = destination.values.clone();
-            let single = results.iter().all(|v| {
-                definitions[v.0 as usize] == 1 && function.file(*v) == File::R && divergence.is_uniform(*v)
-            });
+            let single = results
+                .iter()
+                .all(|v| definitions[*v] == 1 && function.file(*v) == File::R && divergence.is_uniform(*v));
             if results.is_empty() || !single || instruction.guard.is_some() || found >= LIMIT {
                 continue;
             }
@@ -73,7 +74,7 @@ fn find(function: &mut Function) -> Candidates {
                 for value in results {
                     let source = function.values[value].source;
                     let uniform = function.new_value(File::UR, source);
-                    candidates[value.0 as usize] = Some(uniform);
+                    candidates[value] = Some(uniform);
                 }
             }
         }
@@ -112,7 +113,7 @@ fn uniform_form(instruction: &Instruction, candidates: &Candidates) -> Option<In
         Op::IADD3 | Op::IMAD | Op::LOP3 | Op::SHF => {
             // Immediates alone are folded elsewhere: there must be a uniform value to work on.
             let reads = |s: &Source| match &s.kind {
-                SourceKind::Values(values) => values.len() == 1 && candidates[values[0].0 as usize].is_some(),
+                SourceKind::Values(values) => values.len() == 1 && candidates[values[0]].is_some(),
                 _ => false,
             };
             let neutral = |s: &Source| {
@@ -154,17 +155,16 @@ fn settle(function: &Function, chip: Chip, candidates: &mut Candidates) {
                     // A definition that moves must still have its form: what it reads may have been given up.
                     let form =
                         uniform_form(instruction, candidates).map(|form| moved(&form, candidates, true));
-                    let whole =
-                        instruction.destinations[0].values.iter().all(|v| candidates[v.0 as usize].is_some());
+                    let whole = instruction.destinations[0].values.iter().all(|v| candidates[*v].is_some());
                     if form.is_some_and(|form| whole && is_legal(chip, function, &form)) {
                         continue;
                     }
-                    instruction.for_each_definition(|v| candidates[v.0 as usize] = None);
+                    instruction.for_each_definition(|v| candidates[v] = None);
                 }
                 settle_reader(function, chip, instruction, candidates);
             }
             for phi in &block.phis {
-                phi.values().for_each(|v| candidates[v.0 as usize] = None);
+                phi.values().for_each(|v| candidates[v] = None);
             }
         }
         if candidates.iter().flatten().count() == before {
@@ -175,14 +175,14 @@ fn settle(function: &Function, chip: Chip, candidates: &mut Candidates) {
 
 fn definition_candidate(instruction: &Instruction, candidates: &Candidates) -> bool {
     let mut any = false;
-    instruction.for_each_definition(|v| any |= candidates[v.0 as usize].is_some());
+    instruction.for_each_definition(|v| any |= candidates[v].is_some());
     any
 }
 
 fn settle_reader(function: &Function, chip: Chip, instruction: &Instruction, candidates: &mut Candidates) {
     let mut read: Vec<Value> = Vec::new();
     instruction.for_each_use(|v| {
-        if candidates[v.0 as usize].is_some() {
+        if candidates[v].is_some() {
             read.push(v);
         }
     });
@@ -195,17 +195,17 @@ fn settle_reader(function: &Function, chip: Chip, instruction: &Instruction, can
     for source in &instruction.sources {
         let mut kept: Vec<Value> = Vec::new();
         source.for_each_value(|v| kept.push(v));
-        if kept.is_empty() || !kept.iter().all(|v| candidates[v.0 as usize].is_some()) {
+        if kept.is_empty() || !kept.iter().all(|v| candidates[*v].is_some()) {
             continue;
         }
         let mut alone = candidates.clone();
-        read.iter().filter(|v| !kept.contains(v)).for_each(|v| alone[v.0 as usize] = None);
+        read.iter().filter(|v| !kept.contains(v)).for_each(|v| alone[*v] = None);
         if fitting(function, chip, instruction, &alone).is_some() {
             *candidates = alone;
             return;
         }
     }
-    read.iter().for_each(|v| candidates[v.0 as usize] = None);
+    read.iter().for_each(|v| candidates[*v] = None);
 }
 
 /// The instruction with its candidates in UR, in the first order of operands that the machine has.
@@ -218,7 +218,7 @@ fn fitting(
     let new = moved(instruction, candidates, false);
     // Addresses, guards and tuples of which only a part would move need R.
     let mut left = false;
-    new.for_each_use(|v| left |= candidates.get(v.0 as usize).is_some_and(|c| c.is_some()));
+    new.for_each_use(|v| left |= candidates.get(v).is_some_and(|c| c.is_some()));
     if left {
         return None;
     }
@@ -256,7 +256,7 @@ fn fitting(
 fn is_uniform(function: &Function, candidates: &Candidates, source: &Source) -> bool {
     let mut uniform = false;
     source.for_each_value(|v| {
-        uniform |= function.file(v) == File::UR || candidates.get(v.0 as usize).is_some_and(|c| c.is_some());
+        uniform |= function.file(v) == File::UR || candidates.get(v).is_some_and(|c| c.is_some());
     });
     uniform
 }
@@ -266,7 +266,7 @@ fn moved(instruction: &Instruction, candidates: &Candidates, results: bool) -> I
     let mut new = instruction.clone();
     for source in &mut new.sources {
         if let SourceKind::Values(values) = &mut source.kind {
-            let renamed: Option<Vec<Value>> = values.iter().map(|v| candidates[v.0 as usize]).collect();
+            let renamed: Option<Vec<Value>> = values.iter().map(|v| candidates[*v]).collect();
             if let Some(renamed) = renamed {
                 values.iter_mut().zip(renamed).for_each(|(v, new)| *v = new);
             }
@@ -276,7 +276,7 @@ fn moved(instruction: &Instruction, candidates: &Candidates, results: bool) -> I
         for destination in &mut new.destinations {
             destination.file = File::UR;
             for value in &mut destination.values {
-                if let Some(uniform) = candidates[value.0 as usize] {
+                if let Some(uniform) = candidates[*value] {
                     *value = uniform;
                 }
             }
@@ -299,7 +299,7 @@ fn rewrite(function: &mut Function, chip: Chip, candidates: &Candidates) {
                 continue;
             }
             let mut reads = false;
-            instruction.for_each_use(|v| reads |= candidates[v.0 as usize].is_some());
+            instruction.for_each_use(|v| reads |= candidates[v].is_some());
             if reads && let Some(new) = fitting(function, chip, instruction, candidates) {
                 *instruction = new;
             }

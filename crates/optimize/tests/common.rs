@@ -73,16 +73,16 @@ pub fn random_function(seed: u64) -> Function {
         b.set_guard(None);
         // Mostly forward and near; how often back differs between functions.
         let target = |dice: &mut Dice| {
-            let here = id.0 as usize;
+            let here = usize::from(id);
             let back = dice.roll(100) < 12 * (seed as usize % 4) || here + 1 >= count;
             let to = if back {
                 1 + dice.roll(here.max(1))
             } else {
                 here + 1 + dice.roll((count - here - 1).min(3))
             };
-            oriole_ori::BlockId(to as u32)
+            oriole_ori::BlockId::from(to)
         };
-        match if id.0 as usize + 1 == count { 0 } else { dice.roll(10) } {
+        match if usize::from(id) + 1 == count { 0 } else { dice.roll(10) } {
             0 => b.exit(),
             1 | 2 => {
                 let to = target(&mut dice);
@@ -151,9 +151,7 @@ pub fn checking_world(function: &Function, schedule: u64) -> World {
     let divergence = Divergence::new(function, &cfg);
     World {
         uniform_blocks: Some(function.block_ids().map(|b| divergence.is_uniform_block(b)).collect()),
-        uniform_values: Some(
-            (0..function.values.len() as u32).map(|v| divergence.is_uniform(Value(v))).collect(),
-        ),
+        uniform_values: Some(function.values.keys().map(|v| divergence.is_uniform(v)).collect()),
         ..world(schedule)
     }
 }

@@ -723,7 +723,7 @@ fn random_arithmetic(seed: u64) -> Function {
             random_operation(&mut b, &mut dice, &pool);
         }
         b.set_guard(None);
-        let here = id.0 as usize;
+        let here = usize::from(id);
         if here + 1 == count {
             for (index, &word) in pool.words.iter().enumerate() {
                 store(&mut b, 0x100 + 4 * index as i32, word);
