@@ -1,6 +1,4 @@
-//! Landmarks of constant bank 0, which the driver fills before a kernel starts. Offsets are bytes.
-
-use crate::Chip;
+//! The layout of constant bank 0, which the driver fills before a kernel starts. Offsets are bytes.
 
 /// Bytes of one slot of the address pool in bank 4.
 pub const SLOT_BYTES: u32 = 8;
@@ -76,7 +74,7 @@ pub struct ConstantBank {
 }
 
 /// sm_80, sm_86, sm_87, sm_88, sm_89.
-const AMPERE: ConstantBank = ConstantBank {
+pub(crate) static AMPERE: ConstantBank = ConstantBank {
     parameters: 0x160,
     large_parameters: 0x1a80,
     parameter_limit: 0x7ffc,
@@ -104,7 +102,7 @@ const AMPERE: ConstantBank = ConstantBank {
 };
 
 /// sm_90.
-const HOPPER: ConstantBank = ConstantBank {
+pub(crate) static HOPPER: ConstantBank = ConstantBank {
     parameters: 0x210,
     large_parameters: 0x210,
     parameter_limit: 0x7ffc,
@@ -135,16 +133,5 @@ impl ConstantBank {
     /// Where the parameters of a kernel begin that has so many bytes of them.
     pub fn parameters_start(&self, bytes: u32) -> u32 {
         if bytes > SMALL_PARAMETER_BYTES { self.large_parameters } else { self.parameters }
-    }
-}
-
-impl Chip {
-    /// The layout of bank 0, or `None` for a chip the back end does not make code for.
-    pub fn constant_bank(self) -> Option<&'static ConstantBank> {
-        match self.number() {
-            80 | 86 | 87 | 88 | 89 => Some(&AMPERE),
-            90 => Some(&HOPPER),
-            _ => None,
-        }
     }
 }

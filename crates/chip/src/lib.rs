@@ -1,16 +1,21 @@
-//! The chips: every SM that can be named, its family and variant, its limits, the layout of its constant
-//! bank, and how many warps of a kernel it holds at a time.
+//! The chips: every SM that can be named, its family and variant, its register files and limits, the layout of its
+//! constant bank, and how many warps of a kernel it holds at a time.
 //!
 //! It is here because the front end (what may this `.target` use?), the back end (how many registers are
 //! there?) and the container writer (where do the parameters begin?) must agree on it. It knows no opcode, no
 //! latency and no PTX beyond the names of targets.
 
+mod chips;
 mod layout;
 mod limits;
 mod name;
 mod occupancy;
+mod registers;
+mod words;
 
 pub use layout::{ConstantBank, ParameterWindow, SLOT_BYTES, SMALL_PARAMETER_BYTES};
 pub use limits::Limits;
-pub use name::{Chip, NameError, Target, Variant};
+pub use name::{Chip, NameError, PtxTarget, Variant};
 pub use occupancy::{Limiter, Occupancy, Usage, occupancy};
+pub use registers::{MOST_UNIFORM, RegisterFile, RegisterFiles};
+pub use words::WordShape;

@@ -1,5 +1,6 @@
 //! Names of chips (`sm_90a`) and of PTX targets, and which target runs on which chip.
 
+use crate::chips::{self, CHIPS, RENUMBERED};
 use std::fmt;
 use std::str::FromStr;
 
@@ -35,7 +36,7 @@ pub struct Chip {
 
 /// A target as a PTX module names it; also those for which no code can be made any more.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Target {
+pub struct PtxTarget {
     number: u8,
     variant: Variant,
 }
@@ -60,24 +61,6 @@ impl fmt::Display for NameError {
 
 impl std::error::Error for NameError {}
 
-/// One row for each number: the number, whether `a` exists, whether `f` exists.
-const NUMBERS: [(u8, bool, bool); 13] = [
-    (75, false, false),
-    (80, false, false),
-    (86, false, false),
-    (87, false, false),
-    (88, false, false),
-    (89, false, false),
-    (90, true, false),
-    (100, true, true),
-    (103, true, true),
-    (110, true, true),
-    (120, true, true),
-    (121, true, true),
-    // The name that sm_110 had before it was renumbered; modules may still carry it.
-    (101, true, true),
-];
-
 /// Numbers that only a PTX `.target` may carry: their code runs on a later chip.
 const OLD_NUMBERS: [u8; 18] = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72];
 
@@ -99,43 +82,44 @@ fn split(name: &str) -> Result<(u8, Variant), NameError> {
 }
 
 fn exists(number: u8, variant: Variant) -> bool {
-    NUMBERS.iter().any(|&(known, accelerated, family)| {
-        known == number
-            && match variant {
-                Variant::Base => true,
-                Variant::Accelerated => accelerated,
-                Variant::Family => family,
-            }
+    let row = chips::find(number);
+    row.is_some_and(|row| match variant {
+        Variant::Base => true,
+        Variant::Accelerated => row.accelerated,
+        Variant::Family => row.family,
     })
 }
 
+/// The number that a chip has today.
+fn renumbered(number: u8) -> u8 {
+    RENUMBERED.iter().find(|row| row.0 == number).map_or(number, |row| row.1)
+}
+
 impl Chip {
-    /// Hopper, base feature set.
-    pub const SM_90: Chip = Chip { number: 90, variant: Variant::Base };
-    /// Hopper with its own matrix and bulk-copy instructions.
-    pub const SM_90A: Chip = Chip { number: 90, variant: Variant::Accelerated };
+    /// The base variant of a number that the table of chips has.
+    pub(crate) const fn named(number: u8) -> Chip {
+        Chip { number, variant: Variant::Base }
+    }
+
+    /// The same chip with its own feature set.
+    pub const fn accelerated(self) -> Chip {
+        Chip { variant: Variant::Accelerated, ..self }
+    }
 
     /// Every chip with each of its variants, in the order of numbers.
     pub fn all() -> Vec<Chip> {
-        let mut chips = Vec::new();
-        for &(number, accelerated, family) in &NUMBERS {
-            if number == 101 {
-                continue;
-            }
-            chips.push(Chip { number, variant: Variant::Base });
-            if accelerated {
-                chips.push(Chip { number, variant: Variant::Accelerated });
-            }
-            if family {
-                chips.push(Chip { number, variant: Variant::Family });
-            }
-        }
+        let variants = [Variant::Base, Variant::Accelerated, Variant::Family];
+        let every = CHIPS.iter().flat_map(|row| variants.map(|variant| (row.number, variant)));
+        let mut chips: Vec<Chip> = every
+            .filter(|&(number, variant)| exists(number, variant))
+            .map(|(number, variant)| Chip { number, variant })
+            .collect();
         chips.sort();
         chips
     }
 
     /// The number in the name, 90 for `sm_90a`.
-    pub fn number(self) -> u8 {
+    pub const fn number(self) -> u8 {
         self.number
     }
 
@@ -151,19 +135,14 @@ impl Chip {
 
     /// True if the back end can make code for this chip today.
     pub fn is_supported(self) -> bool {
-        matches!(self.number, 80 | 89 | 90) && self.variant != Variant::Family
-    }
-
-    /// True if the chip runs modules with `.address_size 32`.
-    pub fn has_32_bit_addresses(self) -> bool {
-        self.number < 90
+        self.row().supported && self.variant != Variant::Family
     }
 
     /// True if a module that names `target` may be compiled for this chip.
     ///
     /// A base target runs on its own number and all later ones; a family target on later chips of its family;
     /// an accelerated target on the same chip only, and there only if the accelerated feature set is asked for.
-    pub fn accepts(self, target: Target) -> bool {
+    pub fn accepts(self, target: PtxTarget) -> bool {
         match target.variant {
             Variant::Base => target.number <= self.number,
             Variant::Family => {
@@ -176,12 +155,12 @@ impl Chip {
     }
 
     /// The same chip as a PTX target.
-    pub fn as_target(self) -> Target {
-        Target { number: self.number, variant: self.variant }
+    pub fn as_target(self) -> PtxTarget {
+        PtxTarget { number: self.number, variant: self.variant }
     }
 }
 
-impl Target {
+impl PtxTarget {
     /// The number in the name.
     pub fn number(self) -> u8 {
         self.number
@@ -194,7 +173,7 @@ impl Target {
 
     /// The chip of this name, unless the target is too old to have one.
     pub fn as_chip(self) -> Option<Chip> {
-        let number = if self.number == 101 { 110 } else { self.number };
+        let number = renumbered(self.number);
         exists(number, self.variant).then_some(Chip { number, variant: self.variant })
     }
 }
@@ -204,23 +183,23 @@ impl FromStr for Chip {
 
     fn from_str(name: &str) -> Result<Chip, NameError> {
         let (number, variant) = split(name)?;
-        if number == 101 || !exists(number, variant) {
+        if !exists(number, variant) {
             return Err(NameError::Unknown(name.to_string()));
         }
         Ok(Chip { number, variant })
     }
 }
 
-impl FromStr for Target {
+impl FromStr for PtxTarget {
     type Err = NameError;
 
-    fn from_str(name: &str) -> Result<Target, NameError> {
+    fn from_str(name: &str) -> Result<PtxTarget, NameError> {
         let (number, variant) = split(name)?;
         let old = variant == Variant::Base && OLD_NUMBERS.contains(&number);
-        if !old && !exists(number, variant) {
+        if !old && !exists(renumbered(number), variant) {
             return Err(NameError::Unknown(name.to_string()));
         }
-        Ok(Target { number, variant })
+        Ok(PtxTarget { number, variant })
     }
 }
 
@@ -236,13 +215,13 @@ impl fmt::Debug for Chip {
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for PtxTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "sm_{}{}", self.number, self.variant.suffix())
     }
 }
 
-impl fmt::Debug for Target {
+impl fmt::Debug for PtxTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -258,7 +237,7 @@ mod tests {
         assert_eq!(all.len(), 23);
         for chip in all {
             assert_eq!(chip.to_string().parse(), Ok(chip));
-            assert_eq!(chip.to_string().parse::<Target>().unwrap().as_chip(), Some(chip));
+            assert_eq!(chip.to_string().parse::<PtxTarget>().unwrap().as_chip(), Some(chip));
         }
     }
 

@@ -42,7 +42,9 @@ pub fn occupancy(chip: Chip, usage: Usage) -> Option<Occupancy> {
     let limits = chip.limits()?;
     let warps = usage.threads.max(1).div_ceil(limits.warp_threads);
     let by_warps = limits.warps_per_sm / warps;
-    let by_registers = if usage.registers > limits.registers_per_thread || warps > limits.warps_per_sm {
+    let by_registers = if usage.registers > u32::from(chip.register_files().general.count)
+        || warps > limits.warps_per_sm
+    {
         0
     } else {
         let per_thread = usage.registers.max(1).next_multiple_of(limits.register_granularity_thread);

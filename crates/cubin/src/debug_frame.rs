@@ -26,6 +26,10 @@ pub(crate) struct AddressField {
 }
 
 const DW64: u32 = 0xffff_ffff;
+/// The number behind the last general register: it stands for the return address.
+const RETURN_PSEUDO_REGISTER: u8 = u8::MAX;
+/// The stack pointer `R1`.
+const STACK_POINTER: u8 = 1;
 const DEF_CFA: u8 = 0x0c;
 const SAME_VALUE: u8 = 0x08;
 const VAL_EXPRESSION: u8 = 0x16;
@@ -77,9 +81,9 @@ pub(crate) fn append(out: &mut Bytes, frame: &Frame) -> Vec<AddressField> {
         Some(low) => register(&mut common, low),
     }
     common.u8(DEF_CFA);
-    register(&mut common, 1);
+    register(&mut common, STACK_POINTER);
     common.u8(0);
-    for number in [255, 1] {
+    for number in [RETURN_PSEUDO_REGISTER, STACK_POINTER] {
         common.u8(SAME_VALUE);
         register(&mut common, number);
     }

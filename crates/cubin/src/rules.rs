@@ -2,7 +2,7 @@
 //! layout of the constant bank and the limits of the chip come from the list of chips, the words behind the code from the
 //! table of its instructions.
 
-use oriole_chip::{Chip, ConstantBank, Limits};
+use oriole_chip::{Chip, ConstantBank, Limits, RegisterFiles};
 use oriole_sass::{Control, Guard, Instruction, Mods, Op, Operand, OperandKind};
 
 /// The rules of one chip.
@@ -10,6 +10,8 @@ use oriole_sass::{Control, Guard, Instruction, Mods, Op, Operand, OperandKind};
 pub struct Rules {
     /// Where the driver puts what a kernel needs.
     pub bank: &'static ConstantBank,
+    /// What registers the chip has.
+    pub registers: &'static RegisterFiles,
     /// What the chip can hold.
     pub limits: Limits,
     /// `BRA .`: it follows the last instruction of a kernel, so that a run past the end stays put.
@@ -75,7 +77,7 @@ const CHIPS: [(u8, &Family, Option<u32>, bool); 3] =
 /// The rules of an SM number, `None` for a chip whose files this crate cannot write.
 pub fn rules(sm: u16) -> Option<Rules> {
     let &(number, family, sw_war, sw_2861232_war) = CHIPS.iter().find(|row| u16::from(row.0) == sm)?;
-    let chip = Chip::all().into_iter().find(|chip| chip.number() == number)?;
+    let chip = Chip::of_number(number)?;
     let word = |op: Op, operands: &[Operand]| {
         let control = Control { stall: 0, yields: true, ..Control::NEUTRAL };
         let operands = operands.iter().cloned().collect();
@@ -84,6 +86,7 @@ pub fn rules(sm: u16) -> Option<Rules> {
     };
     Some(Rules {
         bank: chip.constant_bank()?,
+        registers: chip.register_files(),
         limits: chip.limits()?,
         self_branch: word(Op::BRA, &[Operand::plain(OperandKind::Target(-16))])?,
         padding: word(Op::NOP, &[])?,

@@ -3,7 +3,7 @@
 //! It is here because every check of a target or version reads it. It says nothing about the order of header lines
 //! and other items; the module's own checks do.
 
-use oriole_chip::{Target, Variant};
+use oriole_chip::{PtxTarget, Variant};
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::table::Chips;
 use oriole_syntax::TokenRef;
@@ -15,7 +15,7 @@ pub struct Header {
     /// PTX version; 0.0 where it is missing.
     pub version: (u8, u8),
     /// Chips named by `.target`, in order.
-    pub targets: Vec<Target>,
+    pub targets: Vec<PtxTarget>,
     /// `debug` among the options of `.target`.
     pub debug: bool,
     /// Other options of `.target`, such as `texmode_independent`.
@@ -43,7 +43,7 @@ fn exists((major, minor): (u8, u8)) -> bool {
 }
 
 /// First PTX version that may name a target.
-fn first_version(target: Target) -> (u8, u8) {
+fn first_version(target: PtxTarget) -> (u8, u8) {
     match (target.number(), target.variant()) {
         (0..=11, _) => (1, 0),
         (12 | 13, _) => (1, 2),
@@ -147,7 +147,7 @@ pub fn read_header(unit: &Unit, header: &mut Header, diagnostics: &mut Vec<Diagn
                             }
                             header.options.push(name.text().to_string());
                         }
-                        text => match text.parse::<Target>() {
+                        text => match text.parse::<PtxTarget>() {
                             Ok(target) => {
                                 let first = first_version(target);
                                 if header.version < first && header.version != (0, 0) {

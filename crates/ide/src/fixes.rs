@@ -63,8 +63,9 @@ fn mend(analysis: &Analysis, file: FileId, finding: &Finding, all: &mut Vec<Fix>
     let mut out = Mender { located, finding, all };
     match finding.code {
         Code::MissingVersion => {
-            let text = ".version 8.0\n.target sm_90\n.address_size 64\n";
-            out.offer("Add a header for sm_90", vec![Edit::insert(0, text)], true);
+            let chip = Chip::DEFAULT;
+            let text = format!(".version 8.0\n.target {chip}\n.address_size 64\n");
+            out.offer(format!("Add a header for {chip}"), vec![Edit::insert(0, text)], true);
             return;
         }
         Code::MissingTarget => {
@@ -112,7 +113,9 @@ fn missing_target(db: &dyn Db, out: &mut Mender<'_>) {
         let node = root.descendants().find(|node| node.kind() == SyntaxKind::VERSION_DIRECTIVE)?;
         Some(crate::cursor::trimmed(node).end + start)
     });
-    out.offer("Add `.target sm_90`", vec![Edit::insert(version.unwrap_or(0), "\n.target sm_90")], true);
+    let chip = Chip::DEFAULT;
+    let directive = format!("\n.target {chip}");
+    out.offer(format!("Add `.target {chip}`"), vec![Edit::insert(version.unwrap_or(0), directive)], true);
 }
 
 /// The body may be reported where the file ends, behind its last word.

@@ -318,7 +318,7 @@ impl AnalysisHost {
     fn snippet_chip(&self, data: &FileData) -> Chip {
         let settings = self.settings.get(data.settings.0 as usize);
         let first = settings.and_then(|data| data.settings.targets.first().copied());
-        data.chosen.or(first).unwrap_or(Chip::SM_90A)
+        data.chosen.or(first).unwrap_or(Chip::DEFAULT.accelerated())
     }
 
     /// Chooses the chip that a file is shown for, or leaves it to the settings and the file's `.target`.

@@ -87,7 +87,7 @@ fn loop_depths(function: &Function) -> Vec<u8> {
     let cfg = oriole_ori::Cfg::new(function);
     let dominators = oriole_ori::Dominators::new(function, &cfg);
     let loops = oriole_ori::Loops::new(function, &cfg, &dominators);
-    function.block_ids().map(|block: BlockId| loops.depth(block).min(255) as u8).collect()
+    function.block_ids().map(|block: BlockId| u8::try_from(loops.depth(block)).unwrap_or(u8::MAX)).collect()
 }
 
 /// Why an instruction gets the row that it gets.

@@ -2,9 +2,9 @@
 //! the variable instructions take, for priorities only.
 
 use crate::{Class, Model};
-use oriole_sass::access::{Access, RegisterFile};
+
 use oriole_sass::info::Scoreboard;
-use oriole_sass::{Instruction, Mod, Mods, Op, OperandKind};
+use oriole_sass::{Access, Instruction, Mod, Mods, Op, OperandKind, RegisterFile};
 
 /// How many scoreboards a warp has.
 pub const SCOREBOARDS: u8 = 6;

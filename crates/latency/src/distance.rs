@@ -108,6 +108,9 @@ static MODELS: [Model; tables::ALL.len()] = {
     models
 };
 
+/// The latency that most results of fixed latency do not exceed; a later write by scoreboard is in order behind those.
+const USUAL: u8 = 7;
+
 impl Model {
     const fn build(tables: &'static Tables) -> Model {
         let mut model = Model {
@@ -127,7 +130,7 @@ impl Model {
             model.raw[from] = [Cell::guessed(longest); CONSUMERS];
             // A late write by scoreboard must not be overtaken by a fixed one that started before it.
             model.waw_variable[from] =
-                Cell::inferred(if longest > 7 { longest } else { tables.waw_variable });
+                Cell::inferred(if longest > USUAL { longest } else { tables.waw_variable });
             let mut column = 0;
             while column < tables.raw[row].to.len() {
                 let (to, cell) = tables.raw[row].to[column];

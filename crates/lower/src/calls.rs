@@ -10,12 +10,13 @@ use oriole_ori::{
 };
 use oriole_ptx::Type;
 use oriole_sass::Mod;
+use oriole_sass::register::RZ;
 
 /// General registers that a callee keeps: 2, 16 to 31 but for the return address, and from 32 on the upper four of
 /// each eight.
 pub(crate) fn clobbers() -> [u64; 4] {
     let mut set = [0u64; 4];
-    for register in 0..255usize {
+    for register in 0..usize::from(RZ) {
         let kept = match register {
             // The stack pointer comes back as it was.
             1 | 2 => true,
@@ -299,6 +300,6 @@ mod tests {
         assert!((4..16).all(clobbered));
         assert!(clobbered(20) && clobbered(21) && clobbered(0) && clobbered(3));
         assert!(!(clobbered(1) || clobbered(2) || clobbered(16) || clobbered(24) || clobbered(36)));
-        assert!(clobbered(32) && clobbered(40) && clobbered(254 - 6));
+        assert!(clobbered(32) && clobbered(40) && clobbered(248));
     }
 }

@@ -36,6 +36,7 @@ pub fn register_limit(body: &Body, chip: Chip) -> Option<u16> {
         .reqntid
         .or(directives.maxntid)
         .map(|n| n.iter().fold(1u32, |product, &length| product.saturating_mul(length.max(1))));
+    let most = u32::from(chip.register_files().general.count);
     let stated = directives.maxnreg.map(|registers| registers.max(FEWEST));
     let fit = threads.zip(chip.limits()).map(|(threads, limits)| {
         // All threads of the blocks that must fit at a time share the registers of one SM. A warp is the smallest
@@ -47,7 +48,7 @@ pub fn register_limit(body: &Body, chip: Chip) -> Option<u16> {
             .saturating_mul(limits.warp_granularity * limits.warp_threads);
         let granularity = limits.register_granularity_thread;
         let fit = limits.registers_per_sm / resident.max(1) / granularity * granularity;
-        fit.clamp(FEWEST, limits.registers_per_thread)
+        fit.clamp(FEWEST, most)
     });
-    stated.into_iter().chain(fit).min().map(|limit| limit.min(255) as u16)
+    stated.into_iter().chain(fit).min().map(|limit| limit.min(most) as u16)
 }

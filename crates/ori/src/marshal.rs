@@ -9,7 +9,7 @@ use crate::{
     SourceKind, SymbolKind, Value,
 };
 use oriole_chip::Chip;
-use oriole_sass::access::{PT, RZ, URZ};
+use oriole_sass::register::{PT, RZ, URZ};
 use oriole_sass::{EncodeError, FormId, Op, Operand, OperandKind};
 use smallvec::SmallVec;
 

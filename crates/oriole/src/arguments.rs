@@ -4,6 +4,7 @@ use crate::cache::CacheArguments;
 use crate::inspect;
 use crate::lists::{self, Listed};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use oriole_chip::Chip;
 use std::path::PathBuf;
 
 /// An open, incremental PTX to SASS compiler.
@@ -212,7 +213,7 @@ pub struct Asm {
     /// Text as `dis` prints it.
     pub input: PathBuf,
     /// Chip the words are for.
-    #[arg(long, default_value = "sm_90")]
+    #[arg(long, default_value_t = Chip::DEFAULT.to_string())]
     pub arch: String,
     /// Where the words go, 16 bytes each; hexadecimal on standard output if left out.
     #[arg(short, long)]
@@ -261,7 +262,7 @@ pub struct Isel {
 #[derive(Args, Debug)]
 pub struct Latency {
     /// Chip.
-    #[arg(long, default_value = "sm_90")]
+    #[arg(long, default_value_t = Chip::DEFAULT.to_string())]
     pub arch: String,
     /// Only the numbers that are guesses.
     #[arg(long)]

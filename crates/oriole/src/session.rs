@@ -23,7 +23,9 @@ pub fn options(target: &Target) -> Result<(Option<Chip>, Options), String> {
 pub fn supported_chip(name: &str) -> Result<Chip, String> {
     let chip = name.parse::<Chip>().map_err(|error| format!("--arch: {error}"))?;
     if !chip.is_supported() {
-        return Err(format!("--arch: {chip} is not supported yet: sm_80, sm_89, sm_90 and sm_90a are"));
+        let others: Vec<String> =
+            Chip::all().into_iter().filter(|chip| chip.is_supported()).map(|chip| chip.to_string()).collect();
+        return Err(format!("--arch: {chip} is not supported yet: {} are", others.join(", ")));
     }
     Ok(chip)
 }

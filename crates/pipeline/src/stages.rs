@@ -144,6 +144,7 @@ fn linked(
     context: &Context,
 ) -> Result<LinkedFunction, Failure> {
     (context.check)();
+    let all = u16::from(context.settings.chip.register_files().general.count);
     let encoded = oriole_encode::encode_function(context.settings.chip, finished)
         .map_err(|error| Failure::internal("MercGenerateSassUCode", error))?;
     Ok(LinkedFunction {
@@ -153,7 +154,7 @@ fn linked(
         shared: Vec::new(),
         barriers: allocated.function.barriers,
         frame_bytes: allocated.assignment.frame_bytes,
-        register_limit: allocated.function.register_limit.filter(|&limit| limit < 255),
+        register_limit: allocated.function.register_limit.filter(|&limit| limit < all),
     })
 }
 

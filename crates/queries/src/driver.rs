@@ -175,7 +175,7 @@ pub fn target_chip(db: &dyn Db, file: SourceFile) -> Chip {
     let mut supported = Chip::all().into_iter().filter(|chip| chip.is_supported());
     let exact = targets.iter().rev().filter_map(|target| target.as_chip()).find(|chip| chip.is_supported());
     let stands_in = || supported.find(|chip| targets.iter().any(|&target| chip.accepts(target)));
-    exact.or_else(stands_in).unwrap_or(Chip::SM_90)
+    exact.or_else(stands_in).unwrap_or(Chip::DEFAULT)
 }
 
 /// Whether the module may be compiled for the chip.

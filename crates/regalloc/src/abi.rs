@@ -7,6 +7,7 @@ use oriole_ori::{
     CallShape, Destination, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolId,
     SymbolKind,
 };
+use oriole_sass::register::RZ;
 use typed_index_collections::TiVec;
 
 /// The stack pointer.
@@ -30,7 +31,7 @@ pub const FIRST_SAVED_UNIFORM: u8 = 36;
 pub fn saved() -> RegisterSet {
     let mut set = RegisterSet::range(16, 32);
     set.insert(2);
-    for r in 32..255u16 {
+    for r in 32..u16::from(RZ) {
         if r % 8 >= 4 {
             set.insert(r as u8);
         }
@@ -42,7 +43,7 @@ pub fn saved() -> RegisterSet {
 pub fn clobbers() -> [u64; 4] {
     let mut words = [0u64; 4];
     let saved = saved();
-    for r in 0..255u16 {
+    for r in 0..u16::from(RZ) {
         if r != u16::from(STACK_POINTER) && !saved.contains(r as u8) {
             words[usize::from(r / 64)] |= 1 << (r % 64);
         }

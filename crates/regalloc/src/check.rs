@@ -8,6 +8,7 @@
 
 use crate::Allocation;
 use crate::driver::Prepared;
+use oriole_chip::{Chip, RegisterFiles};
 use oriole_ori::{
     Address, BlockId, Cfg, File, Function, Instruction, Liveness, Opcode, Pseudo, Source, SourceKind, Space,
     Value,
@@ -191,12 +192,13 @@ impl State {
     }
 }
 
-/// Checks an allocation against its input. No problem means that every instruction reads and writes what it did.
-pub fn check(input: &Prepared, allocation: &Allocation) -> Vec<Problem> {
+/// Checks an allocation for a chip against its input. No problem means that every instruction reads and writes what it did.
+pub fn check(chip: Chip, input: &Prepared, allocation: &Allocation) -> Vec<Problem> {
     let mut checker = Checker {
         input: &input.function,
         stack_pointer: input.stack_pointer,
         allocation,
+        files: chip.register_files(),
         problems: Vec::new(),
         report: false,
         at: (BlockId(0), 0),
@@ -288,6 +290,7 @@ struct Checker<'a> {
     input: &'a Function,
     stack_pointer: Value,
     allocation: &'a Allocation,
+    files: &'static RegisterFiles,
     problems: Vec<Problem>,
     report: bool,
     at: (BlockId, usize),
@@ -588,19 +591,19 @@ impl Checker<'_> {
         }
         // What a call overwrites.
         if let Some(call) = &old.call {
-            for r in 0..255u8 {
+            for r in 0..self.files.general.count {
                 if call.clobbers[usize::from(r / 64)] >> (r % 64) & 1 != 0 {
                     state.set(Place::Register(File::R, r), Tokens::new());
                 }
             }
-            for p in (0..7u8).filter(|p| call.clobbered_predicates >> p & 1 != 0) {
+            for p in (0..self.files.predicate.count).filter(|p| call.clobbered_predicates >> p & 1 != 0) {
                 state.set(Place::Register(File::P, p), Tokens::new());
             }
             if call.clobbers_uniform {
                 for r in 0..36 {
                     state.set(Place::Register(File::UR, r), Tokens::new());
                 }
-                for r in 0..7 {
+                for r in 0..self.files.uniform_predicate.count {
                     state.set(Place::Register(File::UP, r), Tokens::new());
                 }
             }
@@ -674,15 +677,17 @@ impl Checker<'_> {
             self.problem(ProblemKind::Constraint, || format!("{} values from {base}", values.len()));
         }
         let limit = match file {
-            File::R => 255,
-            File::UR => 63,
-            File::P | File::UP => 7,
-            File::B => 16,
+            File::R => self.files.general.end_usable,
+            File::UR => self.files.uniform.end_usable,
+            File::P => self.files.predicate.end_usable,
+            File::UP => self.files.uniform_predicate.end_usable,
+            File::B => self.files.barrier.end_usable,
         };
         for (k, &v) in values.iter().enumerate() {
             let wanted = u16::from(base) + k as u16;
             match self.place(v) {
-                Some(Place::Register(f, r)) if f == file && u16::from(r) == wanted && wanted < limit => {}
+                Some(Place::Register(f, r))
+                    if f == file && u16::from(r) == wanted && wanted < u16::from(limit) => {}
                 other => self.problem(ProblemKind::Constraint, || format!("{other:?} instead of {wanted}")),
             }
         }

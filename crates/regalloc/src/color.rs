@@ -9,13 +9,14 @@ use crate::abi;
 use crate::operands::{Group, alignment, destinations, is_parallel_copy, is_partial, replace, sources};
 use crate::set::RegisterSet;
 use crate::work::Work;
+use oriole_chip::RegisterFiles;
 use oriole_ori::{Cfg, Destination, File, Instruction, Liveness, Opcode, Pseudo, Source, SourceKind, Value};
 use oriole_sass::Op;
 use rustc_hash::{FxHashMap, FxHashSet};
 use typed_index_collections::{TiVec, ti_vec};
 
 /// Colours one file. All its values get a register in `work`.
-pub fn color(work: &mut Work, file: File) -> Result<(), AllocateError> {
+pub fn color(work: &mut Work, file: File, files: &RegisterFiles) -> Result<(), AllocateError> {
     if !work.function.values.iter().any(|v| v.file == file) {
         return Ok(());
     }
@@ -30,7 +31,7 @@ pub fn color(work: &mut Work, file: File) -> Result<(), AllocateError> {
     loop {
         let mut bundles = bundle(work, file);
         let graph = Graph::new(work, file);
-        let Err(conflicts) = assign(work, file, &mut bundles, &graph) else { return Ok(()) };
+        let Err(conflicts) = assign(work, file, files, &mut bundles, &graph) else { return Ok(()) };
         // Of the conflict set, the half with the most interferences is spilled or rematerialized.
         let mut evicted: Vec<Value> = conflicts.into_iter().filter(|v| !handled.contains(v)).collect();
         evicted.retain(|v| work.original[*v] == *v);
@@ -327,19 +328,26 @@ impl Graph {
 }
 
 /// First register that may be used, and one past the last.
-fn range(file: File) -> (u8, u8) {
-    match file {
-        File::UR => (4, 63),
-        File::UP => (0, 7),
-        File::B => (0, 16),
+fn range(file: File, files: &RegisterFiles) -> (u8, u8) {
+    let file = match file {
+        File::UR => files.uniform,
+        File::UP => files.uniform_predicate,
+        File::B => files.barrier,
         File::R | File::P => unreachable!("these files are scanned"),
-    }
+    };
+    (file.first_usable, file.end_usable)
 }
 
 /// Assigns the registers. If some bundle finds none, the conflict set comes back: its own values first, then those that
 /// interfere.
-fn assign(work: &mut Work, file: File, bundles: &mut Bundles, graph: &Graph) -> Result<(), Vec<Value>> {
-    let (low, high) = range(file);
+fn assign(
+    work: &mut Work,
+    file: File,
+    files: &RegisterFiles,
+    bundles: &mut Bundles,
+    graph: &Graph,
+) -> Result<(), Vec<Value>> {
+    let (low, high) = range(file, files);
     let saved_from = match file {
         File::UR => abi::FIRST_SAVED_UNIFORM,
         File::B => abi::FIRST_SAVED_BARRIER,

@@ -39,8 +39,9 @@ pub fn prepare(mut function: Function) -> Result<Prepared, AllocateError> {
     Ok(Prepared { function, stack_pointer, frame })
 }
 
-/// The number of general registers that the instruction with the highest register demand needs, stack pointer included.
-fn least(function: &Function, stack_pointer: Value) -> u16 {
+/// The number of general registers that the instruction with the highest register demand needs, stack pointer included; at
+/// most all of them.
+fn least(function: &Function, stack_pointer: Value, all: u16) -> u16 {
     let mut most = 0;
     for instruction in function.blocks.iter().flat_map(|b| &b.instructions) {
         if operands::is_parallel_copy(instruction) {
@@ -56,17 +57,19 @@ fn least(function: &Function, stack_pointer: Value) -> u16 {
             writes.iter().map(|g| if g.values.len() > 1 { room(g.values.len()).min(4) } else { 0 }).sum();
         most = most.max(total.saturating_add(slack));
     }
-    (most + 6).clamp(16, 255)
+    (most + 6).clamp(16, all)
 }
 
 /// Allocates all register files.
 pub fn allocate(
     prepared: Prepared,
-    _chip: Chip,
+    chip: Chip,
     options: &AllocateOptions,
 ) -> Result<Allocation, AllocateError> {
     let Prepared { function, stack_pointer, frame } = prepared;
-    let least = least(&function, stack_pointer);
+    let files = chip.register_files();
+    let all = u16::from(files.general.end_usable);
+    let least = least(&function, stack_pointer, all);
     let calls = function
         .blocks
         .iter()
@@ -74,7 +77,7 @@ pub fn allocate(
         .any(|i| matches!(i.opcode, Opcode::Pseudo(Pseudo::Call)));
     let by_convention = calls || (!function.is_entry && function.routine.is_none());
     let mut floor = least.max(if by_convention { 24 } else { 16 });
-    let mut limit: u16 = options.limit.unwrap_or(255).min(function.register_limit.unwrap_or(255)).min(255);
+    let mut limit: u16 = options.limit.unwrap_or(all).min(function.register_limit.unwrap_or(all)).min(all);
     if let Some(clobbers) = function.routine {
         // What it may overwrite is what it has, whatever else is asked for.
         let count = 64 - clobbers.general.leading_zeros() as u16;
@@ -84,18 +87,18 @@ pub fn allocate(
         limit = floor;
     }
     // A budget that the instruction with the highest register demand does not fit into is exceeded rather than refused.
-    let limit = limit.max(floor).min(255);
+    let limit = limit.max(floor).min(all);
     let mut work = Work::new(function, stack_pointer, frame.spill_base);
 
     for file in [File::UR, File::UP, File::B] {
-        color::color(&mut work, file)?;
+        color::color(&mut work, file, files)?;
     }
     let predicates = work.function.routine.map_or(0x7f, |clobbers| clobbers.predicates);
     let predicates = RegisterSet::from_words([predicates.into(), 0, 0, 0]);
     let predicates = Registers {
         file: File::P,
         usable: predicates,
-        count: 7,
+        count: u16::from(files.predicate.end_usable),
         cheap: predicates,
         least_recently_used: false,
         budget: None,
@@ -108,7 +111,7 @@ pub fn allocate(
     let mut limit = limit;
     let facts = Facts::new(&work, File::R);
     // What another try would start from.
-    let before = match limit < 255 || options.level > 0 {
+    let before = match limit < all || options.level > 0 {
         true => {
             let first = start(&work, &facts);
             Some(std::mem::replace(&mut work, first))
@@ -120,9 +123,9 @@ pub fn allocate(
             Ok(()) => break,
             // Sources may lie so badly that a wide result finds no aligned range: a few more registers help.
             Err(error @ AllocateError::TooFewRegisters { .. }) => {
-                let more = limit < 255 && work.function.routine.is_none();
+                let more = limit < all && work.function.routine.is_none();
                 let Some(before) = before.as_ref().filter(|_| more) else { return Err(error) };
-                limit = (limit + 8).min(255);
+                limit = (limit + 8).min(all);
                 work = start(before, &facts);
             }
             Err(error) => return Err(error),

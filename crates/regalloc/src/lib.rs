@@ -117,7 +117,7 @@ pub fn allocate(
     let asked = (options.check || cfg!(debug_assertions)).then(|| prepared.clone());
     let allocation = driver::allocate(prepared, chip, options)?;
     if let Some(asked) = asked
-        && let Some(problem) = check::check(&asked, &allocation).first()
+        && let Some(problem) = check::check(chip, &asked, &allocation).first()
     {
         return Err(AllocateError::Internal(problem.to_string()));
     }

@@ -27,7 +27,7 @@ use smallvec::SmallVec;
 use typed_index_collections::{TiVec, ti_vec};
 
 /// No register.
-pub const NONE: u8 = 255;
+pub const NONE: u8 = u8::MAX;
 
 /// The registers that may be used, and which to prefer.
 #[derive(Clone, Debug)]

@@ -26,6 +26,6 @@ fn run(
     abi::bind(&mut input)?;
     let prepared = prepare(input)?;
     let allocation = allocate(prepared.clone(), Chip::SM_90, &options(limit))?;
-    let problems = check(&prepared, &allocation);
+    let problems = check(Chip::SM_90, &prepared, &allocation);
     Ok((prepared, allocation, problems))
 }

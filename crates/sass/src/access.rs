@@ -7,31 +7,10 @@
 use crate::choose::{choose, resolve_as};
 use crate::encode::EncodeError;
 use crate::form::{self, Access as Direction, Form, FormId, Table, Width};
+use crate::register::{PT, RegisterFile};
 use crate::width::{Role, role};
 use crate::{Class, Instruction, Operand, OperandKind, Symbol};
-use oriole_chip::Chip;
-
-/// Number of the general register that is always zero.
-pub const RZ: u8 = 255;
-/// Number of the uniform register that is always zero (up to sm_90).
-pub const URZ: u8 = 63;
-/// Number of the predicate that is always true, in both files.
-pub const PT: u8 = 7;
-
-/// A register file.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum RegisterFile {
-    /// `R0..R254`.
-    General,
-    /// `UR0..UR62`.
-    Uniform,
-    /// `P0..P6`.
-    Predicate,
-    /// `UP0..UP6`.
-    UniformPredicate,
-    /// `B0..B15`.
-    Barrier,
-}
+use oriole_chip::{Chip, RegisterFiles};
 
 /// In what role an instruction reads a register; with the class it gives the distance.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -120,11 +99,17 @@ pub enum Access {
 pub fn accesses(table: &'static Table, id: FormId, instruction: &Instruction, visit: impl FnMut(Access)) {
     let form = table.form(id);
     match form.slots.len() == instruction.operands.len() {
-        true => visit_form(form, 0..instruction.operands.len(), instruction, visit),
+        true => visit_form(table, form, 0..instruction.operands.len(), instruction, visit),
         false => {
             let slots = resolve_as(table, id, instruction).map(|resolved| resolved.slots);
             debug_assert!(slots.is_ok(), "the form is that of the instruction");
-            visit_form(form, slots.unwrap_or_default().into_iter().map(usize::from), instruction, visit);
+            visit_form(
+                table,
+                form,
+                slots.unwrap_or_default().into_iter().map(usize::from),
+                instruction,
+                visit,
+            );
         }
     }
 }
@@ -141,7 +126,7 @@ pub fn accesses_of(
     let table = form::table(chip).ok_or(EncodeError::UnsupportedChip(chip))?;
     let (resolved, _) = choose(table, instruction)?;
     let slots = resolved.slots.into_iter().map(usize::from);
-    visit_form(resolved.form, slots, instruction, visit);
+    visit_form(table, resolved.form, slots, instruction, visit);
     Ok(())
 }
 
@@ -150,6 +135,7 @@ const UNKNOWN: Role =
     Role { access: Direction::Use, components: 4, uniform_components: 2, descriptor_components: 2 };
 
 fn visit_form(
+    table: &Table,
     form: &Form,
     slots: impl Iterator<Item = usize>,
     instruction: &Instruction,
@@ -167,12 +153,13 @@ fn visit_form(
         let row = &form.slots[slot];
         let role =
             role(form, slot, &instruction.mods, operand).unwrap_or(Role { access: row.access, ..UNKNOWN });
-        Operands { instruction, row, role }.visit(operand, &mut visit);
+        Operands { files: table.registers(), instruction, row, role }.visit(operand, &mut visit);
     }
 }
 
 /// One operand with its row of the form.
 struct Operands<'a> {
+    files: &'static RegisterFiles,
     instruction: &'a Instruction,
     row: &'a form::Slot,
     role: Role,
@@ -183,7 +170,7 @@ impl Operands<'_> {
         let role = self.role;
         let info = self.instruction.op.info();
         let mut read = |file: RegisterFile, first: u8, count: u8, slot: Slot| {
-            for (k, register) in span(file, first, count) {
+            for (k, register) in self.span(file, first, count) {
                 let slot = if slot == Slot::AddendLow && k == 1 { Slot::AddendHigh } else { slot };
                 visit(Access::Read { file, register, slot });
             }
@@ -239,7 +226,7 @@ impl Operands<'_> {
             return;
         }
         let mut write = |file: RegisterFile, first: u8, count: u8, part: ResultPart| {
-            for (k, register) in span(file, first, count) {
+            for (k, register) in self.span(file, first, count) {
                 let part = if part == ResultPart::Low && k == 1 { ResultPart::High } else { part };
                 visit(Access::Write { file, register, part });
             }
@@ -264,6 +251,12 @@ impl Operands<'_> {
         }
     }
 
+    /// The registers of a span that exist, with their places in it.
+    fn span(&self, file: RegisterFile, first: u8, count: u8) -> impl Iterator<Item = (u8, u8)> + use<> {
+        let end = file.of(self.files).count;
+        (0..count).map(move |k| (k, first.saturating_add(k))).filter(move |&(_, register)| register < end)
+    }
+
     /// The role in which a general register is read.
     fn general_slot(&self) -> Slot {
         let info = self.instruction.op.info();
@@ -273,17 +266,6 @@ impl Operands<'_> {
             _ => info.general_role,
         }
     }
-}
-
-/// The registers of a span that exist, with their places in it.
-fn span(file: RegisterFile, first: u8, count: u8) -> impl Iterator<Item = (u8, u8)> {
-    let end = match file {
-        RegisterFile::General => RZ,
-        RegisterFile::Uniform => URZ,
-        RegisterFile::Predicate | RegisterFile::UniformPredicate => PT,
-        RegisterFile::Barrier => u8::MAX,
-    };
-    (0..count).map(move |k| (k, first.saturating_add(k))).filter(move |&(_, register)| register < end)
 }
 
 /// The predicates that `P2R` and `R2P` touch: those of the mask, all where the mask is not known here.

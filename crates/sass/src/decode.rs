@@ -3,6 +3,7 @@
 //! written, unless the caller says that this may be.
 
 use crate::form::{self, CONTROL_SHIFT, Form, NO_BIT, SELF, Slot, SlotKind, Token};
+use crate::register::{PT, RegisterFile};
 use crate::{Control, Guard, Instruction, Mods, Operand, OperandKind};
 use oriole_chip::Chip;
 use smallvec::SmallVec;
@@ -77,7 +78,9 @@ pub fn decode_with_form(chip: Chip, word: u128) -> Result<(&'static Form, Instru
     Err(error)
 }
 
-/// How many scoreboards a warp has; their field could name two more.
+/// What the field of a scoreboard holds where none is set.
+pub(crate) const NO_SCOREBOARD: u32 = 7;
+/// How many scoreboards a warp has; their field could name one more.
 pub(crate) const SCOREBOARDS: u64 = 6;
 
 fn read(
@@ -125,17 +128,16 @@ fn read(
             operand.reuse = true;
         }
     }
-    let (register, negated) = ((word >> 12) as u8 & 7, word >> 15 & 1 == 1);
-    let always = register == 7 && !negated;
+    let (register, negated) = ((word >> 12) as u8 & PT, word >> 15 & 1 == 1);
+    let always = register == PT && !negated;
     let guard = Guard { uniform: form.uniform_guard && !always, register, negated };
     Ok(Instruction { guard, op: form.op, mods, operands, control })
 }
 
 fn read_control(form: &Form, bits: u32) -> Option<Control> {
-    let barrier = |number: u32, allowed: bool| match number & 7 {
-        7 => Some(None),
-        6 => None,
-        _ if !allowed => None,
+    let barrier = |number: u32, allowed: bool| match number & NO_SCOREBOARD {
+        NO_SCOREBOARD => Some(None),
+        number if u64::from(number) >= SCOREBOARDS || !allowed => None,
         number => Some(Some(number as u8)),
     };
     let control = Control {
@@ -164,44 +166,47 @@ fn names_a_register(slot: &Slot, word: u128) -> bool {
 fn read_kind(slot: &Slot, word: u128) -> OperandKind {
     let fields = slot.fields;
     let raw = |n: usize| fields[n].extract(word);
-    let register = |n: usize| fields[n].register(raw(n));
+    let plain = |n: usize| fields[n].register(raw(n));
+    let register = |file: RegisterFile, n: usize| fields[n].named(file, raw(n));
+    let general = |n: usize| register(RegisterFile::General, n);
+    let uniform_register = |n: usize| register(RegisterFile::Uniform, n);
     let number = |n: usize| fields[n].number(raw(n));
     match slot.kind {
-        SlotKind::Reg => OperandKind::Reg(register(0)),
-        SlotKind::UReg => OperandKind::UReg(register(0)),
-        SlotKind::Pred => OperandKind::Pred(register(0)),
-        SlotKind::UPred => OperandKind::UPred(register(0)),
-        SlotKind::Barrier => OperandKind::Barrier(register(0)),
-        SlotKind::Scoreboard => OperandKind::Scoreboard(register(0)),
-        SlotKind::ScoreboardSet => OperandKind::ScoreboardSet(register(0)),
-        SlotKind::MatrixDescriptor => OperandKind::MatrixDescriptor(register(0)),
+        SlotKind::Reg => OperandKind::Reg(general(0)),
+        SlotKind::UReg => OperandKind::UReg(uniform_register(0)),
+        SlotKind::Pred => OperandKind::Pred(register(RegisterFile::Predicate, 0)),
+        SlotKind::UPred => OperandKind::UPred(register(RegisterFile::UniformPredicate, 0)),
+        SlotKind::Barrier => OperandKind::Barrier(register(RegisterFile::Barrier, 0)),
+        SlotKind::Scoreboard => OperandKind::Scoreboard(plain(0)),
+        SlotKind::ScoreboardSet => OperandKind::ScoreboardSet(plain(0)),
+        SlotKind::MatrixDescriptor => OperandKind::MatrixDescriptor(uniform_register(0)),
         SlotKind::Imm => OperandKind::Imm(number(0)),
         SlotKind::Target => OperandKind::Target(number(0)),
         SlotKind::Float(_) => OperandKind::Float(raw(0) as u32),
-        SlotKind::Const => OperandKind::Const { bank: register(0), offset: number(1) as i32 },
+        SlotKind::Const => OperandKind::Const { bank: plain(0), offset: number(1) as i32 },
         SlotKind::ConstIndexed => {
-            OperandKind::ConstIndexed { bank: register(0), index: register(1), offset: number(2) as i32 }
+            OperandKind::ConstIndexed { bank: plain(0), index: general(1), offset: number(2) as i32 }
         }
         SlotKind::ConstUniformIndexed => OperandKind::ConstUniformIndexed {
-            bank: register(0),
-            index: register(1),
+            bank: plain(0),
+            index: uniform_register(1),
             offset: number(2) as i32,
         },
         SlotKind::ConstBindless => {
-            OperandKind::ConstBindless { handle: register(0), offset: number(1) as i32 }
+            OperandKind::ConstBindless { handle: uniform_register(0), offset: number(1) as i32 }
         }
         SlotKind::ConstBindlessIndexed => OperandKind::ConstBindlessIndexed {
-            handle: register(0),
-            index: register(1),
+            handle: uniform_register(0),
+            index: general(1),
             offset: number(2) as i32,
         },
         SlotKind::Memory { descriptor, base, uniform, offset } => {
             let mut next = 0..;
             let mut part = |present: bool| if present { next.next() } else { None };
             OperandKind::Memory {
-                descriptor: part(descriptor).map(register),
-                base: part(base).map(register),
-                uniform: part(uniform).map(register),
+                descriptor: part(descriptor).map(uniform_register),
+                base: part(base).map(general),
+                uniform: part(uniform).map(uniform_register),
                 offset: part(offset).map_or(0, number) as i32,
             }
         }
@@ -209,8 +214,8 @@ fn read_kind(slot: &Slot, word: u128) -> OperandKind {
             let mut next = 0..;
             let mut part = |present: bool| if present { next.next() } else { None };
             OperandKind::Attribute {
-                base: part(base).map(register),
-                uniform: part(uniform).map(register),
+                base: part(base).map(general),
+                uniform: part(uniform).map(uniform_register),
                 offset: part(offset).map_or(0, number) as i32,
             }
         }

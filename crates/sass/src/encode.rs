@@ -3,7 +3,9 @@
 //! is an error. No choice of opcode is made here.
 
 use crate::choose::{Asked, Resolved, choose, resolve_as};
+use crate::decode::NO_SCOREBOARD;
 use crate::form::{self, CONTROL_SHIFT, Field, Form, FormId, NO_BIT, SELF, Set, Slot, SlotKind, Token};
+use crate::register::{PT, RZ, RegisterFile};
 use crate::{Control, Guard, Instruction, Mod, Op, Operand, OperandKind};
 use oriole_chip::Chip;
 use smallvec::SmallVec;
@@ -236,6 +238,7 @@ fn best_row(set: &Set, wanted: &Wanted) -> Option<&'static form::Row> {
 
 /// The raw bits of an operand's fields, in the order of the slot's fields; `None` if a number does not fit.
 pub(crate) fn operand_bits(slot: &Slot, operand: &Operand) -> Option<SmallVec<[u64; 4]>> {
+    use RegisterFile::{Barrier, General, Predicate, Uniform, UniformPredicate};
     let fields = slot.fields;
     let mut bits = SmallVec::new();
     let offset = |field: &Field, value: i32| {
@@ -251,14 +254,16 @@ pub(crate) fn operand_bits(slot: &Slot, operand: &Operand) -> Option<SmallVec<[u
     };
     match operand.kind {
         OperandKind::Scoreboard(n) if u64::from(n) >= crate::decode::SCOREBOARDS => return None,
-        OperandKind::Reg(n)
-        | OperandKind::UReg(n)
-        | OperandKind::Pred(n)
-        | OperandKind::UPred(n)
-        | OperandKind::Barrier(n)
-        | OperandKind::Scoreboard(n)
-        | OperandKind::MatrixDescriptor(n)
-        | OperandKind::ScoreboardSet(n) => bits.push(fields.first()?.register_bits(n)?),
+        OperandKind::Reg(n) => bits.push(fields.first()?.named_bits(General, n)?),
+        OperandKind::UReg(n) | OperandKind::MatrixDescriptor(n) => {
+            bits.push(fields.first()?.named_bits(Uniform, n)?);
+        }
+        OperandKind::Pred(n) => bits.push(fields.first()?.named_bits(Predicate, n)?),
+        OperandKind::UPred(n) => bits.push(fields.first()?.named_bits(UniformPredicate, n)?),
+        OperandKind::Barrier(n) => bits.push(fields.first()?.named_bits(Barrier, n)?),
+        OperandKind::Scoreboard(n) | OperandKind::ScoreboardSet(n) => {
+            bits.push(fields.first()?.register_bits(n)?);
+        }
         OperandKind::Imm(value) => bits.push(immediate_bits(fields.first()?, value)?),
         OperandKind::Target(value) => bits.push(fields.first()?.number_bits(value)?),
         OperandKind::Float(value) => {
@@ -268,25 +273,31 @@ pub(crate) fn operand_bits(slot: &Slot, operand: &Operand) -> Option<SmallVec<[u
             }
             bits.push(value as u64);
         }
-        OperandKind::Const { bank: first, offset: value }
-        | OperandKind::ConstBindless { handle: first, offset: value } => {
-            bits.push(fields.first()?.register_bits(first)?);
-            if let [_, index, _] = fields {
-                // The slot has an index register; the operand without one names `RZ`.
-                bits.push(index.register_bits(255)?);
+        OperandKind::Const { offset: value, .. }
+        | OperandKind::ConstBindless { offset: value, .. }
+        | OperandKind::ConstIndexed { offset: value, .. }
+        | OperandKind::ConstUniformIndexed { offset: value, .. }
+        | OperandKind::ConstBindlessIndexed { offset: value, .. } => {
+            bits.push(match operand.kind {
+                OperandKind::Const { bank, .. }
+                | OperandKind::ConstIndexed { bank, .. }
+                | OperandKind::ConstUniformIndexed { bank, .. } => fields.first()?.register_bits(bank)?,
+                OperandKind::ConstBindless { handle, .. }
+                | OperandKind::ConstBindlessIndexed { handle, .. } => {
+                    fields.first()?.named_bits(Uniform, handle)?
+                }
+                _ => return None,
+            });
+            if let [_, field, _] = fields {
+                bits.push(match operand.kind {
+                    OperandKind::ConstIndexed { index, .. }
+                    | OperandKind::ConstBindlessIndexed { index, .. } => field.named_bits(General, index)?,
+                    OperandKind::ConstUniformIndexed { index, .. } => field.named_bits(Uniform, index)?,
+                    // The slot has an index register; the operand without one names `RZ`.
+                    _ => field.named_bits(General, RZ)?,
+                });
             }
             bits.push(offset(fields.last()?, value)?);
-        }
-        OperandKind::ConstIndexed { bank, index, offset: value }
-        | OperandKind::ConstUniformIndexed { bank, index, offset: value } => {
-            bits.push(fields.first()?.register_bits(bank)?);
-            bits.push(fields.get(1)?.register_bits(index)?);
-            bits.push(offset(fields.get(2)?, value)?);
-        }
-        OperandKind::ConstBindlessIndexed { handle, index, offset: value } => {
-            bits.push(fields.first()?.register_bits(handle)?);
-            bits.push(fields.get(1)?.register_bits(index)?);
-            bits.push(offset(fields.get(2)?, value)?);
         }
         OperandKind::Memory { descriptor, base, uniform, offset } => {
             let (with_descriptor, with_base, with_uniform, with_offset) = match slot.kind {
@@ -294,18 +305,22 @@ pub(crate) fn operand_bits(slot: &Slot, operand: &Operand) -> Option<SmallVec<[u
                 _ => return None,
             };
             let mut rest = fields.iter();
-            let parts = [(with_descriptor, descriptor), (with_base, base), (with_uniform, uniform)];
-            for (_, number) in parts.into_iter().filter(|(present, _)| *present) {
+            let parts = [
+                (with_descriptor, Uniform, descriptor),
+                (with_base, General, base),
+                (with_uniform, Uniform, uniform),
+            ];
+            for (_, file, number) in parts.into_iter().filter(|(present, ..)| *present) {
                 let field = rest.next()?;
                 bits.push(match number {
-                    Some(number) => field.register_bits(number)?,
+                    Some(number) => field.named_bits(file, number)?,
                     None => field.elided_bits()?,
                 });
             }
             if with_offset {
                 let field = rest.next()?;
                 // Without a register the offset is the address itself, which counts from zero up.
-                let alone = base.is_none_or(|base| base == 255) && uniform.is_none();
+                let alone = base.is_none_or(|base| base == RZ) && uniform.is_none();
                 let unsigned =
                     (offset >= 0 && (offset as u64) >> field.width() == 0).then_some(offset as u64);
                 bits.push(field.number_bits(offset as i64).or(unsigned.filter(|_| alone))?);
@@ -313,8 +328,10 @@ pub(crate) fn operand_bits(slot: &Slot, operand: &Operand) -> Option<SmallVec<[u
         }
         OperandKind::Attribute { base, uniform, offset } => {
             let mut rest = fields.iter();
-            for number in [base, uniform].into_iter().flatten() {
-                bits.push(rest.next()?.register_bits(number)?);
+            for (file, number) in [(General, base), (Uniform, uniform)] {
+                if let Some(number) = number {
+                    bits.push(rest.next()?.named_bits(file, number)?);
+                }
             }
             if let Some(field) = rest.next() {
                 bits.push(field.number_bits(offset as i64)?);
@@ -336,8 +353,8 @@ fn immediate_bits(field: &Field, value: i64) -> Option<u64> {
 }
 
 fn guard_bits(form: &Form, guard: Guard) -> Option<u128> {
-    let always = guard.register == 7;
-    if guard.register > 7 || (!always && guard.uniform != form.uniform_guard) {
+    let always = guard.register == PT;
+    if guard.register > PT || (!always && guard.uniform != form.uniform_guard) {
         return None;
     }
     Some((guard.register as u128) << 12 | (guard.negated as u128) << 15)
@@ -364,7 +381,7 @@ fn control_bits(form: &Form, instruction: &Instruction, slots: &[u8]) -> Result<
 /// The control field without reuse flags, bit 0 being bit 105 of the word.
 fn encode_control(control: Control) -> Result<u32, &'static str> {
     let barrier = |number: Option<u8>| match number {
-        None => Ok(7),
+        None => Ok(NO_SCOREBOARD),
         Some(number @ 0..=5) => Ok(number as u32),
         Some(_) => Err("there are six scoreboards"),
     };

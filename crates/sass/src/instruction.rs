@@ -1,6 +1,7 @@
 //! One machine instruction with physical registers, as the disassembler would print it: what the decoder
 //! yields, the encoder takes, and the simulator executes.
 
+use crate::register::PT;
 use crate::{Mod, Mods, Op, Symbol};
 use smallvec::SmallVec;
 
@@ -27,7 +28,7 @@ pub struct Instruction {
 pub struct Guard {
     /// Guarded by a uniform predicate (uniform-datapath instructions).
     pub uniform: bool,
-    /// Register number 0..=6; 7 is always true.
+    /// Register number; `PT` is always true.
     pub register: u8,
     /// Acts when the predicate is false.
     pub negated: bool,
@@ -35,7 +36,7 @@ pub struct Guard {
 
 impl Guard {
     /// The guard that always holds.
-    pub const ALWAYS: Guard = Guard { uniform: false, register: 7, negated: false };
+    pub const ALWAYS: Guard = Guard { uniform: false, register: PT, negated: false };
 }
 
 /// An operand: what it names, with the signs and suffixes written around it.
@@ -67,8 +68,9 @@ impl Operand {
     }
 }
 
-/// What an operand names. Register numbers are those of the word: 255 is `RZ`, 63 is `URZ` (up to sm_90), 7 is
-/// `PT` and `UPT`. A tuple is named by its lowest register; how many it spans follows from opcode and modifiers.
+/// What an operand names. Registers are named by their numbers, the neutral ones by `RZ`, `URZ` and `PT` of
+/// [`register`](crate::register). A tuple is named by its lowest register; how many it spans follows from opcode and
+/// modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 #[allow(missing_docs, reason = "each variant's text names its parts")]
 pub enum OperandKind {

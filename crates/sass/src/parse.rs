@@ -5,6 +5,7 @@
 use crate::choose::{Resolved, choose};
 use crate::encode::EncodeError;
 use crate::form::{self, FloatKind, SlotKind, Table};
+use crate::register::{PT, RZ, URZ};
 use crate::{Control, Guard, Instruction, Mod, Mods, Op, Operand, OperandKind, Symbol, float, print};
 use oriole_chip::Chip;
 use smallvec::SmallVec;
@@ -226,8 +227,8 @@ fn parse_guard(word: &str) -> Option<Guard> {
         Some(number) => (number, true),
         None => (word.strip_prefix('P')?, false),
     };
-    let register = if number == "T" { 7 } else { number.parse().ok().filter(|&number: &u8| number < 7)? };
-    Some(Guard { uniform: uniform && (register != 7 || negated), register, negated })
+    let register = if number == "T" { PT } else { number.parse().ok().filter(|&number: &u8| number < PT)? };
+    Some(Guard { uniform: uniform && (register != PT || negated), register, negated })
 }
 
 /// The operands between commas that are not inside brackets.
@@ -325,16 +326,16 @@ fn core(text: &str, operand: &mut Operand) -> Option<()> {
                 }
             }
             ("cx", Some(inner)) => {
-                let handle = number_of(first, "UR", 63)?;
+                let handle = number_of(first, "UR", URZ)?;
                 let Address { base, uniform: None, offset } = address(inner, operand)? else { return None };
                 match base {
                     None => OperandKind::ConstBindless { handle, offset },
                     Some(index) => OperandKind::ConstBindlessIndexed { handle, index, offset },
                 }
             }
-            ("gdesc", None) => OperandKind::MatrixDescriptor(number_of(first, "UR", 63)?),
+            ("gdesc", None) => OperandKind::MatrixDescriptor(number_of(first, "UR", URZ)?),
             ("desc", inner) => {
-                let descriptor = Some(number_of(first, "UR", 63)?);
+                let descriptor = Some(number_of(first, "UR", URZ)?);
                 let Address { base, uniform, offset } = match inner {
                     Some(inner) => address(inner, operand)?,
                     None => Address::default(),
@@ -403,22 +404,25 @@ fn suffixes(text: &str, operand: &mut Operand) -> Option<()> {
 }
 
 fn register(name: &str) -> Option<OperandKind> {
-    number_of(name, "UR", 63)
+    number_of(name, "UR", URZ)
         .map(OperandKind::UReg)
-        .or_else(|| number_of(name, "UP", 7).map(OperandKind::UPred))
-        .or_else(|| number_of(name, "SB", 5).map(OperandKind::Scoreboard))
-        .or_else(|| number_of(name, "R", 255).map(OperandKind::Reg))
-        .or_else(|| number_of(name, "P", 7).map(OperandKind::Pred))
-        .or_else(|| number_of(name, "B", 255).map(OperandKind::Barrier))
+        .or_else(|| number_of(name, "UP", PT).map(OperandKind::UPred))
+        .or_else(|| number_of(name, "SB", NONE).map(OperandKind::Scoreboard))
+        .or_else(|| number_of(name, "R", RZ).map(OperandKind::Reg))
+        .or_else(|| number_of(name, "P", PT).map(OperandKind::Pred))
+        .or_else(|| number_of(name, "B", NONE).map(OperandKind::Barrier))
 }
 
-/// The number of a register of this file; `Z` and `T` stand for the last one.
-fn number_of(name: &str, file: &str, last: u8) -> Option<u8> {
+/// In place of the number of a neutral register: the file has none.
+const NONE: u8 = u8::MAX;
+
+/// The number of a register of this file; `Z` and `T` stand for the neutral one.
+fn number_of(name: &str, file: &str, neutral: u8) -> Option<u8> {
     let number = name.strip_prefix(file)?;
     match number {
-        "Z" if file.ends_with('R') => Some(last),
-        "T" if file.ends_with('P') => Some(last),
-        _ => number.parse().ok(),
+        "Z" if file.ends_with('R') => Some(neutral),
+        "T" if file.ends_with('P') => Some(neutral),
+        _ => number.parse().ok().filter(|&number| number != neutral),
     }
 }
 

@@ -5,6 +5,7 @@
 use crate::choose::{Resolved, choose};
 use crate::encode::{EncodeError, operand_bits};
 use crate::form::{self, Form, Place, SELF, Slot, SlotKind, Table, Token, can_be_left_out};
+use crate::register::{PT, RZ, URZ};
 use crate::{Control, Instruction, Mod, Op, Operand, OperandKind, float};
 use oriole_chip::Chip;
 use std::fmt::Write as _;
@@ -59,7 +60,7 @@ fn alias(instruction: &Instruction, form: &Form) -> Option<&'static str> {
     if uniform(b) || uniform(c) {
         return None;
     }
-    let zero = |operand: &Operand| operand.kind == OperandKind::Reg(255);
+    let zero = |operand: &Operand| operand.kind == OperandKind::Reg(RZ);
     match b.kind {
         _ if zero(a) || zero(b) => Some("MOV"),
         OperandKind::Imm(0) => Some("MOV"),
@@ -88,7 +89,7 @@ impl Printer<'_> {
     fn print(&self) -> String {
         let mut out = String::new();
         let guard = self.instruction.guard;
-        if guard.register != 7 || guard.negated {
+        if guard.register != PT || guard.negated {
             let negated = if guard.negated { "!" } else { "" };
             let uniform = guard.uniform || self.resolved.form.uniform_guard;
             let _ = write!(out, "@{negated}{} ", predicate(if uniform { "UP" } else { "P" }, guard.register));
@@ -194,11 +195,10 @@ impl Printer<'_> {
     }
 
     fn core(&self, out: &mut String, operand: &Operand, slot: &Slot, at: u8) {
-        let width_of = |n: usize| slot.fields.get(n).map_or(8, |field| field.width());
-        let ureg = |number: u8, n: usize| register("UR", number, width_of(n));
+        let ureg = |number: u8| register("UR", number);
         let _ = match operand.kind {
-            OperandKind::Reg(n) => write!(out, "{}", register("R", n, 8)),
-            OperandKind::UReg(n) => write!(out, "{}", ureg(n, 0)),
+            OperandKind::Reg(n) => write!(out, "{}", register("R", n)),
+            OperandKind::UReg(n) => write!(out, "{}", ureg(n)),
             OperandKind::Pred(n) => write!(out, "{}", predicate("P", n)),
             OperandKind::UPred(n) => write!(out, "{}", predicate("UP", n)),
             OperandKind::Barrier(n) => write!(out, "B{n}"),
@@ -221,27 +221,27 @@ impl Printer<'_> {
             }
             OperandKind::Const { bank, offset } => write!(out, "c[{bank:#x}][{}]", hex(wrap(offset))),
             OperandKind::ConstIndexed { bank, index, offset } => {
-                let index = (index != 255 || offset == 0).then(|| register("R", index, 8));
+                let index = (index != RZ || offset == 0).then(|| register("R", index));
                 write!(out, "c[{bank:#x}][{}]", sum(&[index], offset))
             }
             OperandKind::ConstUniformIndexed { bank, index, offset } => {
-                write!(out, "c[{bank:#x}][{}]", sum(&[Some(ureg(index, 1))], offset))
+                write!(out, "c[{bank:#x}][{}]", sum(&[Some(ureg(index))], offset))
             }
             OperandKind::ConstBindless { handle, offset } => {
-                write!(out, "cx[{}][{}]", ureg(handle, 0), hex(offset as i64))
+                write!(out, "cx[{}][{}]", ureg(handle), hex(offset as i64))
             }
             OperandKind::ConstBindlessIndexed { handle, index, offset } => {
                 // Without an index the offset is unsigned.
-                let alone = index == 255;
+                let alone = index == RZ;
                 let offset = if alone { offset & 0xffff } else { offset };
-                let index = (!alone).then(|| register("R", index, 8));
-                write!(out, "cx[{}][{}]", ureg(handle, 0), sum(&[index], offset))
+                let index = (!alone).then(|| register("R", index));
+                write!(out, "cx[{}][{}]", ureg(handle), sum(&[index], offset))
             }
-            OperandKind::MatrixDescriptor(n) => write!(out, "gdesc[{}]", ureg(n, 0)),
+            OperandKind::MatrixDescriptor(n) => write!(out, "gdesc[{}]", ureg(n)),
             OperandKind::Memory { descriptor, base, uniform, offset } => {
                 let first = descriptor.is_some() as usize;
                 if let (Some(descriptor), None) = (descriptor, slot.hidden_descriptor()) {
-                    let _ = write!(out, "desc[{}]", ureg(descriptor, 0));
+                    let _ = write!(out, "desc[{}]", ureg(descriptor));
                 }
                 if base.is_none()
                     && uniform.is_none()
@@ -253,9 +253,9 @@ impl Printer<'_> {
                 let mut parts = [None, None];
                 let quirks = self.instruction.op.info().text;
                 let wide = !quirks.zero_uniform || operand.has(Mod::_64);
-                let uniform = uniform.filter(|&n| n != 63 || !(wide && hides_zero_uniform(slot)));
+                let uniform = uniform.filter(|&n| n != URZ || !(wide && hides_zero_uniform(slot)));
                 let hidden = self.hides_zero_base(operand, slot, uniform, offset);
-                if hidden && base.is_none_or(|base| base == 255) && uniform.is_none() {
+                if hidden && base.is_none_or(|base| base == RZ) && uniform.is_none() {
                     // An address without a register counts from zero up; these opcodes take it as an offset still.
                     let width = slot.fields.last().map_or(32, |field| field.width()).min(32);
                     let unsigned = (offset as u32 & (u32::MAX >> (32 - width))) as i64;
@@ -263,11 +263,11 @@ impl Printer<'_> {
                         write!(out, "[{}]", hex(if quirks.signed_offset { offset as i64 } else { unsigned }));
                     return;
                 }
-                let named = base.filter(|&base| base != 255 || !hidden);
+                let named = base.filter(|&base| base != RZ || !hidden);
                 if let Some(base) = named {
-                    let mut text = register("R", base, 8);
+                    let mut text = register("R", base);
                     // The scale of an index that is zero is not written.
-                    let idle = base == 255 && uniform.is_none() && self.style == Style::Plain;
+                    let idle = base == RZ && uniform.is_none() && self.style == Style::Plain;
                     if !(idle && quirks.scaled_base) {
                         self.inner_suffixes(&mut text, operand, at, first as u8);
                     }
@@ -275,16 +275,15 @@ impl Printer<'_> {
                 }
                 if let Some(uniform) = uniform {
                     let n = first + with_base as usize;
-                    let mut text = ureg(uniform, n);
+                    let mut text = ureg(uniform);
                     self.inner_suffixes(&mut text, operand, at, n as u8);
                     parts[1] = Some(text);
                 }
                 write!(out, "[{}]", sum(&parts, offset))
             }
             OperandKind::Attribute { base, uniform, offset } => {
-                let uniform = uniform.filter(|&n| n != 63 || offset == 0 || !hides_zero_uniform(slot));
-                let parts =
-                    [base.map(|base| register("R", base, 8)), uniform.map(|uniform| ureg(uniform, 0))];
+                let uniform = uniform.filter(|&n| n != URZ || offset == 0 || !hides_zero_uniform(slot));
+                let parts = [base.map(|base| register("R", base)), uniform.map(|uniform| ureg(uniform))];
                 write!(out, "a[{}]", sum(&parts, offset))
             }
             OperandKind::Target(distance) => match self.address {
@@ -334,13 +333,12 @@ fn wrap(offset: i32) -> i64 {
     offset as i16 as i64
 }
 
-fn register(file: &str, number: u8, width: u32) -> String {
-    let zero = if width >= 8 { 255 } else { (1 << width) - 1 };
-    if number == zero { format!("{file}Z") } else { format!("{file}{number}") }
+fn register(file: &str, number: u8) -> String {
+    if number == RZ || number == URZ { format!("{file}Z") } else { format!("{file}{number}") }
 }
 
 fn predicate(file: &str, number: u8) -> String {
-    if number == 7 { format!("{file}T") } else { format!("{file}{number}") }
+    if number == PT { format!("{file}T") } else { format!("{file}{number}") }
 }
 
 fn hex(value: i64) -> String {

@@ -6,6 +6,7 @@ use oriole_ori::{
     Block, BlockId, Cfg, Dominators, Function, Loops, MachineBlock, MachineFunction, MachineInstruction,
     Origin,
 };
+use oriole_sass::register::PT;
 use oriole_sass::{EncodeError, Instruction, Op, OperandKind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,10 +87,10 @@ fn leaves(op: Op) -> bool {
 
 /// True if the instruction may do nothing: by its guard, or by a predicate among its operands.
 fn conditional(instruction: &Instruction) -> bool {
-    instruction.guard.register != 7
+    instruction.guard.register != PT
         || instruction.guard.negated
         || instruction.operands.iter().any(|operand| match operand.kind {
-            OperandKind::Pred(register) | OperandKind::UPred(register) => register != 7 || operand.invert,
+            OperandKind::Pred(register) | OperandKind::UPred(register) => register != PT || operand.invert,
             OperandKind::UReg(_) => true,
             _ => false,
         })

@@ -1,22 +1,28 @@
 //! What one machine instruction means to the control words: its class, the registers it touches with their roles, and
 //! what it reports by scoreboard. Computed once per instruction.
 
+use oriole_chip::MOST_UNIFORM;
 use oriole_latency::{Class, Model, Reports, ResultPart, Slot, Touched};
 use oriole_ori::MachineInstruction;
 use oriole_sass::form::Table;
+use oriole_sass::register::{PT, RZ};
 use oriole_sass::{Access, Op, RegisterFile, accesses};
 use smallvec::SmallVec;
 
-/// Registers of all tracked files in one numbering. Convergence barriers are kept in order by the machine.
-pub const REGISTERS: usize = 256 + 64 + 8 + 8;
+/// Where the files begin in one numbering of all tracked registers. Convergence barriers are kept in order by the machine.
+const UNIFORM: u16 = RZ as u16 + 1;
+const PREDICATE: u16 = UNIFORM + MOST_UNIFORM as u16;
+const UNIFORM_PREDICATE: u16 = PREDICATE + PT as u16 + 1;
+/// How many registers there are in this numbering.
+pub const REGISTERS: usize = (UNIFORM_PREDICATE + PT as u16 + 1) as usize;
 
 /// Number of a register, `None` for a convergence barrier.
 pub fn number(file: RegisterFile, register: u8) -> Option<u16> {
     Some(match file {
         RegisterFile::General => u16::from(register),
-        RegisterFile::Uniform => 256 + u16::from(register),
-        RegisterFile::Predicate => 320 + u16::from(register),
-        RegisterFile::UniformPredicate => 328 + u16::from(register),
+        RegisterFile::Uniform => UNIFORM + u16::from(register),
+        RegisterFile::Predicate => PREDICATE + u16::from(register),
+        RegisterFile::UniformPredicate => UNIFORM_PREDICATE + u16::from(register),
         RegisterFile::Barrier => return None,
     })
 }
@@ -66,13 +72,13 @@ impl Effects {
     /// ones.
     pub fn reported_read(&self, register: u16) -> bool {
         let bulk = matches!(self.class, Class::Bulk | Class::Sync);
-        self.reports.read && (register < 256 || (bulk && register < 320))
+        self.reports.read && (register < UNIFORM || (bulk && register < PREDICATE))
     }
 }
 
 /// A set of registers in this numbering.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub struct Registers([u64; 6]);
+pub struct Registers([u64; REGISTERS.div_ceil(64)]);
 
 impl Registers {
     /// Adds one.

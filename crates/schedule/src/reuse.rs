@@ -7,6 +7,7 @@ use oriole_chip::Chip;
 use oriole_latency::{CACHE_SLOTS, Cached, Class, Model, banks};
 use oriole_ori::MachineFunction;
 use oriole_sass::form::Table;
+use oriole_sass::register::RZ;
 use oriole_sass::{Access, Op, OperandKind, RegisterFile, accesses, cached_operands};
 
 /// The last reader of a slot and bank since which nothing happened that loses its register.
@@ -43,7 +44,7 @@ pub fn assign(function: &mut MachineFunction, chip: Chip, model: &Model, forms: 
                 let OperandKind::Reg(first) = instruction.operands[usize::from(operand)].kind else {
                     continue;
                 };
-                let Some(cached) = model.operand_cache(op, mods, slot).filter(|_| first < 255) else {
+                let Some(cached) = model.operand_cache(op, mods, slot).filter(|_| first != RZ) else {
                     continue;
                 };
                 let readers = &mut last[usize::from(cached.double)][slot];

@@ -2,7 +2,9 @@
 //! table, which the compiler asks, plays no part here: a wrong width there must not blind the one that looks for it. A
 //! test compares the two. Where a width is not certain the larger one is given.
 
+use oriole_chip::RegisterFiles;
 use oriole_sass::access::Slot;
+use oriole_sass::register::PT;
 use oriole_sass::{
     Access, Instruction, Mod, Mods, Op, Operand, OperandKind, RegisterFile, access::ResultPart,
 };
@@ -199,9 +201,9 @@ fn source(op: Op, mods: &Mods, index: usize, uniform: bool) -> (u8, Slot) {
 
 /// Visits every register that the instruction reads and writes. A register can be visited more than once. `RZ`,
 /// `URZ`, `PT` and `UPT` are no registers.
-pub(crate) fn accesses(instruction: &Instruction, mut visit: impl FnMut(Access)) {
+pub(crate) fn accesses(files: &RegisterFiles, instruction: &Instruction, mut visit: impl FnMut(Access)) {
     let guard = instruction.guard;
-    if guard.register < 7 {
+    if guard.register < PT {
         let (file, slot) = if guard.uniform {
             (RegisterFile::UniformPredicate, Slot::UniformGuard)
         } else {
@@ -235,37 +237,38 @@ pub(crate) fn accesses(instruction: &Instruction, mut visit: impl FnMut(Access))
         at += usize::from(!source && operands.get(at).is_some_and(is_predicate));
     }
     for operand in &operands[..at] {
-        write(op, mods, operand, &mut visit);
+        write(files, op, mods, operand, &mut visit);
     }
     for (index, operand) in operands[at..].iter().enumerate() {
-        read(op, mods, index, operand, operands, &mut visit);
+        read(files, op, mods, index, operand, operands, &mut visit);
     }
 }
 
-fn write(op: Op, mods: &Mods, operand: &Operand, visit: &mut impl FnMut(Access)) {
-    let width = u16::from(result_width(op, mods));
+fn write(files: &RegisterFiles, op: Op, mods: &Mods, operand: &Operand, visit: &mut impl FnMut(Access)) {
+    let width = result_width(op, mods);
+    let (general, uniform) = (files.general.count, files.uniform.count);
     match operand.kind {
-        OperandKind::Reg(first) if first < 255 => {
+        OperandKind::Reg(first) if first < general => {
             let wide = op == Op::IMAD && mods.has(Mod::WIDE);
-            for k in 0..width.min(255 - u16::from(first)) {
+            for k in 0..width.min(general - first) {
                 let part = match (wide, k) {
                     (false, _) => ResultPart::General,
                     (true, 0) => ResultPart::Low,
                     (true, _) => ResultPart::High,
                 };
-                visit(Access::Write { file: RegisterFile::General, register: first + k as u8, part });
+                visit(Access::Write { file: RegisterFile::General, register: first + k, part });
             }
         }
-        OperandKind::UReg(first) if first < 63 => {
-            for k in 0..width.min(63 - u16::from(first)) {
-                let register = first + k as u8;
+        OperandKind::UReg(first) if first < uniform => {
+            for k in 0..width.min(uniform - first) {
+                let register = first + k;
                 visit(Access::Write { file: RegisterFile::Uniform, register, part: ResultPart::Uniform });
             }
         }
-        OperandKind::Pred(register) if register < 7 => {
+        OperandKind::Pred(register) if register < PT => {
             visit(Access::Write { file: RegisterFile::Predicate, register, part: ResultPart::Predicate });
         }
-        OperandKind::UPred(register) if register < 7 => {
+        OperandKind::UPred(register) if register < PT => {
             let part = ResultPart::UniformPredicate;
             visit(Access::Write { file: RegisterFile::UniformPredicate, register, part });
         }
@@ -277,6 +280,7 @@ fn write(op: Op, mods: &Mods, operand: &Operand, visit: &mut impl FnMut(Access))
 }
 
 fn read(
+    files: &RegisterFiles,
     op: Op,
     mods: &Mods,
     index: usize,
@@ -285,9 +289,9 @@ fn read(
     visit: &mut impl FnMut(Access),
 ) {
     let mut general = |first: u8, width: u8, slot: Slot| {
-        for k in 0..u16::from(width).min(255u16.saturating_sub(u16::from(first))) {
+        for k in 0..width.min(files.general.count.saturating_sub(first)) {
             let slot = if slot == Slot::AddendLow && k == 1 { Slot::AddendHigh } else { slot };
-            visit(Access::Read { file: RegisterFile::General, register: first + k as u8, slot });
+            visit(Access::Read { file: RegisterFile::General, register: first + k, slot });
         }
     };
     match operand.kind {
@@ -314,8 +318,8 @@ fn read(
         _ => {}
     }
     let mut uniform = |first: u8, width: u8, slot: Slot| {
-        for k in 0..u16::from(width).min(63u16.saturating_sub(u16::from(first))) {
-            visit(Access::Read { file: RegisterFile::Uniform, register: first + k as u8, slot });
+        for k in 0..width.min(files.uniform.count.saturating_sub(first)) {
+            visit(Access::Read { file: RegisterFile::Uniform, register: first + k, slot });
         }
     };
     match operand.kind {
@@ -351,11 +355,11 @@ fn read(
         _ => {}
     }
     match operand.kind {
-        OperandKind::Pred(register) if register < 7 => {
+        OperandKind::Pred(register) if register < PT => {
             let slot = if matches!(op, Op::VOTE | Op::VOTEU) { Slot::SlowPredicate } else { Slot::Predicate };
             visit(Access::Read { file: RegisterFile::Predicate, register, slot });
         }
-        OperandKind::UPred(register) if register < 7 => {
+        OperandKind::UPred(register) if register < PT => {
             visit(Access::Read {
                 file: RegisterFile::UniformPredicate,
                 register,
@@ -379,7 +383,7 @@ fn read(
             };
             let uniform = matches!(op, Op::UP2UR | Op::UR2UP);
             let file = if uniform { RegisterFile::UniformPredicate } else { RegisterFile::Predicate };
-            for register in (0..7).filter(|n| mask >> n & 1 != 0) {
+            for register in (0..PT).filter(|n| mask >> n & 1 != 0) {
                 visit(match op {
                     Op::P2R => Access::Read { file, register, slot: Slot::Predicate },
                     Op::UP2UR => Access::Read { file, register, slot: Slot::UniformPredicate },
@@ -418,7 +422,7 @@ mod tests {
     /// here: where a width is not certain the larger one is given.
     fn differences(chip: Chip, instruction: &Instruction) -> Vec<String> {
         let (mut own, mut table) = (Account::default(), Account::default());
-        accesses(instruction, |access| note(&mut own, access));
+        accesses(chip.register_files(), instruction, |access| note(&mut own, access));
         oriole_sass::accesses_of(chip, instruction, |access| note(&mut table, access))
             .expect("it has a form");
         let missing = table.iter().zip(&own).flat_map(|(table, own)| table.difference(own));

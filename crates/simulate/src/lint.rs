@@ -9,6 +9,7 @@ use oriole_chip::Chip;
 use oriole_cubin::Cubin;
 use oriole_cubin::read::Kernel;
 use oriole_latency::Model;
+use oriole_sass::register::PT;
 use oriole_sass::{Guard, Op, OperandKind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// but invents none.
 impl Condition for Guard {
     fn excludes(&self, other: &Guard) -> bool {
-        self.register < 7
+        self.register < PT
             && self.uniform == other.uniform
             && self.register == other.register
             && self.negated != other.negated
@@ -67,7 +68,7 @@ fn target(step: &Step, pc: u32) -> Option<u32> {
 /// True if something else than the guard decides whether the instruction acts.
 fn has_predicate(step: &Step) -> bool {
     step.instruction.operands.iter().any(|operand| match operand.kind {
-        OperandKind::Pred(register) | OperandKind::UPred(register) => register != 7 || operand.invert,
+        OperandKind::Pred(register) | OperandKind::UPred(register) => register != PT || operand.invert,
         OperandKind::UReg(_) => step.instruction.op == Op::BRA,
         _ => false,
     })

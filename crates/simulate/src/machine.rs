@@ -12,6 +12,7 @@ use crate::warp::{Wait, Warp};
 use oriole_cubin::read::Kernel;
 use oriole_cubin::{Bound, Cubin};
 use oriole_latency::Model;
+use oriole_sass::register::{PT, URZ};
 use oriole_sass::{Access, Op, RegisterFile};
 use std::collections::BTreeSet;
 
@@ -58,8 +59,8 @@ struct Timing {
     tracker: Tracker<u32>,
     clears: [u64; 6],
     /// Lanes that took part in the last write of each uniform register, and of each uniform predicate.
-    writers: [u32; 64],
-    predicate_writers: [u32; 8],
+    writers: [u32; URZ as usize],
+    predicate_writers: [u32; PT as usize],
 }
 
 /// What the machine and the kernel's own directives allow of grids and blocks.
@@ -236,8 +237,8 @@ impl<'a> Machine<'a> {
             .map(|_| Timing {
                 tracker: Tracker::new(),
                 clears: [0; 6],
-                writers: [u32::MAX; 64],
-                predicate_writers: [u32::MAX; 8],
+                writers: [u32::MAX; URZ as usize],
+                predicate_writers: [u32::MAX; PT as usize],
             })
             .collect();
         let mut block = Block {
@@ -358,8 +359,8 @@ impl Timing {
         for access in &step.accesses {
             if let Access::Read { file, register, .. } = *access {
                 let writers = match file {
-                    RegisterFile::Uniform => self.writers[register as usize & 63],
-                    RegisterFile::UniformPredicate => self.predicate_writers[register as usize & 7],
+                    RegisterFile::Uniform => self.writers[usize::from(register)],
+                    RegisterFile::UniformPredicate => self.predicate_writers[usize::from(register)],
                     _ => continue,
                 };
                 if lanes & !writers != 0 {
@@ -370,8 +371,8 @@ impl Timing {
         for access in &step.accesses {
             if let Access::Write { file, register, .. } = *access {
                 match file {
-                    RegisterFile::Uniform => self.writers[register as usize & 63] = lanes,
-                    RegisterFile::UniformPredicate => self.predicate_writers[register as usize & 7] = lanes,
+                    RegisterFile::Uniform => self.writers[usize::from(register)] = lanes,
+                    RegisterFile::UniformPredicate => self.predicate_writers[usize::from(register)] = lanes,
                     _ => {}
                 }
             }

@@ -5,6 +5,7 @@
 use crate::program::Step;
 use oriole_latency::{CACHE_SLOTS, Model, banks, is_branch_like};
 use oriole_sass::form::Form;
+use oriole_sass::register::RZ;
 use oriole_sass::{Access, Instruction, Op, OperandKind, RegisterFile};
 
 /// A register that an instruction reads through the operand cache.
@@ -24,7 +25,7 @@ pub(crate) fn sources(model: &Model, form: &Form, instruction: &Instruction) -> 
         let Some(operand) = instruction.operands.get(usize::from(at)) else { continue };
         let OperandKind::Reg(first) = operand.kind else { continue };
         let cached = model.operand_cache(instruction.op, &instruction.mods, slot);
-        if let Some(cached) = cached.filter(|_| first < 255) {
+        if let Some(cached) = cached.filter(|_| first != RZ) {
             list.push(Source {
                 double: cached.double,
                 slot,

@@ -6,6 +6,7 @@ use oriole_chip::Chip;
 use oriole_latency::{Class, Model};
 use oriole_sass::decode::decode_with_form;
 use oriole_sass::info::Queue;
+use oriole_sass::register::PT;
 use oriole_sass::{Access, Guard, Instruction, Op};
 
 /// Where variable-latency instructions finish in the order of issue among themselves.
@@ -91,7 +92,7 @@ impl Program {
             .map(|&word| {
                 decode_with_form(chip, word).map_err(|error| error.to_string()).map(|(form, instruction)| {
                     let mut list = Vec::new();
-                    accesses(&instruction, |access| {
+                    accesses(chip.register_files(), &instruction, |access| {
                         if !list.contains(&access) {
                             list.push(access);
                         }
@@ -121,7 +122,7 @@ impl Program {
 
 /// True if the guard never lets the instruction act or always does.
 pub(crate) fn is_always(guard: Guard) -> bool {
-    guard.register == 7 && !guard.negated
+    guard.register == PT && !guard.negated
 }
 
 /// The instruction as text for messages: mnemonic and modifiers.

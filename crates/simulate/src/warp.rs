@@ -4,6 +4,8 @@
 //! Lanes of a warp may stand at different places. A group is a set of lanes at one place; only one group runs at
 //! a time, until it waits, exits or gives way.
 
+use oriole_sass::register::{PT, RZ, URZ};
+
 /// One value for each lane.
 pub(crate) type Lanes = [u32; 32];
 /// One 64-bit value for each lane.
@@ -40,13 +42,13 @@ pub(crate) struct Group {
 pub(crate) struct Warp {
     /// Number in the block.
     pub number: u32,
-    /// General registers, 255 of them; `RZ` is not stored.
+    /// General registers; `RZ` is not stored.
     pub general: Vec<Lanes>,
-    /// Predicates as lane masks; the last is always true.
-    pub predicates: [u32; 8],
-    /// Uniform registers.
-    pub uniform: [u32; 64],
-    /// Uniform predicates, one bit each; bit 7 is set.
+    /// Predicates as lane masks; `PT` is always true.
+    pub predicates: [u32; PT as usize + 1],
+    /// Uniform registers; `URZ` is not stored.
+    pub uniform: [u32; URZ as usize],
+    /// Uniform predicates, one bit each; that of `UPT` is set.
     pub uniform_predicates: u8,
     /// Convergence barriers: for each lane the mask of the lanes that it will meet.
     pub barriers: [Lanes; 16],
@@ -70,10 +72,10 @@ impl Warp {
     pub(crate) fn new(number: u32, lanes: u32) -> Warp {
         Warp {
             number,
-            general: vec![[0; 32]; 255],
+            general: vec![[0; 32]; usize::from(RZ)],
             predicates: [0, 0, 0, 0, 0, 0, 0, u32::MAX],
-            uniform: [0; 64],
-            uniform_predicates: 0x80,
+            uniform: [0; URZ as usize],
+            uniform_predicates: 1 << PT,
             barriers: [[0; 32]; 16],
             collective: [0; 32],
             groups: vec![Group { lanes, pc: 0, wait: Wait::Ready }],
@@ -101,19 +103,24 @@ impl Warp {
 
     /// A uniform register; `URZ` is zero.
     pub(crate) fn read_uniform(&self, register: u8) -> u32 {
-        if register >= 63 { 0 } else { self.uniform[register as usize] }
+        self.uniform.get(usize::from(register)).copied().unwrap_or(0)
+    }
+
+    /// Two uniform registers, both zero for `URZ`.
+    pub(crate) fn read_uniform_pair(&self, register: u8) -> [u32; 2] {
+        [register, register.saturating_add(1)].map(|register| self.read_uniform(register))
     }
 
     /// Writes a uniform register.
     pub(crate) fn write_uniform(&mut self, register: u8, value: u32) {
-        if register < 63 {
-            self.uniform[register as usize] = value;
+        if let Some(place) = self.uniform.get_mut(usize::from(register)) {
+            *place = value;
         }
     }
 
     /// Writes a predicate in the lanes of the mask; `PT` stays true.
     pub(crate) fn write_predicate(&mut self, register: u8, mask: u32, values: u32) {
-        if register < 7 {
+        if register < PT {
             let place = &mut self.predicates[register as usize];
             *place = (*place & !mask) | (values & mask);
         }
@@ -121,7 +128,7 @@ impl Warp {
 
     /// Writes a uniform predicate.
     pub(crate) fn write_uniform_predicate(&mut self, register: u8, value: bool) {
-        if register < 7 {
+        if register < PT {
             self.uniform_predicates =
                 (self.uniform_predicates & !(1 << register)) | (u8::from(value) << register);
         }

@@ -6,6 +6,7 @@ mod bench;
 mod codegen;
 mod guard_data;
 mod isa;
+mod machine_numbers;
 mod oracle;
 mod ptx_table;
 mod reach;

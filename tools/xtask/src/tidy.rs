@@ -132,6 +132,7 @@ fn check_file(root: &Path, file: &Path, found: &mut Vec<String>) {
         found.push(format!("{shown}: does not say what it is"));
     }
     check_early_returns(&shown, &text, found);
+    found.extend(crate::machine_numbers::check(&shown, &text));
     let name = shown.split('/').nth(1).unwrap_or("");
     let pure = shown.starts_with("crates/")
         && !IMPURE.contains(&name)

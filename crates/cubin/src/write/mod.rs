@@ -222,7 +222,11 @@ impl<'a> Writer<'a> {
                 u64::from(kernel.shared_size.unwrap_or(0)),
                 u64::from(rules.limits.static_shared_per_block),
             )?;
-            fits(|| format!("registers of '{name}'"), u64::from(kernel.registers), 255)?;
+            fits(
+                || format!("registers of '{name}'"),
+                u64::from(kernel.registers),
+                u64::from(rules.registers.general.count),
+            )?;
             fits(|| format!("code of '{name}'"), kernel.code.len() as u64 * 16, 1 << 30)?;
             for function in &kernel.functions {
                 fits(

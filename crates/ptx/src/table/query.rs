@@ -4,7 +4,7 @@
 //! It is here so that nobody else walks slots and guesses. It reads the table and changes nothing; no syntax tree and
 //! no place in a text may enter.
 
-use oriole_chip::{Target, Variant};
+use oriole_chip::{PtxTarget, Variant};
 
 use super::matching::{Token, classify, try_row};
 use super::rows::FAMILIES;
@@ -114,7 +114,7 @@ fn spelled(words: &[Word]) -> Vec<&'static str> {
 
 impl Chips {
     /// Whether a target has what these chips have.
-    pub fn has(self, target: Target) -> bool {
+    pub fn has(self, target: PtxTarget) -> bool {
         match self {
             Chips::From(number) => target.number() >= number,
             Chips::Before(number) => target.number() < number,

@@ -5,6 +5,7 @@ use crate::check::check;
 use crate::driver::Prepared;
 use crate::tests::random::{Random, function};
 use crate::tests::run;
+use oriole_chip::Chip;
 use oriole_ori::{BlockId, File, Opcode, Value};
 use oriole_sass::Op;
 use typed_index_collections::{TiVec, ti_vec};
@@ -34,7 +35,7 @@ fn a_value_in_a_wrong_register_is_found() {
             let v = candidates[random.below(candidates.len())];
             broken.assignment.registers[v] = broken.assignment.registers[v].map(|r| r ^ 1);
             tried += 1;
-            found += u32::from(!check(&prepared, &broken).is_empty());
+            found += u32::from(!check(Chip::SM_90, &prepared, &broken).is_empty());
         }
     }
     // Some registers hold what nobody knows or reads, and moving those is no mistake.
@@ -59,7 +60,7 @@ fn a_lost_instruction_is_found() {
             let mut broken = allocation.clone();
             broken.function.blocks[block].instructions.remove(at);
             broken.inserted[block].remove(at);
-            assert!(!check(&prepared, &broken).is_empty(), "seed {seed} {block}");
+            assert!(!check(Chip::SM_90, &prepared, &broken).is_empty(), "seed {seed} {block}");
         }
     }
 }
@@ -141,7 +142,7 @@ fn a_lost_reload_is_found() {
         let mut broken = allocation.clone();
         broken.function.blocks[block].instructions.remove(at);
         broken.inserted[block].remove(at);
-        let is_found = !check(prepared, &broken).is_empty();
+        let is_found = !check(Chip::SM_90, prepared, &broken).is_empty();
         found += u32::from(is_found);
         let needless = written(allocation, block, at)
             .into_iter()

@@ -11,8 +11,8 @@ pub(crate) use shape::can_be_left_out;
 use shape::shapes;
 pub use shape::{MOST_OPERANDS, Shape};
 
-use crate::{Mod, Op, Symbol};
-use oriole_chip::Chip;
+use crate::{Mod, Op, RegisterFile, Symbol};
+use oriole_chip::{Chip, RegisterFiles};
 
 /// A place in the word where a number stands: up to two runs of bits, the lower part first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -160,7 +160,7 @@ pub enum Width {
 }
 
 /// No bit: the slot cannot carry this sign.
-pub const NO_BIT: u8 = 255;
+pub const NO_BIT: u8 = u8::MAX;
 
 /// One operand of a form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -199,7 +199,7 @@ pub enum Token {
 }
 
 /// In place of an operand number: the slot of the set.
-pub const SELF: u8 = 255;
+pub const SELF: u8 = u8::MAX;
 
 /// Where a suffix is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -268,6 +268,8 @@ pub struct FormId(u16);
 /// The forms of one chip.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
+    /// The register files of the chip.
+    registers: &'static RegisterFiles,
     forms: &'static [Form],
     /// For each form what it takes.
     shapes: &'static [Shape],
@@ -290,6 +292,11 @@ impl Table {
     /// Every form, in the order of mnemonics.
     pub fn forms(&self) -> &'static [Form] {
         self.forms
+    }
+
+    /// The register files of the chip.
+    pub fn registers(&self) -> &'static RegisterFiles {
+        self.registers
     }
 
     /// The form of a number of this table.
@@ -440,6 +447,25 @@ impl Field {
         Some(if self.complement { !bits & ones(self.width()) } else { bits })
     }
 
+    /// The number of a register of a file as operands give it: that of the neutral register for all ones.
+    pub fn named(&self, file: RegisterFile, bits: u64) -> u8 {
+        let register = self.register(bits);
+        match file.neutral() {
+            Some(neutral) if u64::from(register) == ones(self.width()) => neutral,
+            _ => register,
+        }
+    }
+
+    /// The raw bits of a register as operands give it, or `None` if the field cannot name it.
+    pub fn named_bits(&self, file: RegisterFile, register: u8) -> Option<u64> {
+        let Some(neutral) = file.neutral() else { return self.register_bits(register) };
+        let all = ones(self.width());
+        if register == neutral {
+            return self.register_bits(all as u8);
+        }
+        if u64::from(register) < all { self.register_bits(register) } else { None }
+    }
+
     /// The raw bits that the text leaves out, if it ever does.
     pub fn elided_bits(&self) -> Option<u64> {
         match self.elided {
@@ -484,6 +510,13 @@ fn run_mask((low, width): (u8, u8)) -> u128 {
 }
 
 // Short names for the generated table.
+
+const fn registers(number: u8) -> &'static RegisterFiles {
+    match Chip::of_number(number) {
+        Some(chip) => chip.register_files(),
+        None => panic!("a form table for no chip"),
+    }
+}
 
 const fn field(
     low: (u8, u8),

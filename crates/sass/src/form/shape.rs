@@ -131,6 +131,6 @@ const fn operand_kind(kind: &OperandKind) -> u8 {
         OperandKind::Symbol(_) => 17,
         OperandKind::ScoreboardSet(_) => 18,
         // A value without a name is taken by no form.
-        OperandKind::SymbolNumber(_) => 255,
+        OperandKind::SymbolNumber(_) => u8::MAX,
     }
 }

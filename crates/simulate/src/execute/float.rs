@@ -161,7 +161,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
 fn needs_slow_division(a: u32, b: u32) -> bool {
     let exponent = |x: u32| (x >> 23 & 0xff) as i32;
     let (a, b) = (exponent(a), exponent(b));
-    a == 255 || b == 255 || b == 0 || a <= 24 || b >= 252 || a - b >= 126 || a - b <= -124
+    a == 0xff || b == 0xff || b == 0 || a <= 24 || b >= 252 || a - b >= 126 || a - b <= -124
 }
 
 /// The rules of minimum and maximum.

@@ -4,6 +4,7 @@
 use super::{Context, mask_of};
 use crate::launch::Fault;
 use crate::warp::{Lanes, WideLanes};
+use oriole_sass::register::PT;
 use oriole_sass::{Mod, Op, OperandKind};
 
 pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
@@ -330,7 +331,8 @@ fn predicates_to_register(context: &mut Context) -> Result<(), Fault> {
         let predicates = if uniform {
             u32::from(warp.uniform_predicates & 0x7f)
         } else {
-            (0..7).fold(0, |bits, register| bits | (warp.predicates[register] >> lane & 1) << register)
+            (0..usize::from(PT))
+                .fold(0, |bits, register| bits | (warp.predicates[register] >> lane & 1) << register)
         };
         let mask = mask[lane] & 0xff;
         (a[lane] & !(mask << shift)) | (predicates & mask) << shift

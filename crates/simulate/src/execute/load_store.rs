@@ -6,6 +6,7 @@ use crate::memory::{
     CONSTANT_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, load_words, slice, store_words,
 };
 use crate::warp::{Lanes, WideLanes};
+use oriole_sass::register::{PT, RZ};
 use oriole_sass::{Mod, Op, OperandKind};
 
 /// A memory that an address names.
@@ -76,7 +77,7 @@ pub(super) fn addresses(context: &Context, index: usize, space: Space) -> Result
         .find(|row| operand.has(row.0))
         .map_or(1, |row| row.1);
     let mut lanes: WideLanes = match base {
-        None | Some(255) => [0; 32],
+        None | Some(RZ) => [0; 32],
         Some(register) => {
             let low = warp.read(register);
             let high: Lanes = if long { warp.read(register.saturating_add(1)) } else { [0; 32] };
@@ -86,8 +87,8 @@ pub(super) fn addresses(context: &Context, index: usize, space: Space) -> Result
         }
     };
     if let Some(register) = uniform {
-        let low = warp.read_uniform(register);
-        let high = if long_space && register < 62 { warp.read_uniform(register + 1) } else { 0 };
+        let [low, high] = warp.read_uniform_pair(register);
+        let high = if long_space { high } else { 0 };
         let value = u64::from(low) | u64::from(high) << 32;
         lanes = lanes.map(|address| address.wrapping_add(value));
     }
@@ -193,7 +194,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
             // A load may carry a predicate; what one that fails does is not known.
             for index in [0, last] {
                 if context.is_predicate(index)
-                    && !matches!(context.kind(index)?, OperandKind::Pred(7) if !context.instruction.operands[index].invert)
+                    && !matches!(context.kind(index)?, OperandKind::Pred(PT) if !context.instruction.operands[index].invert)
                 {
                     return Err(context.refuse());
                 }
@@ -218,7 +219,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
 pub(super) fn registers(context: &Context, index: usize, count: usize) -> Result<[Lanes; 4], Fault> {
     let mut parts = [[0; 32]; 4];
     match context.kind(index)? {
-        OperandKind::Reg(255) => {}
+        OperandKind::Reg(RZ) => {}
         OperandKind::Reg(register) => {
             for (part, values) in parts.iter_mut().enumerate().take(count) {
                 *values = context.warp().read(register.saturating_add(part as u8));

@@ -20,6 +20,7 @@ use crate::launch::Fault;
 use crate::memory::{Global, load_words};
 use crate::program::name;
 use crate::warp::{Lanes, Warp, WideLanes, bits};
+use oriole_sass::register::{RZ, URZ};
 use oriole_sass::{Guard, Instruction, Mod, Op, OperandKind};
 
 /// What does not change during a launch.
@@ -60,7 +61,7 @@ pub(crate) fn guarded(warp: &Warp, guard: Guard, lanes: u32) -> u32 {
     let holds = if guard.uniform {
         if warp.uniform_predicates >> guard.register & 1 == 1 { u32::MAX } else { 0 }
     } else {
-        warp.predicates[guard.register as usize & 7]
+        warp.predicates[usize::from(guard.register)]
     };
     lanes & if guard.negated { !holds } else { holds }
 }
@@ -122,11 +123,11 @@ impl Context<'_> {
             std::array::from_fn(|lane| u64::from(low[lane]) | u64::from(high[lane]) << 32)
         };
         Ok(match self.kind(index)? {
-            OperandKind::Reg(255) => [0; 32],
+            OperandKind::Reg(RZ) => [0; 32],
             OperandKind::Reg(register) => join(&warp.read(register), &warp.read(register + 1)),
             OperandKind::UReg(register) => {
-                let high = if register == 63 { 0 } else { warp.read_uniform(register + 1) };
-                [u64::from(warp.read_uniform(register)) | u64::from(high) << 32; 32]
+                let [low, high] = warp.read_uniform_pair(register);
+                [u64::from(low) | u64::from(high) << 32; 32]
             }
             OperandKind::Imm(value) => [value as i32 as i64 as u64; 32],
             OperandKind::Float(value) => [u64::from(value) << 32; 32],
@@ -200,9 +201,9 @@ impl Context<'_> {
     fn predicate(&self, index: usize) -> Result<u32, Fault> {
         let warp = self.warp();
         let holds = match self.kind(index)? {
-            OperandKind::Pred(register) => warp.predicates[register as usize & 7],
+            OperandKind::Pred(register) => warp.predicates[usize::from(register)],
             OperandKind::UPred(register) => {
-                if warp.uniform_predicates >> (register & 7) & 1 == 1 {
+                if warp.uniform_predicates >> register & 1 == 1 {
                     u32::MAX
                 } else {
                     0
@@ -238,16 +239,16 @@ impl Context<'_> {
         let active = self.active;
         let first = active.trailing_zeros() as usize & 31;
         match self.kind(index)? {
-            OperandKind::Reg(255) => {}
+            OperandKind::Reg(RZ) => {}
             OperandKind::Reg(register) => {
                 for (part, values) in parts.iter().enumerate() {
                     self.warp_mut().write(register.saturating_add(part as u8), active, values);
                 }
             }
             OperandKind::UReg(register) => {
-                if active != 0 && register < 63 {
+                if active != 0 && register != URZ {
                     for (part, values) in parts.iter().enumerate() {
-                        self.warp_mut().write_uniform(register + part as u8, values[first]);
+                        self.warp_mut().write_uniform(register.saturating_add(part as u8), values[first]);
                     }
                 }
             }

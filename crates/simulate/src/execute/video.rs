@@ -3,6 +3,7 @@
 use super::Context;
 use crate::launch::Fault;
 use crate::warp::Lanes;
+use oriole_sass::register::PT;
 use oriole_sass::{Mod, Op, OperandKind};
 
 pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
@@ -27,7 +28,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         IMNMX | VIMNMX => {
             let last = context.count() - 1;
             let first = if context.is_predicate(1) { 3 } else { 1 };
-            if first == 3 && !matches!(context.kind(1)?, OperandKind::Pred(7) | OperandKind::UPred(7)) {
+            if first == 3 && !matches!(context.kind(1)?, OperandKind::Pred(PT) | OperandKind::UPred(PT)) {
                 return Err(context.refuse());
             }
             let [a, b] = [context.integer(first)?, context.integer(first + 1)?];

@@ -9,7 +9,7 @@ use crate::form::Place::*;
 use crate::form::SlotKind as K;
 use crate::form::Token::Suffix;
 use crate::form::{Field, FloatKind, Form, Row, SELF, Set, Slot, Table, Token, Width as W};
-use crate::form::{Shape, field, row, set, shapes, slot};
+use crate::form::{Shape, field, registers, row, set, shapes, slot};
 use crate::{Mod, Op, Symbol};
 
 const fn m(name: Mod) -> Token { Token::Mod(name) }
@@ -1982,4 +1982,4 @@ static ORDERS: [&[Mod]; 196] = [
 static SHAPES: [Shape; FORMS.len()] = shapes(&FORMS);
 
 pub(in crate::form) static TABLE: Table =
-    Table { forms: &FORMS, shapes: &SHAPES, opcodes: &OPCODES, by_opcode: &BY_OPCODE, ops: &OPS, orders: &ORDERS };
+    Table { registers: registers(90), forms: &FORMS, shapes: &SHAPES, opcodes: &OPCODES, by_opcode: &BY_OPCODE, ops: &OPS, orders: &ORDERS };

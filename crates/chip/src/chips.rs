@@ -1,0 +1,162 @@
+//! The chips: one row each, which is its family and what the chip says otherwise. Nothing but this table, the names of
+//! targets, and the tables of forms, latencies and containers speaks of a chip by its number.
+
+use crate::layout::{AMPERE, HOPPER};
+use crate::limits::Limits;
+use crate::registers::{EIGHT_BIT_UNIFORM, RegisterFiles, SIX_BIT_UNIFORM};
+use crate::words::{LONG_WORDS, WordShape};
+use crate::{Chip, ConstantBank};
+
+/// What is known of one chip.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    /// The number in the name.
+    pub number: u8,
+    /// The variant `a` exists.
+    pub accelerated: bool,
+    /// The variant `f` exists.
+    pub family: bool,
+    /// The back end makes code for it.
+    pub supported: bool,
+    /// It runs modules with addresses of 32 bits.
+    pub short_addresses: bool,
+    /// The shape of its instruction words.
+    pub words: WordShape,
+    /// Its register files.
+    pub registers: &'static RegisterFiles,
+    /// The layout of constant bank 0, where it is known.
+    pub bank: Option<&'static ConstantBank>,
+    /// Its limits, where they are known for certain.
+    pub limits: Option<Limits>,
+}
+
+const fn row(number: u8, family: Row, limits: Option<Limits>) -> Row {
+    Row { number, limits, ..family }
+}
+
+const fn supported(number: u8, family: Row, limits: Option<Limits>) -> Row {
+    Row { supported: true, ..row(number, family, limits) }
+}
+
+/// Turing. The layout of its constant bank has not been looked at.
+const TURING_FAMILY: Row = Row {
+    number: 0,
+    accelerated: false,
+    family: false,
+    supported: false,
+    short_addresses: true,
+    words: LONG_WORDS,
+    registers: &SIX_BIT_UNIFORM,
+    bank: None,
+    limits: None,
+};
+
+/// Ampere and Ada.
+const AMPERE_FAMILY: Row = Row { bank: Some(&AMPERE), ..TURING_FAMILY };
+
+/// Hopper.
+const HOPPER_FAMILY: Row =
+    Row { accelerated: true, short_addresses: false, bank: Some(&HOPPER), ..TURING_FAMILY };
+
+/// Blackwell.
+const BLACKWELL_FAMILY: Row =
+    Row { family: true, registers: &EIGHT_BIT_UNIFORM, bank: None, ..HOPPER_FAMILY };
+
+/// Every chip, in the order of numbers. Limits: warps and blocks of an SM, shared KiB of an SM and of a block.
+pub(crate) const CHIPS: [Row; 12] = [
+    row(75, TURING_FAMILY, Some(Limits::turing(32, 16, 64, 64))),
+    supported(80, AMPERE_FAMILY, Some(Limits::ampere(64, 32, 164, 163))),
+    row(86, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 100, 99))),
+    row(87, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 164, 163))),
+    row(88, AMPERE_FAMILY, None),
+    supported(89, AMPERE_FAMILY, Some(Limits::ampere(48, 24, 100, 99))),
+    supported(90, HOPPER_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
+    row(100, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
+    row(103, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
+    row(110, BLACKWELL_FAMILY, None),
+    row(120, BLACKWELL_FAMILY, None),
+    row(121, BLACKWELL_FAMILY, None),
+];
+
+/// Names that modules may still carry, and the chip that has another number today.
+pub(crate) const RENUMBERED: [(u8, u8); 1] = [(101, 110)];
+
+static ROWS: [Row; CHIPS.len()] = CHIPS;
+
+/// The row of a number.
+pub(crate) const fn find(number: u8) -> Option<&'static Row> {
+    let mut at = 0;
+    while at < ROWS.len() {
+        if ROWS[at].number == number {
+            return Some(&ROWS[at]);
+        }
+        at += 1;
+    }
+    None
+}
+
+impl Chip {
+    /// Hopper, base feature set.
+    pub const SM_90: Chip = Chip::named(90);
+    /// Hopper with its own matrix and bulk-copy instructions.
+    pub const SM_90A: Chip = Chip::SM_90.accelerated();
+    /// The chip that is meant where nothing says which.
+    pub const DEFAULT: Chip = Chip::SM_90;
+
+    /// The chip of a number, base feature set.
+    pub const fn of_number(number: u8) -> Option<Chip> {
+        if find(number).is_some() { Some(Chip::named(number)) } else { None }
+    }
+
+    pub(crate) const fn row(self) -> &'static Row {
+        match find(self.number()) {
+            Some(row) => row,
+            // A chip is made from a row's number only.
+            None => panic!("a chip without a row"),
+        }
+    }
+
+    /// The layout of constant bank 0, or `None` where it is not known.
+    pub fn constant_bank(self) -> Option<&'static ConstantBank> {
+        self.row().bank
+    }
+
+    /// The limits of this chip, or `None` where they are not known for certain.
+    pub fn limits(self) -> Option<Limits> {
+        self.row().limits
+    }
+
+    /// True if the chip runs modules with `.address_size 32`.
+    pub fn has_32_bit_addresses(self) -> bool {
+        self.row().short_addresses
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn supported_chips_have_complete_rows() {
+        for chip in Chip::all() {
+            assert_eq!(chip.row().number, chip.number());
+            if chip.is_supported() {
+                let limits = chip.limits().unwrap();
+                assert!(limits.shared_per_block + limits.shared_reserved_per_block <= limits.shared_per_sm);
+                assert!(chip.constant_bank().is_some());
+            }
+        }
+    }
+
+    #[test]
+    fn register_files_fit_their_fields() {
+        for chip in Chip::all() {
+            let files = chip.register_files();
+            let all = [files.general, files.uniform, files.predicate, files.uniform_predicate, files.barrier];
+            for file in all {
+                assert!(u32::from(file.count) + u32::from(file.neutral) <= 1 << file.field_bits, "{chip}");
+                assert!(file.first_usable < file.end_usable && file.end_usable <= file.count, "{chip}");
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The register files of a chip as data: how many registers each has, where the free ones begin, and how wide the field
+//! is that names one. One row for a family; chips whose files are alike share it.
+
+use crate::Chip;
+use crate::chips::CHIPS;
+
+/// One register file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RegisterFile {
+    /// Registers that a program can name; the neutral one (`RZ`, `URZ`, `PT`) does not count.
+    pub count: u8,
+    /// The first register that allocation may hand out; those below it have fixed uses.
+    pub first_usable: u8,
+    /// One past the last register that allocation may hand out.
+    pub end_usable: u8,
+    /// Bits of a field that names a register.
+    pub field_bits: u8,
+    /// True if the number with all bits of the field set reads as zero or as true, and forgets what is written to it.
+    pub neutral: bool,
+}
+
+/// The register files of a thread or warp.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RegisterFiles {
+    /// `R`, 32 bits each, one for each thread.
+    pub general: RegisterFile,
+    /// `UR`, 32 bits each, one for a warp.
+    pub uniform: RegisterFile,
+    /// `P`, one for each thread.
+    pub predicate: RegisterFile,
+    /// `UP`, one for a warp.
+    pub uniform_predicate: RegisterFile,
+    /// `B`, the convergence barriers of a warp.
+    pub barrier: RegisterFile,
+}
+
+/// A file that has a neutral register, all others usable from `first_usable` on.
+const fn with_neutral(count: u8, first_usable: u8, field_bits: u8) -> RegisterFile {
+    RegisterFile { count, first_usable, end_usable: count, field_bits, neutral: true }
+}
+
+/// Turing to Hopper.
+pub(crate) static SIX_BIT_UNIFORM: RegisterFiles = RegisterFiles {
+    general: with_neutral(255, 0, 8),
+    uniform: with_neutral(63, 4, 6),
+    predicate: with_neutral(7, 0, 3),
+    uniform_predicate: with_neutral(7, 0, 3),
+    barrier: RegisterFile { count: 16, first_usable: 0, end_usable: 16, field_bits: 4, neutral: false },
+};
+
+/// Blackwell: wider fields of uniform registers. How many of them the hardware has is not published; no more than 80 are
+/// used by other compilers.
+pub(crate) static EIGHT_BIT_UNIFORM: RegisterFiles =
+    RegisterFiles { uniform: RegisterFile { end_usable: 80, ..with_neutral(255, 4, 8) }, ..SIX_BIT_UNIFORM };
+
+/// The numbers that fields of uniform registers can hold, over all chips that code is made for: what a dense table over
+/// the uniform registers of any chip needs.
+pub const MOST_UNIFORM: usize = {
+    let (mut most, mut at) = (0, 0);
+    while at < CHIPS.len() {
+        let numbers = 1 << CHIPS[at].registers.uniform.field_bits;
+        if CHIPS[at].supported && numbers > most {
+            most = numbers;
+        }
+        at += 1;
+    }
+    most
+};
+
+impl Chip {
+    /// The register files of the chip.
+    pub const fn register_files(self) -> &'static RegisterFiles {
+        self.row().registers
+    }
+}
