@@ -18,8 +18,8 @@ const KNOW_CHIPS: &[&str] = &[
 
 /// The crates that speak of registers of the machine.
 const KNOW_REGISTERS: &[&str] = &[
-    "sass", "latency", "ori", "lower", "legalize", "optimize", "schedule", "regalloc", "isel", "encode", "cubin",
-    "pipeline", "simulate",
+    "sass", "latency", "ori", "lower", "legalize", "optimize", "schedule", "regalloc", "isel", "encode",
+    "cubin", "pipeline", "simulate",
 ];
 
 /// The numbers of neutral registers, and the count of registers in front of them.
@@ -38,8 +38,7 @@ pub fn check(shown: &str, text: &str) -> Vec<String> {
         return Vec::new();
     }
     let code = text.split("#[cfg(test)]").next().unwrap_or("");
-    let about_registers =
-        shown.split('/').nth(1).is_some_and(|name| KNOW_REGISTERS.contains(&name));
+    let about_registers = shown.split('/').nth(1).is_some_and(|name| KNOW_REGISTERS.contains(&name));
     let about_chips = !KNOW_CHIPS.iter().any(|place| shown.starts_with(place));
     let mut found = Vec::new();
     for line in code.lines() {
@@ -127,7 +126,10 @@ mod tests {
         assert_eq!(lower("if oriole_sass::has(chip, Op::VIMNMX) {"), 0);
         assert_eq!(findings("crates/chip/src/chips.rs", "row(90, HOPPER)"), 0);
         assert_eq!(findings("crates/chip/src/name.rs", "if self.number() == 90 {"), 0);
-        assert_eq!(findings("crates/lower/src/x.rs", "#[cfg(test)]\nmod tests { const C: Chip = Chip::SM_90; }"), 0);
+        assert_eq!(
+            findings("crates/lower/src/x.rs", "#[cfg(test)]\nmod tests { const C: Chip = Chip::SM_90; }"),
+            0
+        );
     }
 
     #[test]
