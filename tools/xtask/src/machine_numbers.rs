@@ -88,7 +88,7 @@ fn has_a_bare_register(line: &str) -> bool {
 
 /// True if what is written before a number compares with it, ends a range with it, or takes it as a register.
 fn stands_for_a_register(before: &str) -> bool {
-    let shift = before.ends_with("<<") || before.ends_with(">>");
+    let shift = ["<<", ">>", "<<=", ">>="].iter().any(|operator| before.ends_with(operator));
     let arrow = before.ends_with("=>") || before.ends_with("->");
     let compared = ["==", "!=", "<=", ">=", " <", " >", "..="].iter().any(|op| before.ends_with(op));
     let taken = ["Reg(", "UReg(", "Pred(", "UPred(", "Some(", "unwrap_or(", "register:", "count:"];
@@ -150,6 +150,7 @@ mod tests {
         for line in [
             "if register < URZ {",
             "let sign = bits >> 63;",
+            "value >>= 7;",
             "let byte = word & 0xff;",
             "OperandKind::Reg(RZ) => {}",
             "63 => 1,",

@@ -345,7 +345,7 @@ fn register_to_predicates(context: &mut Context) -> Result<(), Fault> {
     let uniform = context.instruction.op == Op::UR2UP;
     let [a, mask] = [context.integer(1)?, context.integer(2)?];
     let active = context.active;
-    for register in 0..7u8 {
+    for register in 0..PT {
         let chosen = mask_of(|lane| mask[lane] >> register & 1 == 1) & active;
         let holds = mask_of(|lane| a[lane] >> (shift + u32::from(register)) & 1 == 1);
         if uniform {
