@@ -192,6 +192,30 @@ fn modifiers(typing: &Typing, out: &mut Collector<'_>) {
     }
 }
 
+/// Types of variables and registers.
+const TYPES: [Type; 20] = [
+    Type::Pred,
+    Type::B8,
+    Type::B16,
+    Type::B32,
+    Type::B64,
+    Type::B128,
+    Type::U8,
+    Type::U16,
+    Type::U32,
+    Type::U64,
+    Type::S8,
+    Type::S16,
+    Type::S32,
+    Type::S64,
+    Type::F16,
+    Type::F16x2,
+    Type::F32,
+    Type::F64,
+    Type::BF16,
+    Type::BF16x2,
+];
+
 fn directive(db: &dyn Db, source: SourceFile, words: &[String], dotted: bool, out: &mut Collector<'_>) {
     let opened = words.iter().rposition(|word| word == "(");
     let closed = words.iter().rposition(|word| word == ")");
@@ -227,28 +251,6 @@ fn directive(db: &dyn Db, source: SourceFile, words: &[String], dotted: bool, ou
             directives(out, documentation::MODULE_DIRECTIVES);
         }
         ".reg" | ".shared" | ".local" | ".param" | ".global" | ".const" if dotted => {
-            const TYPES: [Type; 20] = [
-                Type::Pred,
-                Type::B8,
-                Type::B16,
-                Type::B32,
-                Type::B64,
-                Type::B128,
-                Type::U8,
-                Type::U16,
-                Type::U32,
-                Type::U64,
-                Type::S8,
-                Type::S16,
-                Type::S32,
-                Type::S64,
-                Type::F16,
-                Type::F16x2,
-                Type::F32,
-                Type::F64,
-                Type::BF16,
-                Type::BF16x2,
-            ];
             for ty in TYPES.into_iter().filter(|ty| ty.is_fundamental()) {
                 if first == ".reg" || ty != Type::Pred {
                     out.add(&ty.to_string(), CompletionKind::Modifier, &format!("{} bits", ty.bits()), "", 0);

@@ -143,6 +143,56 @@ pub(crate) struct Typing {
     pub dotted: bool,
 }
 
+/// What is open at a position: the tokens of the statement, and the blocks around it.
+#[derive(Default)]
+struct Open {
+    statement: Vec<(SyntaxKind, Range)>,
+    depth: usize,
+    /// Braces that are part of an operand.
+    operand_braces: usize,
+}
+
+impl Open {
+    /// Takes a token that is no trivia.
+    fn take(&mut self, text: &str, token: &Token, range: Range) {
+        match token.kind {
+            SyntaxKind::SEMICOLON => {
+                self.statement.clear();
+                self.operand_braces = 0;
+            }
+            SyntaxKind::L_BRACE if is_instruction(&self.statement) || self.operand_braces > 0 => {
+                self.operand_braces += 1;
+                self.statement.push((token.kind, range));
+            }
+            SyntaxKind::L_BRACE if self.statement.iter().any(|part| part.0 == SyntaxKind::EQ) => {
+                self.operand_braces += 1;
+                self.statement.push((token.kind, range));
+            }
+            SyntaxKind::L_BRACE => {
+                self.depth += 1;
+                self.statement.clear();
+            }
+            SyntaxKind::R_BRACE if self.operand_braces > 0 => {
+                self.operand_braces -= 1;
+                self.statement.push((token.kind, range));
+            }
+            SyntaxKind::R_BRACE => {
+                self.depth = self.depth.saturating_sub(1);
+                self.statement.clear();
+            }
+            SyntaxKind::COLON if self.statement.len() == 1 => self.statement.clear(),
+            _ => {
+                // A line that starts a directive ends a header line before it.
+                let starts_line = token.kind == SyntaxKind::DOTTED && self.depth == 0;
+                if token.on_new_line && (starts_line || ended_with_line(text, &self.statement)) {
+                    self.statement.clear();
+                }
+                self.statement.push((token.kind, range));
+            }
+        }
+    }
+}
+
 /// Reads the statement before a position of a unit's text.
 pub(crate) fn typing(text: &str, at: u32) -> Typing {
     let mut found = Vec::new();
@@ -157,10 +207,7 @@ pub(crate) fn typing(text: &str, at: u32) -> Typing {
         range: Range::point(at),
         dotted: false,
     };
-    // Tokens of the statement at hand, and the depth of blocks it stands in.
-    let mut statement: Vec<(SyntaxKind, Range)> = Vec::new();
-    let mut depth = 0usize;
-    let mut operand_braces = 0usize;
+    let mut open = Open::default();
     for (index, token) in all.iter().enumerate() {
         if token.start >= at {
             break;
@@ -173,42 +220,9 @@ pub(crate) fn typing(text: &str, at: u32) -> Typing {
             }
             continue;
         }
-        match token.kind {
-            SyntaxKind::SEMICOLON => {
-                statement.clear();
-                operand_braces = 0;
-            }
-            SyntaxKind::L_BRACE if is_instruction(&statement) || operand_braces > 0 => {
-                operand_braces += 1;
-                statement.push((token.kind, range));
-            }
-            SyntaxKind::L_BRACE if statement.iter().any(|part| part.0 == SyntaxKind::EQ) => {
-                operand_braces += 1;
-                statement.push((token.kind, range));
-            }
-            SyntaxKind::L_BRACE => {
-                depth += 1;
-                statement.clear();
-            }
-            SyntaxKind::R_BRACE if operand_braces > 0 => {
-                operand_braces -= 1;
-                statement.push((token.kind, range));
-            }
-            SyntaxKind::R_BRACE => {
-                depth = depth.saturating_sub(1);
-                statement.clear();
-            }
-            SyntaxKind::COLON if statement.len() == 1 => statement.clear(),
-            _ => {
-                // A line that starts a directive ends a header line before it.
-                let starts_line = token.kind == SyntaxKind::DOTTED && depth == 0;
-                if token.on_new_line && (starts_line || ended_with_line(text, &statement)) {
-                    statement.clear();
-                }
-                statement.push((token.kind, range));
-            }
-        }
+        open.take(text, token, range);
     }
+    let Open { mut statement, depth, .. } = open;
     if let Some(&(_, last)) = statement.last()
         && ended_with_line(text, &statement)
         && Range::new(last.end, at).slice(text).contains('\n')

@@ -195,27 +195,7 @@ fn reasons(
         why.push(format!("{} registers, {cause}", found.registers));
         why.push(format!("{own} of its own, because {live}{gaps}"));
     }
-    if found.spills != (0, 0) {
-        let limit = shown.compiled.code.register_limit;
-        let cause = limit.map_or_else(
-            || "a thread has no more than 255".to_owned(),
-            |limit| format!("the kernel's bounds leave a thread {limit}"),
-        );
-        let mut whose: Vec<&str> = shown
-            .compiled
-            .facts
-            .spills
-            .iter()
-            .filter_map(|spill| match spill.origin {
-                Origin::Source(register, _) => Some(shown.register(register)),
-                Origin::Temporary => None,
-            })
-            .collect();
-        whose.sort_unstable();
-        whose.dedup();
-        whose.truncate(12);
-        why.push(format!("{} bytes are spilled, because {cause}: {}", found.spill_bytes, whose.join(", ")));
-    }
+    why.extend(spill_reason(found, shown));
     let stated = if found.threads.1 { "" } else { ", as many as are usual" };
     why.push(format!(
         "{} of {} warps at {} threads a block{stated}: {} run out first",
@@ -234,6 +214,32 @@ fn reasons(
         found.cycles
     ));
     why
+}
+
+/// Why values are spilled, and whose.
+fn spill_reason(found: &KernelStatistics, shown: &Shown) -> Option<String> {
+    if found.spills == (0, 0) {
+        return None;
+    }
+    let limit = shown.compiled.code.register_limit;
+    let cause = limit.map_or_else(
+        || "a thread has no more than 255".to_owned(),
+        |limit| format!("the kernel's bounds leave a thread {limit}"),
+    );
+    let mut whose: Vec<&str> = shown
+        .compiled
+        .facts
+        .spills
+        .iter()
+        .filter_map(|spill| match spill.origin {
+            Origin::Source(register, _) => Some(shown.register(register)),
+            Origin::Temporary => None,
+        })
+        .collect();
+    whose.sort_unstable();
+    whose.dedup();
+    whose.truncate(12);
+    Some(format!("{} bytes are spilled, because {cause}: {}", found.spill_bytes, whose.join(", ")))
 }
 
 /// What is live at a place of a kernel or function.

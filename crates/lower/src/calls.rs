@@ -2,7 +2,7 @@
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered};
-use crate::parameters::{Home, convention};
+use crate::parameters::{Convention, Home, convention};
 use oriole_hir::{Instruction, Operand, Parameter, Signature};
 use oriole_ori::{
     CallShape, ConstBase, Destination, File, IndexedConst, LocalVariable, Pseudo, Source, SourceKind,
@@ -36,6 +36,14 @@ enum Callee {
     Indirect(Source),
 }
 
+/// Where the results of a call arrive: in registers, in words that become predicates, and in the block.
+#[derive(Default)]
+struct Results<'o> {
+    destinations: Vec<Destination>,
+    predicates: Vec<(Option<Value>, Value)>,
+    fetched: Vec<(&'o Operand, u32, &'o Parameter)>,
+}
+
 impl Lower<'_> {
     /// `call`.
     pub fn call(&mut self, i: &Instruction) -> Lowered {
@@ -57,98 +65,20 @@ impl Lower<'_> {
         };
         let results = if at > 0 { list(i.operands.first()) } else { Vec::new() };
         let arguments = list(i.operands.get(at + 1));
-        let mut signature = Signature::default();
-        let callee = match &i.operands[at] {
-            Operand::Function(id) => {
-                let function = &self.body.functions[id.0 as usize];
-                if function.external && !self.names_places() {
-                    let message =
-                        format!("a call of the external function `{}` on {}", function.name, self.chip);
-                    return Err(self.unsupported(message));
-                }
-                signature = function.signature.clone();
-                let kind = if function.external { SymbolKind::Extern } else { SymbolKind::Function };
-                Callee::Direct(self.symbol(kind, &function.name))
-            }
-            target => {
-                for operand in &i.operands[at + 1..] {
-                    match operand {
-                        Operand::Prototype(id) => signature = self.body.prototypes[id.0 as usize].clone(),
-                        Operand::Table(id) => {
-                            if let Some(oriole_hir::Table::Functions(list)) =
-                                self.body.tables.get(id.0 as usize)
-                                && let Some(first) = list.first()
-                            {
-                                signature = self.body.functions[first.0 as usize].signature.clone();
-                            }
-                        }
-                        _ => {}
-                    }
-                }
-                Callee::Indirect(self.text_offset(target)?)
-            }
-        };
+        let (callee, signature) = self.callee(i, at)?;
         if signature.parameters.len() != arguments.len() || signature.results.len() != results.len() {
             return Err(self.unsupported("a call whose arguments do not match its signature"));
         }
         let convention = convention(&signature.parameters, &signature.results);
-        let mut sources = Vec::new();
-        let fixed = |value: Value, register: u8| {
-            let mut source = Source::value(value);
-            source.fixed = Some(register);
-            source
-        };
         let block = convention.block.map(|size| {
             let symbol = self.call_block(size);
             let base = self.b.r();
             self.frame_address(base, symbol, 0);
             base
         });
-        if let Some(base) = block {
-            sources.push(fixed(base, 4));
-        }
-        for ((argument, &home), parameter) in
-            arguments.iter().zip(&convention.parameters).zip(&signature.parameters)
-        {
-            let words = self.argument_words(argument, parameter)?;
-            match (home, block) {
-                (Home::Registers(first, count), _) => {
-                    for (word, value) in words.into_iter().take(usize::from(count)).enumerate() {
-                        sources.push(fixed(value, first + word as u8));
-                    }
-                }
-                (Home::Block(offset), Some(base)) => {
-                    for (word, value) in words.into_iter().enumerate() {
-                        self.local_word(value, base, offset as i32 + 4 * word as i32, true);
-                    }
-                }
-                (Home::Block(_), None) => {}
-            }
-        }
-        let mut destinations = Vec::new();
-        let mut fetched = Vec::new();
-        let mut predicates = Vec::new();
-        for ((result, &home), parameter) in results.iter().zip(&convention.results).zip(&signature.results) {
-            match home {
-                Home::Registers(first, count) => {
-                    let words = match result {
-                        Operand::Variable(variable) => self.parameter_words(*variable),
-                        other if parameter.ty == Type::Pred => {
-                            let word = self.b.r();
-                            predicates.push((self.result_predicate(other)?, word));
-                            smallvec::smallvec![word]
-                        }
-                        other => self.result(other, parameter.ty)?,
-                    };
-                    for (word, &value) in words.iter().take(usize::from(count)).enumerate() {
-                        let mut destination = Destination::new(File::R, [value]);
-                        destination.fixed = Some(first + word as u8);
-                        destinations.push(destination);
-                    }
-                }
-                Home::Block(offset) => fetched.push((result, offset, parameter)),
-            }
-        }
+        let mut sources = self.pass_arguments(&arguments, &signature, &convention, block)?;
+        let Results { destinations, predicates, fetched } =
+            self.call_results(&results, &signature, &convention)?;
         let mut shape = CallShape {
             callee: None,
             stack_bytes: 0,
@@ -189,6 +119,112 @@ impl Lower<'_> {
             self.terminated = true;
         }
         Ok(())
+    }
+
+    /// What operand `at` calls, and the signature that the call goes by.
+    fn callee(&mut self, i: &Instruction, at: usize) -> Result<(Callee, Signature), LowerError> {
+        let mut signature = Signature::default();
+        let callee = match &i.operands[at] {
+            Operand::Function(id) => {
+                let function = &self.body.functions[id.0 as usize];
+                if function.external && !self.names_places() {
+                    let message =
+                        format!("a call of the external function `{}` on {}", function.name, self.chip);
+                    return Err(self.unsupported(message));
+                }
+                signature = function.signature.clone();
+                let kind = if function.external { SymbolKind::Extern } else { SymbolKind::Function };
+                Callee::Direct(self.symbol(kind, &function.name))
+            }
+            target => {
+                for operand in &i.operands[at + 1..] {
+                    match operand {
+                        Operand::Prototype(id) => signature = self.body.prototypes[id.0 as usize].clone(),
+                        Operand::Table(id) => {
+                            if let Some(oriole_hir::Table::Functions(list)) =
+                                self.body.tables.get(id.0 as usize)
+                                && let Some(first) = list.first()
+                            {
+                                signature = self.body.functions[first.0 as usize].signature.clone();
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+                Callee::Indirect(self.text_offset(target)?)
+            }
+        };
+        Ok((callee, signature))
+    }
+
+    /// The words that are passed in registers; what the convention passes in the block is stored there.
+    fn pass_arguments(
+        &mut self,
+        arguments: &[Operand],
+        signature: &Signature,
+        convention: &Convention,
+        block: Option<Value>,
+    ) -> Result<Vec<Source>, LowerError> {
+        let mut sources = Vec::new();
+        let fixed = |value: Value, register: u8| {
+            let mut source = Source::value(value);
+            source.fixed = Some(register);
+            source
+        };
+        if let Some(base) = block {
+            sources.push(fixed(base, 4));
+        }
+        for ((argument, &home), parameter) in
+            arguments.iter().zip(&convention.parameters).zip(&signature.parameters)
+        {
+            let words = self.argument_words(argument, parameter)?;
+            match (home, block) {
+                (Home::Registers(first, count), _) => {
+                    for (word, value) in words.into_iter().take(usize::from(count)).enumerate() {
+                        sources.push(fixed(value, first + word as u8));
+                    }
+                }
+                (Home::Block(offset), Some(base)) => {
+                    for (word, value) in words.into_iter().enumerate() {
+                        self.local_word(value, base, offset as i32 + 4 * word as i32, true);
+                    }
+                }
+                (Home::Block(_), None) => {}
+            }
+        }
+        Ok(sources)
+    }
+
+    /// Where the results of a call arrive.
+    fn call_results<'o>(
+        &mut self,
+        results: &'o [Operand],
+        signature: &'o Signature,
+        convention: &Convention,
+    ) -> Result<Results<'o>, LowerError> {
+        let mut found = Results::default();
+        for ((result, &home), parameter) in results.iter().zip(&convention.results).zip(&signature.results) {
+            match home {
+                Home::Registers(first, count) => {
+                    let words = match result {
+                        Operand::Variable(variable) => self.parameter_words(*variable),
+                        other if parameter.ty == Type::Pred => {
+                            let word = self.b.r();
+                            found.predicates.push((self.result_predicate(other)?, word));
+                            smallvec::smallvec![word]
+                        }
+                        other => self.result(other, parameter.ty)?,
+                    };
+                    for (word, &value) in words.iter().take(usize::from(count)).enumerate() {
+                        let mut destination = Destination::new(File::R, [value]);
+                        destination.fixed = Some(first + word as u8);
+                        found.destinations.push(destination);
+                    }
+                }
+                Home::Block(offset) => found.fetched.push((result, offset, parameter)),
+            }
+        }
+        Ok(found)
     }
 }
 

@@ -1,8 +1,7 @@
-//! The state of one lowering: the function in the making, which value each PTX register became, where control
-//! stands, and the guard of the statement at hand. No instruction of PTX is known here.
+//! The state of one lowering: the function in the making, the values of each PTX register, the block that is being
+//! filled, and the guard of the statement at hand. No instruction of PTX is known here.
 
-use crate::error::Errors;
-use crate::{Environment, LowerError, dispatch};
+use crate::{Environment, LowerError};
 use oriole_chip::{Chip, ConstantBank};
 use oriole_diagnostics::Code;
 use oriole_hir::{Body, LabelId, RegisterId, Statement};
@@ -30,6 +29,15 @@ pub(crate) struct Pending {
     pub words: Words,
 }
 
+/// Where a `.param` variable lives that is not in registers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ParameterMemory {
+    /// In the block that the caller provides.
+    Block(Value, i32),
+    /// In this function's own frame.
+    Frame(SymbolId),
+}
+
 /// One lowering.
 pub(crate) struct Lower<'a> {
     /// What is lowered.
@@ -55,7 +63,7 @@ pub(crate) struct Lower<'a> {
     /// Words of `.param` variables, by variable.
     pub parameters: BTreeMap<u32, Words>,
     /// Where `.param` variables are that do not live in registers, by variable.
-    pub parameter_memory: BTreeMap<u32, crate::parameters::ParameterMemory>,
+    pub parameter_memory: BTreeMap<u32, ParameterMemory>,
     /// The block of the frame for what calls cannot pass in registers.
     pub call_block: Option<SymbolId>,
     /// Frame symbols of `.local` variables and of parameters whose address is taken, by variable.
@@ -118,59 +126,16 @@ impl<'a> Lower<'a> {
         })
     }
 
-    /// Lowers every statement.
-    ///
-    /// # Errors
-    /// All that cannot be lowered; lowering goes on behind each statement that is refused.
-    pub fn run(mut self) -> Result<(), Vec<LowerError>> {
-        let mut errors = Errors::default();
-        self.directives();
-        self.receive_parameters().unwrap_or_else(|error| errors.add(error));
-        self.prelude = self.b.function().block(BlockId(0)).instructions.len();
-        for statement in &self.body.statements {
-            match statement {
-                Statement::Label(label) => self.place_label(*label),
-                Statement::Pragma(_) => {}
-                Statement::Instruction(instruction) => {
-                    if let Err(error) = self.statement(instruction) {
-                        errors.add(error);
-                        self.pending.clear();
-                    }
-                    self.ordinal += 1;
-                }
-            }
-        }
-        // Control that runs off the end of the text leaves the function.
-        self.guard = None;
-        if !self.terminated {
-            self.b.set_origin(Origin(self.ordinal.saturating_sub(1)));
-            self.leave_function().unwrap_or_else(|error| errors.add(error));
-        }
-        crate::limits::frame(self.b.function()).unwrap_or_else(|error| errors.add(error));
-        errors.finish()
-    }
-
-    fn directives(&mut self) {
-        let bytes = self.body.parameters.iter().map(|p| u64::from(p.offset) + p.size()).max().unwrap_or(0);
-        let limit = crate::limits::register_limit(self.body, self.chip);
-        let function = self.b.function_mut();
-        function.register_limit = limit;
-        function.parameter_bytes = bytes as u32;
-    }
-
-    fn statement(&mut self, instruction: &oriole_hir::Instruction) -> Lowered {
-        if self.terminated {
-            // Text behind an unconditional transfer, without a label, is never reached.
-            let block = self.b.new_block();
-            self.open(block);
-        }
+    /// Begins a statement: what is emitted from here on goes by this guard.
+    pub fn begin_statement(&mut self, guard: Option<(RegisterId, bool)>) {
         self.b.set_origin(Origin(self.ordinal));
-        self.guard =
-            instruction.guard.map(|(register, negated)| Guard { value: self.register(register)[0], negated });
+        self.guard = guard.map(|(register, negated)| Guard { value: self.register(register)[0], negated });
         self.mark = (self.b.block(), self.length());
-        dispatch::instruction(self, instruction)?;
-        self.settle();
-        Ok(())
+    }
+
+    /// Ends the prelude: instructions that the whole function shares are put in behind those that are there now.
+    pub fn end_prelude(&mut self) {
+        self.prelude = self.b.function().block(BlockId(0)).instructions.len();
     }
 
     fn length(&self) -> usize {
@@ -325,7 +290,8 @@ impl<'a> Lower<'a> {
         block
     }
 
-    fn place_label(&mut self, label: LabelId) {
+    /// Begins the block of a label.
+    pub fn place_label(&mut self, label: LabelId) {
         let block = self.label(label);
         self.run_into(block);
     }

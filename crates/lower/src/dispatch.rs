@@ -2,6 +2,7 @@
 
 use crate::context::{Lower, Lowered};
 use crate::half::half_of;
+use crate::video;
 use oriole_hir::Instruction;
 use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::Mod;
@@ -51,10 +52,7 @@ pub(crate) fn instruction(l: &mut Lower, i: &Instruction) -> Lowered {
         Popc => l.count_bits(i),
         Fns => l.find_nth_set(i),
         Prmt => l.permute(i),
-        Vadd | Vsub | Vabsdiff | Vmin | Vmax | Vset | Vshl | Vshr | Vmad | Vadd2 | Vsub2 | Vabsdiff2
-        | Vmin2 | Vmax2 | Vset2 | Vavrg2 | Vadd4 | Vsub4 | Vabsdiff4 | Vmin4 | Vmax4 | Vset4 | Vavrg4 => {
-            l.video(i)
-        }
+        opcode if video::action(opcode).is_some() => l.video(i),
         Set => l.set(i),
         Setp => l.set_predicate(i),
         Selp => l.select(i),
@@ -67,6 +65,14 @@ pub(crate) fn instruction(l: &mut Lower, i: &Instruction) -> Lowered {
         Isspacep => l.isspacep(i),
         Mapa => l.mapa(i),
         Getctarank => l.getctarank(i),
+        _ => effect(l, i),
+    }
+}
+
+/// Memory, exchange among threads, and control flow.
+fn effect(l: &mut Lower, i: &Instruction) -> Lowered {
+    use Opcode::*;
+    match i.opcode {
         Ld | Ldu => l.load(i),
         St => l.store(i),
         Prefetch | Prefetchu | Discard | Applypriority => l.cache_line(i),

@@ -21,6 +21,7 @@
 mod atomics;
 mod barrier;
 mod bits;
+mod body;
 mod calls;
 mod compare;
 mod context;

@@ -3,10 +3,10 @@
 //! `memory`.
 
 use crate::LowerError;
-use crate::context::{Lower, Lowered, Words};
+use crate::context::{Lower, Lowered, ParameterMemory, Words};
 use crate::operand::imm;
 use oriole_hir::{Instruction, Operand, Parameter, Statement, VariableHome, VariableId};
-use oriole_ori::{Destination, File, MemoryInfo, Pseudo, Source, SourceKind, SymbolId, Value};
+use oriole_ori::{Destination, File, MemoryInfo, Pseudo, Source, SourceKind, Value};
 use oriole_ptx::{Space, Type};
 use oriole_sass::{Mod, Op};
 
@@ -89,15 +89,6 @@ pub(crate) fn convention(parameters: &[Parameter], results: &[Parameter]) -> Con
         None => results.iter().map(&mut in_block).collect(),
     };
     Convention { parameters, results, block: Some(size) }
-}
-
-/// Where a `.param` variable lives that is not in registers.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum ParameterMemory {
-    /// In the block that the caller provides.
-    Block(Value, i32),
-    /// In this function's own frame.
-    Frame(SymbolId),
 }
 
 impl Lower<'_> {

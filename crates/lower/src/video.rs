@@ -11,7 +11,7 @@ use oriole_sass::{Mod, Op};
 
 /// What a video instruction does with its two operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Action {
+pub(crate) enum Action {
     Add,
     Subtract,
     Distance,
@@ -23,7 +23,8 @@ enum Action {
     ShiftRight,
 }
 
-fn action(opcode: Opcode) -> Option<(Action, u32)> {
+/// What a video instruction does, and on how many parts of a word; `None` for other opcodes.
+pub(crate) fn action(opcode: Opcode) -> Option<(Action, u32)> {
     Some(match opcode {
         Opcode::Vadd => (Action::Add, 1),
         Opcode::Vsub => (Action::Subtract, 1),

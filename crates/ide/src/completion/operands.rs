@@ -11,6 +11,35 @@ use super::{Collector, CompletionKind, Context};
 use crate::names::{Declaration, DeclarationKind, names};
 use crate::{Analysis, documentation};
 
+/// Special registers that programs read often.
+const SPECIAL: [&str; 24] = [
+    "%tid.x",
+    "%tid.y",
+    "%tid.z",
+    "%ntid.x",
+    "%ntid.y",
+    "%ntid.z",
+    "%ctaid.x",
+    "%ctaid.y",
+    "%ctaid.z",
+    "%nctaid.x",
+    "%nctaid.y",
+    "%nctaid.z",
+    "%laneid",
+    "%warpid",
+    "%smid",
+    "%clock",
+    "%clock64",
+    "%globaltimer",
+    "%lanemask_lt",
+    "%lanemask_eq",
+    "%cluster_ctaid.x",
+    "%cluster_ctarank",
+    "%cluster_nctarank",
+    "%dynamic_smem_size",
+];
+
+/// What may stand as operand `index`; `usize::MAX` is a guard.
 pub(super) fn operands(
     analysis: &Analysis,
     context: &Context<'_>,
@@ -73,32 +102,6 @@ pub(super) fn operands(
         variables(db, context, &visible, out);
     }
     if has(&|kind| kind == Kind::MoveSource) && context.typing.operands.len() == 1 {
-        const SPECIAL: [&str; 24] = [
-            "%tid.x",
-            "%tid.y",
-            "%tid.z",
-            "%ntid.x",
-            "%ntid.y",
-            "%ntid.z",
-            "%ctaid.x",
-            "%ctaid.y",
-            "%ctaid.z",
-            "%nctaid.x",
-            "%nctaid.y",
-            "%nctaid.z",
-            "%laneid",
-            "%warpid",
-            "%smid",
-            "%clock",
-            "%clock64",
-            "%globaltimer",
-            "%lanemask_lt",
-            "%lanemask_eq",
-            "%cluster_ctaid.x",
-            "%cluster_ctarank",
-            "%cluster_nctarank",
-            "%dynamic_smem_size",
-        ];
         for name in SPECIAL {
             let (ty, meaning) = documentation::special(name).unwrap_or_default();
             out.add(name, CompletionKind::Constant, ty, meaning, 3);

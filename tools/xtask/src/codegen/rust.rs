@@ -106,7 +106,6 @@ pub fn table(chip: &str, tables: &Tables, ops: &BTreeSet<String>) -> Result<Stri
          const fn m(name: Mod) -> Token { Token::Mod(name) }\n\
          const fn n(slot: u8, name: Symbol) -> Token { Token::Symbol(slot, name) }\n\n",
     );
-    let list = |tokens: &[Token]| tokens.iter().map(spell).collect::<Vec<_>>().join(",");
     let used: BTreeSet<&String> =
         tables.forms.iter().flat_map(|form| form.sets.iter().map(|set| &set.choice)).collect();
     let mut choice_number = BTreeMap::new();
@@ -114,7 +113,7 @@ pub fn table(chip: &str, tables: &Tables, ops: &BTreeSet<String>) -> Result<Stri
     for (number, (name, rows)) in choices.enumerate() {
         choice_number.insert(name.clone(), number);
         let rows: Vec<String> =
-            rows.iter().map(|(value, tokens)| format!("row({value},&[{}])", list(tokens))).collect();
+            rows.iter().map(|(value, tokens)| format!("row({value},&[{}])", token_list(tokens))).collect();
         let _ = writeln!(out, "const T{number}: &[Row] = &[{}];", rows.join(","));
     }
     let mut pool = Pool::default();
@@ -128,50 +127,7 @@ pub fn table(chip: &str, tables: &Tables, ops: &BTreeSet<String>) -> Result<Stri
         let range = ranges.get_mut(form.op.as_str()).ok_or("an opcode without a name")?;
         *range = if range.1 == 0 { (index, index + 1) } else { (range.0, index + 1) };
         by_opcode.push((form.opcode, u32::MAX - form.mask.count_ones(), index));
-        let mut used = form.mask | 0xf000;
-        let mut slots = Vec::new();
-        for slot in &form.slots {
-            for field in &slot.fields {
-                used |= run_mask(field.low) | run_mask(field.high);
-            }
-            for bit in slot.signs {
-                if bit != 255 {
-                    used |= 1 << bit;
-                }
-            }
-            slots.push(pool.slot(slot)?);
-        }
-        let mut sets = Vec::new();
-        for row in &form.sets {
-            for &bit in &row.bits {
-                used |= 1 << bit;
-            }
-            let choice =
-                choice_number.get(&row.choice).ok_or_else(|| format!("no table `{}`", row.choice))?;
-            let slot = row.slot.map_or("SELF".to_owned(), |slot| slot.to_string());
-            sets.push(pool.add('G', "Set", format!("set(&{:?},{slot},T{choice})", row.bits)));
-        }
-        let unused = ((1u128 << 105) - 1) & !used;
-        if form.unused & !unused != 0 {
-            return Err(format!("form {} {:03x}: `unused` names used bits", form.op, form.opcode));
-        }
-        let _ = writeln!(
-            forms,
-            "    Form {{ op: Op::{}, uniform_guard: {}, mask: {:#x}, value: {:#x}, unused: {:#x}, unused_value: {:#x}, \
-             always: &[{}], slots: &[{}], sets: &[{}], reuse: {:?}, write_barrier: {}, read_barrier: {} }},",
-            identifier(&form.op),
-            form.uniform,
-            form.mask,
-            form.value,
-            unused,
-            form.unused,
-            list(&form.always),
-            slots.join(","),
-            sets.join(","),
-            form.reuse,
-            form.write_barrier,
-            form.read_barrier
-        );
+        forms.push_str(&form_text(form, &choice_number, &mut pool)?);
     }
     out.push('\n');
     out.push_str(&pool.text);
@@ -202,6 +158,61 @@ pub fn table(chip: &str, tables: &Tables, ops: &BTreeSet<String>) -> Result<Stri
          Table {{ registers: registers({number}), forms: &FORMS, shapes: &SHAPES, opcodes: &OPCODES, by_opcode: &BY_OPCODE, ops: &OPS, orders: &ORDERS }};\n"
     );
     Ok(out)
+}
+
+/// Tokens as constant expressions.
+fn token_list(tokens: &[Token]) -> String {
+    tokens.iter().map(spell).collect::<Vec<_>>().join(",")
+}
+
+/// A form as a constant expression, its slots and sets in the pool.
+fn form_text(
+    form: &Form,
+    choice_number: &BTreeMap<String, usize>,
+    pool: &mut Pool,
+) -> Result<String, String> {
+    let mut used = form.mask | 0xf000;
+    let mut slots = Vec::new();
+    for slot in &form.slots {
+        for field in &slot.fields {
+            used |= run_mask(field.low) | run_mask(field.high);
+        }
+        for bit in slot.signs {
+            if bit != 255 {
+                used |= 1 << bit;
+            }
+        }
+        slots.push(pool.slot(slot)?);
+    }
+    let mut sets = Vec::new();
+    for row in &form.sets {
+        for &bit in &row.bits {
+            used |= 1 << bit;
+        }
+        let choice = choice_number.get(&row.choice).ok_or_else(|| format!("no table `{}`", row.choice))?;
+        let slot = row.slot.map_or("SELF".to_owned(), |slot| slot.to_string());
+        sets.push(pool.add('G', "Set", format!("set(&{:?},{slot},T{choice})", row.bits)));
+    }
+    let unused = ((1u128 << 105) - 1) & !used;
+    if form.unused & !unused != 0 {
+        return Err(format!("form {} {:03x}: `unused` names used bits", form.op, form.opcode));
+    }
+    Ok(format!(
+        "    Form {{ op: Op::{}, uniform_guard: {}, mask: {:#x}, value: {:#x}, unused: {:#x}, unused_value: {:#x}, \
+         always: &[{}], slots: &[{}], sets: &[{}], reuse: {:?}, write_barrier: {}, read_barrier: {} }},\n",
+        identifier(&form.op),
+        form.uniform,
+        form.mask,
+        form.value,
+        unused,
+        form.unused,
+        token_list(&form.always),
+        slots.join(","),
+        sets.join(","),
+        form.reuse,
+        form.write_barrier,
+        form.read_barrier
+    ))
 }
 
 /// A token as a constant expression of the generated file.

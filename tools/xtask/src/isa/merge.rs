@@ -176,19 +176,7 @@ fn choices(
             }
             continue;
         }
-        // A sign of its own.
-        if let ([bit], 2) = (choice.bits.as_slice(), choice.values.len())
-            && choice.values.get(&0).is_some_and(Vec::is_empty)
-            && let Some([token]) = choice.values.get(&1).map(Vec::as_slice)
-            && let Some(slot) = token.slot.and_then(|slot| form.slots.get_mut(slot as usize))
-            && let Some(place) = match token.what {
-                What::Negate => Some(0),
-                What::Absolute => Some(1),
-                What::Invert => Some(2),
-                _ => None,
-            }
-        {
-            slot.signs[place] = *bit;
+        if own_sign(form, choice) {
             continue;
         }
         for slot in &mut form.slots {
@@ -203,21 +191,7 @@ fn choices(
         }
         let rows: Vec<(u16, Vec<Token>)> =
             choice.values.iter().map(|(value, tokens)| (*value as u16, tokens.clone())).collect();
-        // Tokens of one operand alone are written without it.
-        let own = common_slot(&rows);
-        let rows = match own {
-            Some(own) => rows
-                .into_iter()
-                .map(|(value, tokens)| {
-                    let bare = |mut token: Token| {
-                        token.slot = token.slot.filter(|slot| *slot != own);
-                        token
-                    };
-                    (value, tokens.into_iter().map(bare).collect())
-                })
-                .collect(),
-            None => rows,
-        };
+        let (own, rows) = bare(rows);
         let name = text::choice(rows, tables, added);
         form.sets.push(SetRow { bits: choice.bits.clone(), choice: name, slot: own });
     }
@@ -228,6 +202,46 @@ fn choices(
         slot.signs.iter_mut().filter(|bit| **bit != 255 && gone(bit)).for_each(|bit| *bit = 255);
     }
     form.sets.sort_by_key(|set| set.bits.first().copied());
+}
+
+/// Writes a choice that is the sign of one operand as such; false if it is none.
+fn own_sign(form: &mut Form, choice: &Choice) -> bool {
+    if let ([bit], 2) = (choice.bits.as_slice(), choice.values.len())
+        && choice.values.get(&0).is_some_and(Vec::is_empty)
+        && let Some([token]) = choice.values.get(&1).map(Vec::as_slice)
+        && let Some(slot) = token.slot.and_then(|slot| form.slots.get_mut(slot as usize))
+        && let Some(place) = match token.what {
+            What::Negate => Some(0),
+            What::Absolute => Some(1),
+            What::Invert => Some(2),
+            _ => None,
+        }
+    {
+        slot.signs[place] = *bit;
+        return true;
+    }
+    false
+}
+
+type Rows = Vec<(u16, Vec<Token>)>;
+
+/// Rows whose tokens are all of one operand, without it, and which operand that is.
+fn bare(rows: Rows) -> (Option<u8>, Rows) {
+    let own = common_slot(&rows);
+    let rows = match own {
+        Some(own) => rows
+            .into_iter()
+            .map(|(value, tokens)| {
+                let bare = |mut token: Token| {
+                    token.slot = token.slot.filter(|slot| *slot != own);
+                    token
+                };
+                (value, tokens.into_iter().map(bare).collect())
+            })
+            .collect(),
+        None => rows,
+    };
+    (own, rows)
 }
 
 fn common_slot(rows: &[(u16, Vec<Token>)]) -> Option<u8> {

@@ -1,0 +1,61 @@
+//! Lowers a body: its directives, its parameters, and its statements one after the other.
+
+use crate::context::{Lower, Lowered};
+use crate::error::Errors;
+use crate::{LowerError, dispatch, limits};
+use oriole_hir::{Instruction, Statement};
+use oriole_ori::Origin;
+
+impl Lower<'_> {
+    /// Lowers every statement.
+    ///
+    /// # Errors
+    /// All that cannot be lowered; lowering goes on behind each statement that is refused.
+    pub fn run(mut self) -> Result<(), Vec<LowerError>> {
+        let mut errors = Errors::default();
+        self.directives();
+        self.receive_parameters().unwrap_or_else(|error| errors.add(error));
+        self.end_prelude();
+        for statement in &self.body.statements {
+            match statement {
+                Statement::Label(label) => self.place_label(*label),
+                Statement::Pragma(_) => {}
+                Statement::Instruction(instruction) => {
+                    if let Err(error) = self.statement(instruction) {
+                        errors.add(error);
+                        self.pending.clear();
+                    }
+                    self.ordinal += 1;
+                }
+            }
+        }
+        // Control that runs off the end of the text leaves the function.
+        self.guard = None;
+        if !self.terminated {
+            self.b.set_origin(Origin(self.ordinal.saturating_sub(1)));
+            self.leave_function().unwrap_or_else(|error| errors.add(error));
+        }
+        limits::frame(self.b.function()).unwrap_or_else(|error| errors.add(error));
+        errors.finish()
+    }
+
+    fn directives(&mut self) {
+        let bytes = self.body.parameters.iter().map(|p| u64::from(p.offset) + p.size()).max().unwrap_or(0);
+        let limit = limits::register_limit(self.body, self.chip);
+        let function = self.b.function_mut();
+        function.register_limit = limit;
+        function.parameter_bytes = bytes as u32;
+    }
+
+    fn statement(&mut self, instruction: &Instruction) -> Lowered {
+        if self.terminated {
+            // Text behind an unconditional transfer, without a label, is never reached.
+            let block = self.b.new_block();
+            self.open(block);
+        }
+        self.begin_statement(instruction.guard);
+        dispatch::instruction(self, instruction)?;
+        self.settle();
+        Ok(())
+    }
+}
