@@ -102,7 +102,7 @@ pub fn encode_function(chip: Chip, function: &MachineFunction) -> Result<Encoded
                 let start = starts.get(block).ok_or_else(|| fail("branch to no block".to_owned()))?;
                 // BSSY names the block that waits; the word names the instruction after the wait.
                 let after_wait = match instruction.op {
-                    Op::BSSY => function.blocks[block.0 as usize]
+                    Op::BSSY => function.blocks[block]
                         .instructions
                         .iter()
                         .position(|waiting| waiting.instruction.op == Op::BSYNC)

@@ -8,6 +8,7 @@ use oriole_ori::{
     SymbolId,
 };
 use oriole_sass::{Style, decode, parse, text};
+use typed_index_collections::ti_vec;
 
 const CHIP: Chip = Chip::SM_90A;
 
@@ -156,7 +157,7 @@ fn the_form_that_was_chosen_is_the_one_that_is_written() {
     };
     let encoded = |machine: MachineInstruction| {
         let block = MachineBlock { instructions: vec![machine], ..MachineBlock::default() };
-        encode_function(CHIP, &MachineFunction { blocks: vec![block], ..MachineFunction::default() })
+        encode_function(CHIP, &MachineFunction { blocks: ti_vec![block], ..MachineFunction::default() })
     };
     let (register, immediate) = (of("MOV R0, R1"), of("MOV R0, 0x1"));
     assert_ne!(register.form, immediate.form);

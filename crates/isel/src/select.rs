@@ -13,6 +13,7 @@ use oriole_ori::{
     MarshalError, Marshalled, Opcode, Value,
 };
 use oriole_sass::{Control, Guard};
+use typed_index_collections::TiVec;
 
 /// An instruction that has no machine form: an error of the compiler, never of its user.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -43,7 +44,7 @@ pub fn select(
     options: &SelectOptions,
 ) -> Result<MachineFunction, SelectError> {
     let mut machine = MachineFunction {
-        blocks: Vec::with_capacity(function.blocks.len()),
+        blocks: TiVec::with_capacity(function.blocks.len()),
         general_registers: assignment.general_registers,
         frame_bytes: assignment.frame_bytes,
     };

@@ -10,8 +10,8 @@ use oriole_isel::{explain, patterns, select, tree};
 use oriole_options::SelectOptions;
 use oriole_ori::pattern::{Kinds, Pattern, Patterns, Pipe, Site, Test, Width};
 use oriole_ori::{
-    Assignment, Block, Destination, File, Function, Instruction, Opcode, Origin, Pseudo, Source, SourceKind,
-    Value, is_legal,
+    Assignment, Block, BlockId, Destination, File, Function, Instruction, Opcode, Origin, Pseudo, Source,
+    SourceKind, Value, is_legal,
 };
 use oriole_sass::{Mod, Op, Style};
 use support::Random;
@@ -44,7 +44,7 @@ fn selected(values: &[(File, u8)], instructions: Vec<Instruction>, options: Sele
     let (function, assignment) = function(values, instructions);
     match select(CHIP, &function, &assignment, &options) {
         Ok(machine) => {
-            let lines = machine.blocks[0].instructions.iter().map(|chosen| {
+            let lines = machine.blocks[BlockId(0)].instructions.iter().map(|chosen| {
                 oriole_sass::text(CHIP, &chosen.instruction, Some(0), Style::Plain).expect("it has a form")
             });
             lines.collect::<Vec<_>>().join("\n")

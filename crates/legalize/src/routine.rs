@@ -11,6 +11,7 @@ use oriole_ori::{
     CallShape, Destination, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolId,
     SymbolKind, SymbolRef, Value,
 };
+use typed_index_collections::{TiVec, ti_vec};
 
 /// A routine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -148,17 +149,16 @@ fn call(emit: &mut Emit<'_, '_>, routine: Routine, code: &Function, arguments: &
 
 /// The name of a routine among those that a function refers to.
 fn symbol(function: &mut Function, routine: Routine) -> SymbolId {
-    let known = function.symbols.iter().position(|symbol| symbol.name == routine.name());
-    let index = known.unwrap_or_else(|| {
-        function.symbols.push(SymbolRef { name: routine.name().to_owned(), kind: SymbolKind::Helper });
-        function.symbols.len() - 1
-    });
-    SymbolId(index as u32)
+    let known = function.symbols.position(|symbol| symbol.name == routine.name());
+    known.unwrap_or_else(|| {
+        let symbol = SymbolRef { name: routine.name().to_owned(), kind: SymbolKind::Helper };
+        function.symbols.push_and_get_key(symbol)
+    })
 }
 
 /// The instructions of a routine, in values of the function at hand.
 fn copy(emit: &mut Emit<'_, '_>, code: &Function, arguments: &[&[Value]]) -> Vec<Value> {
-    let mut values: Vec<Option<Value>> = vec![None; code.values.len()];
+    let mut values: TiVec<Value, Option<Value>> = ti_vec![None; code.values.len()];
     let mut results = Vec::new();
     for instruction in code.blocks.iter().flat_map(|block| &block.instructions) {
         match instruction.opcode {
@@ -167,13 +167,13 @@ fn copy(emit: &mut Emit<'_, '_>, code: &Function, arguments: &[&[Value]]) -> Vec
                 let mut parameters = Vec::new();
                 instruction.for_each_definition(|value| parameters.push(value));
                 for (parameter, word) in parameters.into_iter().zip(words) {
-                    values[parameter.0 as usize] = Some(word);
+                    values[parameter] = Some(word);
                 }
             }
             Opcode::Pseudo(Pseudo::Return) => {
                 for source in &instruction.sources {
                     if let SourceKind::Values(words) = &source.kind {
-                        results.extend(words.iter().map(|word| values[word.0 as usize].unwrap_or(*word)));
+                        results.extend(words.iter().map(|word| values[*word].unwrap_or(*word)));
                     }
                 }
             }
@@ -181,7 +181,7 @@ fn copy(emit: &mut Emit<'_, '_>, code: &Function, arguments: &[&[Value]]) -> Vec
                 let mut copied = instruction.clone();
                 copied.origin = emit.b.origin();
                 let mut rename = |value: &mut Value| {
-                    let known = &mut values[value.0 as usize];
+                    let known = &mut values[*value];
                     *value = *known.get_or_insert_with(|| emit.b.temporary(code.file(*value)));
                 };
                 copied.for_each_use_mut(&mut rename);

@@ -12,6 +12,7 @@ use oriole_ori::{
 use oriole_sass::{Effect, Mod, Op, Symbol};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
+use typed_index_collections::TiVec;
 
 /// The components of a PTX register, lowest first.
 pub(crate) type Words = SmallVec<[Value; 4]>;
@@ -71,7 +72,7 @@ pub(crate) struct Lower<'a> {
     /// False if the function must do without uniform registers.
     pub uniform: bool,
     registers: Vec<Option<Words>>,
-    named: Vec<bool>,
+    named: TiVec<Value, bool>,
     labels: Vec<Option<BlockId>>,
     symbols: BTreeMap<(u8, String), SymbolId>,
     descriptor: Option<[Value; 2]>,
@@ -116,7 +117,7 @@ impl<'a> Lower<'a> {
             uniform,
             frame: BTreeMap::new(),
             registers: vec![None; body.registers.len()],
-            named: Vec::new(),
+            named: TiVec::new(),
             labels: vec![None; body.labels as usize],
             symbols: BTreeMap::new(),
             descriptor: None,
@@ -218,16 +219,15 @@ impl<'a> Lower<'a> {
     // Values.
 
     fn is_named(&self, value: Value) -> bool {
-        self.named.get(value.0 as usize).copied().unwrap_or(false)
+        self.named.get(value).copied().unwrap_or(false)
     }
 
     /// Makes a value that keeps its old contents where a guarded statement does not write it.
     pub fn name(&mut self, value: Value) {
-        let index = value.0 as usize;
-        if self.named.len() <= index {
-            self.named.resize(index + 1, false);
+        if value >= self.named.next_key() {
+            self.named.resize(usize::from(value) + 1, false);
         }
-        self.named[index] = true;
+        self.named[value] = true;
     }
 
     /// The components of a PTX register.

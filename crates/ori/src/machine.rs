@@ -33,7 +33,7 @@ pub struct Assignment {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct MachineFunction {
     /// Blocks in layout order; fall-through goes to the next one. A branch names a block by index here.
-    pub blocks: Vec<MachineBlock>,
+    pub blocks: TiVec<BlockId, MachineBlock>,
     /// General registers used, highest number plus one.
     pub general_registers: u16,
     /// Frame in bytes.

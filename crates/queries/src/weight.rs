@@ -106,7 +106,7 @@ pub(crate) fn machine(staged: &Staged<MachineFunction>) -> usize {
             .blocks
             .iter()
             .map(|block| list(&block.instructions) + block.instructions.iter().map(operands).sum::<usize>());
-        blocks.sum::<usize>() + list(&function.blocks)
+        blocks.sum::<usize>() + list(&function.blocks.raw)
     })
 }
 

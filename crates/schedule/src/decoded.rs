@@ -21,7 +21,7 @@ pub fn decoded(
     tables: &BTreeMap<usize, Vec<usize>>,
 ) -> Result<MachineFunction, EncodeError> {
     let starts = starts(code, tables);
-    let block_of = |index: usize| BlockId(starts.partition_point(|&start| start <= index) as u32 - 1);
+    let block_of = |index: usize| BlockId::from(starts.partition_point(|&start| start <= index) - 1);
     let mut graph = Function::default();
     let mut function = MachineFunction::default();
     for (at, &start) in starts.iter().enumerate() {
@@ -39,8 +39,8 @@ pub fn decoded(
     }
     let cfg = Cfg::new(&graph);
     let loops = Loops::new(&graph, &cfg, &Dominators::new(&graph, &cfg));
-    for (at, block) in function.blocks.iter_mut().enumerate() {
-        block.loop_depth = u8::try_from(loops.depth(BlockId(at as u32))).unwrap_or(u8::MAX);
+    for (id, block) in function.blocks.iter_mut_enumerated() {
+        block.loop_depth = u8::try_from(loops.depth(id)).unwrap_or(u8::MAX);
     }
     Ok(function)
 }

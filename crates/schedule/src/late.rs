@@ -13,6 +13,7 @@ use oriole_ori::{BlockId, MachineBlock, MachineFunction, MachineInstruction};
 use oriole_sass::form::Table;
 use oriole_sass::{Effect, Instruction, Op, OperandKind};
 use smallvec::SmallVec;
+use typed_index_collections::{TiVec, ti_vec};
 
 /// Cycles after which a source that is read late may be overwritten; an estimate, a scoreboard tells.
 const LATE_READ: u32 = 12;
@@ -21,23 +22,22 @@ const LATE_READ: u32 = 12;
 pub fn order(function: &mut MachineFunction, model: &Model, forms: &'static Table, blocks: &[BlockId]) {
     // Cycles until the results on their way at the end of a block arrive, by register. Blocks that come later in the
     // order, over back edges, are not known and count as nothing on its way.
-    let mut left: Vec<Vec<(u16, u32)>> = vec![Vec::new(); function.blocks.len()];
+    let mut left: TiVec<BlockId, Vec<(u16, u32)>> = ti_vec![Vec::new(); function.blocks.len()];
     let mut under_way: Vec<(u16, u32)> = Vec::new();
     let mut arrival = vec![0u32; REGISTERS];
     let mut uses: Vec<Uses> = vec![Uses::default(); REGISTERS];
     for &id in blocks {
-        let at = id.0 as usize;
         arrival.fill(0);
-        for (register, cycles) in std::mem::take(&mut left[at]) {
+        for (register, cycles) in std::mem::take(&mut left[id]) {
             let known = &mut arrival[usize::from(register)];
             *known = (*known).max(cycles);
         }
         under_way.clear();
-        order_block(&mut function.blocks[at], model, forms, &mut arrival, &mut uses);
+        order_block(&mut function.blocks[id], model, forms, &mut arrival, &mut uses);
         let late = (0u16..).zip(&arrival).filter(|&(_, &cycles)| cycles > 0);
         under_way.extend(late.map(|(r, &cycles)| (r, cycles)));
-        for successor in &function.blocks[at].successors {
-            left[successor.0 as usize].extend_from_slice(&under_way);
+        for &successor in &function.blocks[id].successors {
+            left[successor].extend_from_slice(&under_way);
         }
     }
 }

@@ -33,6 +33,7 @@ use oriole_latency::Model;
 use oriole_options::{FinishOptions, OrderOptions};
 use oriole_ori::{BlockId, Function, MachineFunction};
 use std::fmt;
+use typed_index_collections::{TiVec, ti_vec};
 
 /// Why nothing can be scheduled.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -102,7 +103,7 @@ pub fn control_words(
         serial::assign(function, model, forms, &nop);
         return Ok(());
     }
-    let effects: Vec<Vec<effects::Effects>> = function
+    let effects: TiVec<BlockId, Vec<effects::Effects>> = function
         .blocks
         .iter()
         .map(|block| block.instructions.iter().map(|m| effects::Effects::new(model, forms, m)).collect())
@@ -121,9 +122,9 @@ pub fn control_words(
 fn reverse_postorder(function: &MachineFunction) -> Vec<BlockId> {
     let count = function.blocks.len();
     let mut order = Vec::with_capacity(count);
-    let mut seen = vec![false; count];
+    let mut seen: TiVec<BlockId, bool> = ti_vec![false; count];
     let mut unreachable = Vec::new();
-    for root in 0..count {
+    for root in function.blocks.keys() {
         if seen[root] {
             continue;
         }
@@ -131,19 +132,18 @@ fn reverse_postorder(function: &MachineFunction) -> Vec<BlockId> {
         let mut part = Vec::new();
         let mut stack = vec![(root, 0)];
         while let Some((block, next)) = stack.last_mut() {
-            if let Some(successor) = function.blocks[*block].successors.get(*next) {
+            if let Some(&successor) = function.blocks[*block].successors.get(*next) {
                 *next += 1;
-                let successor = successor.0 as usize;
                 if !std::mem::replace(&mut seen[successor], true) {
                     stack.push((successor, 0));
                 }
             } else {
-                part.push(BlockId(*block as u32));
+                part.push(*block);
                 stack.pop();
             }
         }
         part.reverse();
-        if root == 0 { order = part } else { unreachable.extend(part) }
+        if root == BlockId(0) { order = part } else { unreachable.extend(part) }
     }
     order.extend(unreachable);
     order

@@ -4,25 +4,26 @@
 //! made once and emptied from block to block, answers without a search.
 
 use oriole_ori::Value;
+use typed_index_collections::{TiVec, ti_vec};
 
 const NONE: u32 = u32::MAX;
 
 /// Numbers of values, in the order in which they are met.
 pub struct Numbers {
-    of: Vec<u32>,
+    of: TiVec<Value, u32>,
     met: Vec<Value>,
 }
 
 impl Numbers {
     /// No numbers yet, for a function with so many values.
     pub fn new(values: usize) -> Numbers {
-        Numbers { of: vec![NONE; values], met: Vec::new() }
+        Numbers { of: ti_vec![NONE; values], met: Vec::new() }
     }
 
     /// The number of a value, given to it now if it has none.
     #[inline]
     pub fn number(&mut self, value: Value) -> u32 {
-        let number = &mut self.of[value.0 as usize];
+        let number = &mut self.of[value];
         if *number == NONE {
             *number = self.met.len() as u32;
             self.met.push(value);
@@ -33,11 +34,11 @@ impl Numbers {
     /// The number of a value that has one.
     #[inline]
     pub fn known(&self, value: Value) -> Option<u32> {
-        Some(self.of[value.0 as usize]).filter(|&number| number != NONE)
+        Some(self.of[value]).filter(|&number| number != NONE)
     }
 
     /// Takes all numbers back.
     pub fn clear(&mut self) {
-        self.met.drain(..).for_each(|value| self.of[value.0 as usize] = NONE);
+        self.met.drain(..).for_each(|value| self.of[value] = NONE);
     }
 }

@@ -8,9 +8,10 @@ use crate::graph::Node;
 use crate::order::latency;
 use oriole_chip::{Chip, Occupancy, Usage, occupancy};
 use oriole_latency::{Class, Model, UNITS, Unit};
-use oriole_ori::{BlockId, Cfg, Function, Opcode, Statistics};
+use oriole_ori::{BlockId, Cfg, Function, Opcode, Statistics, Value};
 use oriole_sass::{Mod, Op};
 use std::fmt;
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// What a profile must know that the function does not show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -136,45 +137,50 @@ fn is_float(op: Op, class: Class) -> bool {
 /// Cycles along the longest path, and along a path taken at random.
 fn latencies(function: &Function, cfg: &Cfg, model: &Model) -> (f64, f64) {
     let count = function.blocks.len();
-    let (mut reached, mut likely) = (vec![0u64; count], vec![0.0; count]);
+    let mut reached: TiVec<BlockId, u64> = ti_vec![0; count];
+    let mut likely: TiVec<BlockId, f64> = ti_vec![0.0; count];
     let (mut worst, mut average) = (0, 0.0);
-    let mut producers = vec![None; function.values.len()];
+    let mut producers: TiVec<Value, Option<(usize, u64)>> = ti_vec![None; function.values.len()];
     if let Some(&entry) = cfg.order().first() {
-        likely[entry.0 as usize] = 1.0;
+        likely[entry] = 1.0;
     }
     for &block in cfg.order() {
-        let at = block.0 as usize;
         let cycles = length(function, block, model, &mut producers);
-        let end = reached[at] + cycles;
+        let end = reached[block] + cycles;
         worst = worst.max(end);
-        average += likely[at] * cycles as f64;
+        average += likely[block] * cycles as f64;
         let ahead =
             function.block(block).successors.iter().filter(|&&next| cfg.position(next) > cfg.position(block));
-        let share = likely[at] / ahead.clone().count().max(1) as f64;
-        for next in ahead {
-            reached[next.0 as usize] = reached[next.0 as usize].max(end);
-            likely[next.0 as usize] += share;
+        let share = likely[block] / ahead.clone().count().max(1) as f64;
+        for &next in ahead {
+            reached[next] = reached[next].max(end);
+            likely[next] += share;
         }
     }
     (worst as f64, average)
 }
 
 /// Cycles until the last instruction of a block has issued. `producers` is all `None` before and after.
-fn length(function: &Function, block: BlockId, model: &Model, producers: &mut [Option<(usize, u64)>]) -> u64 {
+fn length(
+    function: &Function,
+    block: BlockId,
+    model: &Model,
+    producers: &mut TiSlice<Value, Option<(usize, u64)>>,
+) -> u64 {
     let instructions = &function.block(block).instructions;
     let mut clock = 0u64;
     for (at, instruction) in instructions.iter().enumerate() {
         instruction.for_each_use(|value| {
-            if let Some((producer, issued)) = producers[value.0 as usize] {
+            if let Some((producer, issued)) = producers[value] {
                 let distance = latency(model, &instructions[producer], instruction, Node::Read);
                 clock = clock.max(issued + u64::from(distance));
             }
         });
-        instruction.for_each_definition(|value| producers[value.0 as usize] = Some((at, clock)));
+        instruction.for_each_definition(|value| producers[value] = Some((at, clock)));
         clock += u64::from(matches!(instruction.opcode, Opcode::Sass(_)));
     }
     for instruction in instructions {
-        instruction.for_each_definition(|value| producers[value.0 as usize] = None);
+        instruction.for_each_definition(|value| producers[value] = None);
     }
     clock
 }

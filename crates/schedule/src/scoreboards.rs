@@ -10,7 +10,7 @@ use oriole_latency::{SCOREBOARDS, counted_scoreboard};
 use oriole_ori::csr::Csr;
 use oriole_ori::{BlockId, MachineFunction};
 use oriole_sass::Op;
-use typed_index_collections::{TiVec, ti_vec};
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// For each register the scoreboards that stand for a result on its way into it and for reads not yet done.
 #[derive(Clone, PartialEq, Eq)]
@@ -142,31 +142,30 @@ fn usable(function: &MachineFunction) -> u8 {
 }
 
 /// Fills in scoreboards and waits of all instructions.
-pub fn assign(function: &mut MachineFunction, effects: &[Vec<Effects>], order: &[BlockId]) {
+pub fn assign(function: &mut MachineFunction, effects: &TiSlice<BlockId, Vec<Effects>>, order: &[BlockId]) {
     let usable = usable(function);
     let (touched, written) = later(function, effects);
-    let mut entry = vec![Entry::Unknown; function.blocks.len()];
+    let mut entry: TiVec<BlockId, Entry> = ti_vec![Entry::Unknown; function.blocks.len()];
     if let Some(first) = entry.first_mut() {
         *first = Entry::Quiet;
     }
     let mut state = Pending::nothing();
     // Numbers, with the waits as far as they are known: back edges come later and cannot change a number.
     for &block in order {
-        let at = block.0 as usize;
-        entry[at].load(&mut state);
-        choose(function, at, &effects[at], &mut state, usable, &touched[at], &written[at]);
-        for successor in &function.blocks[at].successors {
-            entry[successor.0 as usize].join(&state);
+        entry[block].load(&mut state);
+        choose(function, block, &effects[block], &mut state, usable, &touched[block], &written[block]);
+        for &successor in &function.blocks[block].successors {
+            entry[successor].join(&state);
         }
     }
     // Waits, until nothing changes. The state at the top of a block only grows.
-    let mut position = vec![u32::MAX; function.blocks.len()];
-    for (place, block) in order.iter().enumerate() {
-        position[block.0 as usize] = place as u32;
+    let mut position: TiVec<BlockId, u32> = ti_vec![u32::MAX; function.blocks.len()];
+    for (place, &block) in order.iter().enumerate() {
+        position[block] = place as u32;
     }
     let mut work: std::collections::BTreeSet<u32> = (0..order.len() as u32).collect();
     while let Some(place) = work.pop_first() {
-        let at = order[place as usize].0 as usize;
+        let at = order[place as usize];
         entry[at].load(&mut state);
         for (machine, effects) in function.blocks[at].instructions.iter_mut().zip(&effects[at]) {
             let control = &mut machine.instruction.control;
@@ -174,17 +173,20 @@ pub fn assign(function: &mut MachineFunction, effects: &[Vec<Effects>], order: &
             state.clear(control.wait_mask);
             state.issue(effects, control.write_barrier, control.read_barrier);
         }
-        for successor in &function.blocks[at].successors {
-            let changed = entry[successor.0 as usize].join(&state);
-            if changed && position[successor.0 as usize] != u32::MAX {
-                work.insert(position[successor.0 as usize]);
+        for &successor in &function.blocks[at].successors {
+            let changed = entry[successor].join(&state);
+            if changed && position[successor] != u32::MAX {
+                work.insert(position[successor]);
             }
         }
     }
 }
 
 /// For each block the registers that may be touched, and those that may be written, after its end.
-fn later(function: &MachineFunction, effects: &[Vec<Effects>]) -> (Vec<Registers>, Vec<Registers>) {
+fn later(
+    function: &MachineFunction,
+    effects: &TiSlice<BlockId, Vec<Effects>>,
+) -> (TiVec<BlockId, Registers>, TiVec<BlockId, Registers>) {
     let count = function.blocks.len();
     let mut own: TiVec<BlockId, _> = ti_vec![(Registers::default(), Registers::default()); count];
     for (sets, block) in own.iter_mut().zip(effects) {
@@ -204,13 +206,13 @@ fn later(function: &MachineFunction, effects: &[Vec<Effects>]) -> (Vec<Registers
     }
     let mut out: TiVec<BlockId, _> = ti_vec![(Registers::default(), Registers::default()); count];
     let mut before: Vec<(BlockId, BlockId)> = Vec::new();
-    for (block, from) in (0..).map(BlockId).zip(&function.blocks) {
+    for (block, from) in function.blocks.iter_enumerated() {
         before.extend(from.successors.iter().map(|&successor| (successor, block)));
     }
     let before = Csr::new(count, &before);
     // Blocks whose predecessors do not know yet what comes behind them, in rounds from the last to the first.
     let mut fresh: TiVec<BlockId, bool> = ti_vec![true; count];
-    let mut round: Vec<BlockId> = (0..count).map(BlockId::from).collect();
+    let mut round: Vec<BlockId> = function.blocks.keys().collect();
     while !round.is_empty() {
         let mut next: Vec<BlockId> = Vec::new();
         for &block in round.iter().rev() {
@@ -238,7 +240,7 @@ fn later(function: &MachineFunction, effects: &[Vec<Effects>]) -> (Vec<Registers
 /// Chooses the scoreboards of one block.
 fn choose(
     function: &mut MachineFunction,
-    block: usize,
+    block: BlockId,
     effects: &[Effects],
     state: &mut Pending,
     usable: u8,

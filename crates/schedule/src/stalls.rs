@@ -7,6 +7,7 @@ use crate::words::{LONGEST_STALL, Nop, accepts_wait, yields};
 use oriole_latency::{Class, Model, ResultPart, Slot};
 use oriole_ori::{BlockId, MachineFunction, MachineInstruction};
 use oriole_sass::{Control, Op};
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// Something that happened to a register, not long ago.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -126,7 +127,7 @@ struct Walk {
 
 fn walk(
     function: &MachineFunction,
-    block: usize,
+    block: BlockId,
     effects: &[Effects],
     entry: &Recent,
     model: &Model,
@@ -186,24 +187,24 @@ fn walk(
 /// Fills in stalls and yield flags; puts in `NOP`s where a stall does not fit.
 pub fn assign(
     function: &mut MachineFunction,
-    effects: &[Vec<Effects>],
+    effects: &TiSlice<BlockId, Vec<Effects>>,
     order: &[BlockId],
     model: &Model,
     nop: &Nop,
     cap: u8,
 ) {
     let count = function.blocks.len();
-    let mut position = vec![u32::MAX; count];
-    for (place, block) in order.iter().enumerate() {
-        position[block.0 as usize] = place as u32;
+    let mut position: TiVec<BlockId, u32> = ti_vec![u32::MAX; count];
+    for (place, &block) in order.iter().enumerate() {
+        position[block] = place as u32;
     }
-    let mut entry: Vec<Recent> = vec![Recent::default(); count];
-    let mut lead = vec![0u8; count];
+    let mut entry: TiVec<BlockId, Recent> = ti_vec![Recent::default(); count];
+    let mut lead: TiVec<BlockId, u8> = ti_vec![0u8; count];
     // What a block was given when it was last looked at holds: whatever comes to its top later has it looked at again.
-    let mut stalls: Vec<Vec<u16>> = vec![Vec::new(); count];
+    let mut stalls: TiVec<BlockId, Vec<u16>> = ti_vec![Vec::new(); count];
     let mut work: std::collections::BTreeSet<u32> = (0..order.len() as u32).collect();
     while let Some(place) = work.pop_first() {
-        let at = order[place as usize].0 as usize;
+        let at = order[place as usize];
         let mut result = walk(function, at, &effects[at], &entry[at], model);
         lead[at] = lead[at].max(result.lead);
         let extra = extra(function, at, effects, &result.end, model);
@@ -212,17 +213,16 @@ pub fn assign(
             *last += u16::from(extra);
         }
         stalls[at] = result.stalls;
-        for successor in &function.blocks[at].successors {
-            if entry[successor.0 as usize].join(&result.end) && position[successor.0 as usize] != u32::MAX {
-                work.insert(position[successor.0 as usize]);
+        for &successor in &function.blocks[at].successors {
+            if entry[successor].join(&result.end) && position[successor] != u32::MAX {
+                work.insert(position[successor]);
             }
         }
     }
     let cap = u16::from(cap.clamp(1, LONGEST_STALL));
     for &block in order {
-        let at = block.0 as usize;
         // Only behind empty blocks something is left for the block itself.
-        write(&mut function.blocks[at].instructions, &stalls[at], lead[at], model, nop, cap);
+        write(&mut function.blocks[block].instructions, &stalls[block], lead[block], model, nop, cap);
     }
 }
 
@@ -230,15 +230,15 @@ pub fn assign(
 /// otherwise.
 fn extra(
     function: &MachineFunction,
-    block: usize,
-    effects: &[Vec<Effects>],
+    block: BlockId,
+    effects: &TiSlice<BlockId, Vec<Effects>>,
     end: &Recent,
     model: &Model,
 ) -> u8 {
     if function.blocks[block].instructions.is_empty() {
         return 0;
     }
-    let first = |s: &BlockId| effects[s.0 as usize].first();
+    let first = |s: &BlockId| effects[*s].first();
     let missing = function.blocks[block].successors.iter().filter_map(first).map(|e| end.missing(e, model));
     missing.max().unwrap_or(0)
 }

@@ -247,11 +247,11 @@ fn late(input: &str, expected: Expect) {
         });
         let instruction = parse(Chip::SM_90, line, Some(0)).expect("an instruction");
         let plain = machine(instruction, Origin(0));
-        function.blocks[0].instructions.push(MachineInstruction { memory, ..plain });
+        function.blocks[BlockId(0)].instructions.push(MachineInstruction { memory, ..plain });
     }
     after_allocation(&mut function, Chip::SM_90, &options()).expect("an order");
     let mut out = String::new();
-    for machine in &function.blocks[0].instructions {
+    for machine in &function.blocks[BlockId(0)].instructions {
         out += &text(Chip::SM_90, &machine.instruction, Some(0), Style::Plain).expect("text");
         out += "\n";
     }
@@ -391,11 +391,11 @@ proptest::proptest! {
             let instruction = parse(Chip::SM_90, &line, Some(0)).expect("an instruction");
             let origin = Origin(place as u32);
             let plain = machine(instruction, origin);
-            function.blocks[0].instructions.push(MachineInstruction { memory, ..plain });
+            function.blocks[BlockId(0)].instructions.push(MachineInstruction { memory, ..plain });
         }
-        let before = function.blocks[0].instructions.clone();
+        let before = function.blocks[BlockId(0)].instructions.clone();
         after_allocation(&mut function, Chip::SM_90, &options()).expect("an order");
-        let after = &function.blocks[0].instructions;
+        let after = &function.blocks[BlockId(0)].instructions;
         proptest::prop_assert_eq!(before.len(), after.len());
         for (at, second) in after.iter().enumerate() {
             proptest::prop_assert_eq!(second, &before[second.origin.0 as usize]);

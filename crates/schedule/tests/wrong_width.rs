@@ -6,6 +6,7 @@ use oriole_cubin::{Cubin, KernelImage, Module};
 use oriole_options::Options;
 use oriole_ori::{MachineBlock, MachineFunction, MachineInstruction, Origin};
 use oriole_sass::{Control, FormId, Instruction, form_of, parse};
+use typed_index_collections::ti_vec;
 
 const CHIP: Chip = Chip::SM_90A;
 
@@ -21,7 +22,7 @@ fn cubin(lines: &[&str], planted: impl Fn(&Instruction, FormId) -> FormId) -> Cu
         machine
     });
     let block = MachineBlock { instructions: instructions.collect(), ..MachineBlock::default() };
-    let mut function = MachineFunction { blocks: vec![block], ..MachineFunction::default() };
+    let mut function = MachineFunction { blocks: ti_vec![block], ..MachineFunction::default() };
     let options = oriole_options::FinishOptions { reuse: false, ..Options::default().finish() };
     oriole_schedule::control_words(&mut function, CHIP, &options).expect("control words");
     let machines = function.blocks.iter().flat_map(|block| &block.instructions);

@@ -12,6 +12,7 @@ use oriole_ori::{
 };
 use oriole_sass::{Mod, Op, Symbol};
 use std::collections::BTreeMap;
+use typed_index_collections::{TiVec, ti_vec};
 
 /// What the function reads from outside, and how the hardware's freedom is used.
 #[derive(Clone)]
@@ -31,9 +32,9 @@ pub struct World {
     /// Lanes of the warp.
     pub lanes: usize,
     /// For each block whether the whole warp must be in it; `None` checks nothing.
-    pub uniform_blocks: Option<Vec<bool>>,
+    pub uniform_blocks: Option<TiVec<BlockId, bool>>,
     /// For each value whether all lanes must hold the same; `None` checks nothing.
-    pub uniform_values: Option<Vec<bool>>,
+    pub uniform_values: Option<TiVec<Value, bool>>,
 }
 
 impl Default for World {
@@ -71,7 +72,7 @@ enum State {
 }
 
 struct Lane {
-    values: Vec<u32>,
+    values: TiVec<Value, u32>,
     block: BlockId,
     index: usize,
     state: State,
@@ -88,7 +89,7 @@ pub fn run(function: &Function, world: &World) -> Outcome {
         world: world.clone(),
         lanes: (0..world.lanes)
             .map(|lane| Lane {
-                values: vec![0xdead_0000 + lane as u32; function.values.len()],
+                values: ti_vec![0xdead_0000 + lane as u32; function.values.len()],
                 block: BlockId(0),
                 index: 0,
                 state: State::Running,
@@ -209,7 +210,7 @@ impl Machine<'_> {
         }
         let lane = &mut self.lanes[lane];
         for (value, word) in merged {
-            lane.values[value.0 as usize] = word;
+            lane.values[value] = word;
         }
         lane.block = to;
         lane.index = 0;
@@ -219,7 +220,7 @@ impl Machine<'_> {
         let function = self.function;
         let (id, index) = (self.lanes[group[0]].block, self.lanes[group[0]].index);
         if let Some(uniform) = &self.world.uniform_blocks
-            && uniform[id.0 as usize]
+            && uniform[id]
             && !is_bare_exit(function, id)
             // Waiting is how lanes come together.
             && function.block(id).instructions.get(index).is_some_and(|i| i.opcode != Op::BSYNC.into())
@@ -285,13 +286,10 @@ impl Machine<'_> {
         }
         if let Some(uniform) = &self.world.uniform_values {
             instruction.for_each_definition(|value| {
-                if uniform[value.0 as usize] {
-                    let first = self.lanes[group[0]].values[value.0 as usize];
+                if uniform[value] {
+                    let first = self.lanes[group[0]].values[value];
                     for &lane in group {
-                        assert_eq!(
-                            self.lanes[lane].values[value.0 as usize], first,
-                            "{value:?} differs in {id}"
-                        );
+                        assert_eq!(self.lanes[lane].values[value], first, "{value:?} differs in {id}");
                     }
                 }
             });
@@ -301,7 +299,7 @@ impl Machine<'_> {
     fn execute(&mut self, lane: usize, instruction: &Instruction) {
         let function = self.function;
         if let Some(guard) = instruction.guard {
-            let holds = (self.lanes[lane].values[guard.value.0 as usize] & 1 != 0) != guard.negated;
+            let holds = (self.lanes[lane].values[guard.value] & 1 != 0) != guard.negated;
             if !holds {
                 let mut tied = instruction.tied.clone().into_iter();
                 if !instruction.tied.is_empty() {
@@ -310,7 +308,7 @@ impl Machine<'_> {
                         writes.push((d, tied.next().expect("one old value for each")))
                     });
                     for (d, old) in writes {
-                        self.lanes[lane].values[d.0 as usize] = self.lanes[lane].values[old.0 as usize];
+                        self.lanes[lane].values[d] = self.lanes[lane].values[old];
                     }
                 }
                 self.lanes[lane].index += 1;
@@ -363,8 +361,8 @@ impl Machine<'_> {
                 let oriole_ori::Address { base, offset, .. } = &**address;
                 let mut address = i64::from(*offset) as u64;
                 for (place, value) in base.iter().enumerate() {
-                    address = address
-                        .wrapping_add(u64::from(self.lanes[lane].values[value.0 as usize]) << (32 * place));
+                    address =
+                        address.wrapping_add(u64::from(self.lanes[lane].values[*value]) << (32 * place));
                 }
                 let width = match &source(1).kind {
                     SourceKind::Values(values) => values.len(),
@@ -380,7 +378,7 @@ impl Machine<'_> {
                 for part in 0..width {
                     let word = self.read(lane, source(0), part);
                     let value = instruction.destinations[0].values[part];
-                    self.lanes[lane].values[value.0 as usize] = word;
+                    self.lanes[lane].values[value] = word;
                 }
             }
             Opcode::Sass(Op::NOP | Op::WARPSYNC) | Opcode::Pseudo(Pseudo::Undefined) => {}
@@ -425,13 +423,13 @@ impl Machine<'_> {
     fn write_all(&mut self, lane: usize, instruction: &Instruction, words: &[u32]) {
         let mut words = words.iter();
         instruction.for_each_definition(|value| {
-            self.lanes[lane].values[value.0 as usize] = *words.next().expect("a word for each result");
+            self.lanes[lane].values[value] = *words.next().expect("a word for each result");
         });
     }
 
     fn write(&mut self, lane: usize, instruction: &Instruction, destination: usize, part: usize, word: u32) {
         if let Some(&value) = instruction.destinations.get(destination).and_then(|d| d.values.get(part)) {
-            self.lanes[lane].values[value.0 as usize] = word;
+            self.lanes[lane].values[value] = word;
         }
     }
 
@@ -440,7 +438,7 @@ impl Machine<'_> {
     fn read(&self, lane: usize, source: &Source, part: usize) -> u32 {
         let values = &self.lanes[lane].values;
         match &source.kind {
-            SourceKind::Values(v) => values[v[part].0 as usize],
+            SourceKind::Values(v) => values[v[part]],
             SourceKind::Zero(_) => 0,
             SourceKind::True(_) => 1,
             SourceKind::Imm(bits) => *bits,
@@ -454,7 +452,7 @@ impl Machine<'_> {
             }
             SourceKind::ConstIndexed(place) => match place.base {
                 ConstBase::Table(table) => {
-                    let at = values[place.index.0 as usize] + place.offset as u32;
+                    let at = values[place.index] + place.offset as u32;
                     self.table_word(table, at / 4 + part as u32)
                 }
                 base => panic!("cannot read {base:?} by an index"),
