@@ -13,7 +13,7 @@ impl Lower<'_> {
     /// True if the opcode takes these modifiers with so many general registers, the result among them.
     fn takes(&self, op: Op, mods: &[Mod], registers: usize) -> bool {
         let operands = vec![Operand::plain(OperandKind::Reg(0)); registers];
-        legal(self.chip, op, &Mods::of(mods), &operands).is_ok()
+        legal(self.chip, op, &Mods::of(mods), &operands).is_some()
     }
 
     /// `d <- min(a, b)` where `least` is true, else the maximum. `U32` says that the numbers are unsigned; packed halves
@@ -49,7 +49,7 @@ impl Lower<'_> {
     /// True if `LEPC` gives the address of a place in the code, which calls of functions outside of the module need.
     pub fn names_places(&self) -> bool {
         let operands = [Operand::plain(OperandKind::Reg(0)), Operand::plain(OperandKind::Target(0))];
-        legal(self.chip, Op::LEPC, &Mods::none(), &operands).is_ok()
+        legal(self.chip, Op::LEPC, &Mods::none(), &operands).is_some()
     }
 
     /// True if `WARPSYNC` has a modifier for all lanes.

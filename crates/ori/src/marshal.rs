@@ -61,7 +61,10 @@ impl std::error::Error for MarshalError {}
 
 /// True if the chip has a form for the instruction, whatever registers it gets. Pseudo-operations have none.
 pub fn is_legal(chip: Chip, function: &Function, instruction: &Instruction) -> bool {
-    marshal(chip, function, instruction, |_| Ok(0)).is_ok()
+    match named_operands(function, instruction, |_| Ok(0)) {
+        Ok((op, mut operands, _)) => form(chip, op, instruction, &mut operands).is_some(),
+        Err(_) => false,
+    }
 }
 
 /// The operands and the form of an instruction. `register` gives the lowest register of a tuple.
@@ -74,44 +77,58 @@ pub fn marshal(
     instruction: &Instruction,
     register: impl Fn(&[Value]) -> Result<u8, MarshalError>,
 ) -> Result<Marshalled, MarshalError> {
+    let (op, mut operands, fixup) = named_operands(function, instruction, register)?;
+    match form(chip, op, instruction, &mut operands) {
+        Some(form) => Ok(Marshalled { operands, fixup, form }),
+        None => Err(MarshalError::Form(oriole_sass::why_not_legal(chip, op, &instruction.mods, &operands))),
+    }
+}
+
+/// The operands of a machine instruction, destinations first.
+type Operands = SmallVec<[Operand; 6]>;
+
+/// Opcode, operands and symbolic part of an instruction.
+fn named_operands(
+    function: &Function,
+    instruction: &Instruction,
+    register: impl Fn(&[Value]) -> Result<u8, MarshalError>,
+) -> Result<(Op, Operands, Option<Fixup>), MarshalError> {
     let Opcode::Sass(op) = instruction.opcode else { return Err(MarshalError::Pseudo) };
     let mut map = Map { function, op, register, fixup: None };
-    let mut operands: SmallVec<[Operand; 6]> = SmallVec::new();
+    let mut operands = Operands::new();
     for destination in &instruction.destinations {
         operands.push(Operand::plain(map.destination(destination)?));
     }
     for source in &instruction.sources {
         operands.push(source.operand(map.source(source)?));
     }
-    let form = form(chip, op, instruction, &mut operands).map_err(MarshalError::Form)?;
-    Ok(Marshalled { operands, fixup: map.fixup, form })
+    Ok((op, operands, map.fixup))
 }
 
 /// The form that takes the operands. Ori keeps an immediate as 32 bits; the form says whether it is an integer, a
-/// float, or two halves, and the operands are put right.
-fn form(
-    chip: Chip,
-    op: Op,
-    instruction: &Instruction,
-    operands: &mut SmallVec<[Operand; 6]>,
-) -> Result<FormId, EncodeError> {
+/// float, or two halves, and the operands are put right. They stay as they are if no form takes them.
+fn form(chip: Chip, op: Op, instruction: &Instruction, operands: &mut Operands) -> Option<FormId> {
     let legal = |operands: &[Operand]| oriole_sass::legal(chip, op, &instruction.mods, operands);
-    let first = match legal(operands) {
-        Ok(form) => return Ok(form),
-        Err(error) => error,
-    };
-    let immediate = instruction.sources.iter().enumerate().find_map(|(at, source)| match source.kind {
+    if let Some(form) = legal(operands) {
+        return Some(form);
+    }
+    let (at, bits) = instruction.sources.iter().enumerate().find_map(|(at, source)| match source.kind {
         SourceKind::Imm(bits) => Some((at + instruction.destinations.len(), bits)),
         _ => None,
-    });
-    let Some((at, bits)) = immediate else { return Err(first) };
+    })?;
+    let integer = operands[at].kind;
     operands[at].kind = OperandKind::Float(bits);
-    if let Ok(form) = legal(operands) {
-        return Ok(form);
+    if let Some(form) = legal(operands) {
+        return Some(form);
     }
     operands[at].kind = OperandKind::Float(bits >> 16);
     operands.insert(at + 1, Operand::plain(OperandKind::Float(bits & 0xffff)));
-    legal(operands).map_err(|_| first)
+    let halves = legal(operands);
+    if halves.is_none() {
+        operands.remove(at + 1);
+        operands[at].kind = integer;
+    }
+    halves
 }
 
 struct Map<'a, R> {

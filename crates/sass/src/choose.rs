@@ -1,7 +1,8 @@
 //! Which form an instruction has: the one that takes its operands, modifiers and signs. It is found once for each
-//! instruction; who has the form's number never asks again.
+//! instruction; who has the form's number never asks again. What a form takes stands in tables: no word is made to find
+//! out, except to say why no form takes an instruction.
 
-use crate::encode::{EncodeError, Leftover, fill};
+use crate::encode::{EncodeError, Leftover, fill, guard_bits, operand_bits};
 use crate::form::{Field, Form, FormId, Shape, Slot, SlotKind, Table};
 use crate::{Guard, Instruction, Mods, Op, Operand, OperandKind};
 use smallvec::SmallVec;
@@ -25,7 +26,10 @@ pub(crate) fn choose(
     table: &'static Table,
     instruction: &Instruction,
 ) -> Result<(Resolved, u128), EncodeError> {
-    choose_for(table, &Asked::of(instruction))
+    let asked = Asked::of(instruction);
+    let Some(resolved) = choose_for(table, &asked) else { return Err(refusal(table, &asked)) };
+    let word = fill(resolved.form, &asked, &resolved.slots)?;
+    Ok((resolved, word))
 }
 
 /// The parts of an instruction that decide its form.
@@ -44,39 +48,69 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The same for an instruction that is not built yet.
-pub(crate) fn choose_for(table: &'static Table, asked: &Asked<'_>) -> Result<(Resolved, u128), EncodeError> {
-    let op = asked.op;
-    let ids = table.ids_of(op);
-    if ids.len() == 0 {
-        return Err(EncodeError::UnknownOpcode(op));
-    }
-    let mut error = EncodeError::Operands(op);
-    let Some(shape) = Shape::of_operands(asked.operands) else { return Err(error) };
-    // Of several forms that fit, the one that adds the fewest operands of its own is meant.
-    let mut best: Option<(usize, Resolved, u128)> = None;
-    for id in ids {
+/// Of the forms that take the instruction the one that adds the fewest operands of its own; `None` if none takes it.
+pub(crate) fn choose_for(table: &'static Table, asked: &Asked<'_>) -> Option<Resolved> {
+    let shape = Shape::of_operands(asked.operands)?;
+    let mut best: Option<(usize, Resolved)> = None;
+    for id in table.ids_of(asked.op) {
         let form = table.form(id);
         let missing = form.slots.len().wrapping_sub(asked.operands.len());
-        if missing > form.slots.len() || best.as_ref().is_some_and(|(least, ..)| missing >= *least) {
+        if missing > form.slots.len() || best.as_ref().is_some_and(|(least, _)| missing >= *least) {
             continue;
         }
         let Some(slots) = align(form, table.shape(id), asked.operands, shape) else { continue };
-        match fill(form, asked, &slots) {
-            Ok(word) => {
-                best = Some((missing, Resolved { id, form, slots }, word));
-                if missing == 0 {
-                    break;
-                }
-            }
-            Err(found) => {
-                if severity(&found) >= severity(&error) {
-                    error = found;
-                }
+        let constraints = table.constraints(id);
+        if constraints.allow(form, asked.mods, asked.operands, &slots)
+            && numbers_fit(form, asked.operands, &slots, constraints.shares_fields)
+            && guard_bits(form, asked.guard).is_some()
+        {
+            best = Some((missing, Resolved { id, form, slots }));
+            if missing == 0 {
+                break;
             }
         }
     }
-    best.map(|(_, resolved, word)| (resolved, word)).ok_or(error)
+    best.map(|(_, resolved)| resolved)
+}
+
+/// True if the numbers of all operands fit their fields, and operands that share a field say the same.
+fn numbers_fit(form: &Form, operands: &[Operand], slots: &[u8], shared: bool) -> bool {
+    let (mut written, mut word) = (0u128, 0u128);
+    operands.iter().zip(slots).all(|(operand, &at)| {
+        let slot = &form.slots[usize::from(at)];
+        let Some(bits) = operand_bits(slot, operand) else { return false };
+        !shared
+            || slot.fields.iter().zip(bits).all(|(field, bits)| {
+                let (mask, placed) = (field.mask(), field.place(bits));
+                let agrees = written & mask == 0 || word & mask == placed;
+                written |= mask;
+                word |= placed;
+                agrees
+            })
+    })
+}
+
+/// Why no form takes the instruction: each is tried, and the reason of the one that came furthest counts.
+pub(crate) fn refusal(table: &'static Table, asked: &Asked<'_>) -> EncodeError {
+    let op = asked.op;
+    if table.ids_of(op).len() == 0 {
+        return EncodeError::UnknownOpcode(op);
+    }
+    let mut error = EncodeError::Operands(op);
+    let Some(shape) = Shape::of_operands(asked.operands) else { return error };
+    for id in table.ids_of(op) {
+        let form = table.form(id);
+        if form.slots.len() < asked.operands.len() {
+            continue;
+        }
+        let Some(slots) = align(form, table.shape(id), asked.operands, shape) else { continue };
+        if let Err(found) = fill(form, asked, &slots)
+            && severity(&found) >= severity(&error)
+        {
+            error = found;
+        }
+    }
+    error
 }
 
 /// An instruction in a form that is known to be its own.
@@ -190,5 +224,124 @@ fn fits(slot: &Slot, operand: &Operand) -> bool {
             O::Attribute { base: has_base, uniform: has_uniform, offset: value },
         ) => base == has_base.is_some() && uniform == has_uniform.is_some() && (offset || value == 0),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Mod, decode};
+    use oriole_chip::Chip;
+
+    /// The reference: each form is filled, and the first one whose word can be written with the fewest operands of its
+    /// own is taken.
+    fn by_trial(table: &'static Table, asked: &Asked<'_>) -> Option<(FormId, Slots)> {
+        let shape = Shape::of_operands(asked.operands)?;
+        let mut best: Option<(usize, FormId, Slots)> = None;
+        for id in table.ids_of(asked.op) {
+            let form = table.form(id);
+            let Some(missing) = form.slots.len().checked_sub(asked.operands.len()) else { continue };
+            if best.as_ref().is_some_and(|(least, ..)| missing >= *least) {
+                continue;
+            }
+            let Some(slots) = align(form, table.shape(id), asked.operands, shape) else { continue };
+            if fill(form, asked, &slots).is_ok() {
+                best = Some((missing, id, slots));
+            }
+        }
+        best.map(|(_, id, slots)| (id, slots))
+    }
+
+    /// Numbers that are the same in every run.
+    struct Random(u64);
+
+    impl Random {
+        fn next(&mut self) -> u64 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+        }
+
+        fn below(&mut self, end: usize) -> usize {
+            (self.next() >> 33) as usize % end
+        }
+
+        /// A word of the form: any row of each set, any number in each field.
+        fn word(&mut self, form: &Form) -> u128 {
+            const GUARD_AND_CONTROL: u128 = 0x7000 | 0x7f1 << 105;
+            let mut word = form.value | form.unused_value | GUARD_AND_CONTROL;
+            for set in form.sets {
+                word |= set.place(set.rows[self.below(set.rows.len())].value);
+            }
+            for slot in form.slots {
+                for field in slot.fields {
+                    let bits = if field.bias == 0 { self.next() } else { 0 };
+                    word = word & !field.mask() | field.place(bits);
+                }
+                for bit in [slot.negate, slot.absolute, slot.invert] {
+                    if bit != crate::form::NO_BIT && self.below(3) == 0 {
+                        word |= 1 << bit;
+                    }
+                }
+            }
+            word
+        }
+
+        /// Changes the instruction in one respect, so that most forms no longer take it.
+        fn spoil(&mut self, instruction: &mut Instruction) {
+            let (count, kind) = (instruction.operands.len(), self.below(8));
+            let mods = Mod::all();
+            let name = mods[self.below(mods.len())];
+            match (kind, count) {
+                (0, _) => instruction.mods.insert(name),
+                (1, _) => {
+                    let present: Vec<Mod> = instruction.mods.iter().collect();
+                    if let Some(&gone) = present.get(self.below(present.len().max(1))) {
+                        instruction.mods.remove(gone);
+                    }
+                }
+                (_, 0) => {}
+                (2, _) => instruction.operands[self.below(count)].negate ^= true,
+                (3, _) => instruction.operands[self.below(count)].invert ^= true,
+                (4, _) => instruction.operands[self.below(count)].absolute ^= true,
+                (5, _) => instruction.operands[self.below(count)].suffixes.insert(name),
+                (6, _) => {
+                    let (from, to) = (self.below(count), self.below(count));
+                    instruction.operands[to].kind = instruction.operands[from].kind;
+                }
+                _ => {
+                    let number = 1i64 << self.below(40);
+                    if let OperandKind::Imm(value) = &mut instruction.operands[self.below(count)].kind {
+                        *value = if self.0 & 1 == 1 { -number } else { number };
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_tables_decide_as_trial_encodes_do() {
+        for chip in Chip::all().into_iter().filter(|chip| chip.is_supported()) {
+            let table = crate::form::table(chip).expect("a table");
+            let mut random = Random(0x9e37_79b9_7f4a_7c15);
+            let (mut taken, mut refused) = (0, 0);
+            for form in table.forms() {
+                for _ in 0..12 {
+                    let Ok(mut instruction) = decode(chip, random.word(form)) else { continue };
+                    for spoiled in 0..3 {
+                        if spoiled > 0 {
+                            random.spoil(&mut instruction);
+                        }
+                        let asked = Asked::of(&instruction);
+                        let found = choose_for(table, &asked).map(|resolved| (resolved.id, resolved.slots));
+                        let tried = by_trial(table, &asked);
+                        assert_eq!(found, tried, "{chip}: {instruction:?}");
+                        if tried.is_some() { taken += 1 } else { refused += 1 }
+                    }
+                }
+            }
+            assert!(taken > 10_000 && refused > 5_000, "{chip}: {taken} taken, {refused} refused");
+        }
     }
 }

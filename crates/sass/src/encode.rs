@@ -2,7 +2,7 @@
 //! is cut off silently: a number that does not fit, a sign that the form lacks, a modifier it does not know, each
 //! is an error. No choice of opcode is made here.
 
-use crate::choose::{Asked, Resolved, choose, resolve_as};
+use crate::choose::{Asked, Resolved, choose, choose_for, refusal, resolve_as};
 use crate::decode::NO_SCOREBOARD;
 use crate::form::{self, CONTROL_SHIFT, Field, Form, FormId, NO_BIT, SELF, Set, Slot, SlotKind, Token};
 use crate::register::{PT, RZ, RegisterFile};
@@ -92,7 +92,8 @@ pub fn encode_as(chip: Chip, id: FormId, instruction: &Instruction) -> Result<u1
 /// The form that `encode` would choose.
 pub fn form_of(chip: Chip, instruction: &Instruction) -> Result<FormId, EncodeError> {
     let table = form::table(chip).ok_or(EncodeError::UnsupportedChip(chip))?;
-    choose(table, instruction).map(|(resolved, _)| resolved.id)
+    let asked = Asked::of(instruction);
+    choose_for(table, &asked).map(|resolved| resolved.id).ok_or_else(|| refusal(table, &asked))
 }
 
 /// Everything a word must say beyond its numbers, ticked off as the form says it.
@@ -352,7 +353,7 @@ fn immediate_bits(field: &Field, value: i64) -> Option<u64> {
     })
 }
 
-fn guard_bits(form: &Form, guard: Guard) -> Option<u128> {
+pub(crate) fn guard_bits(form: &Form, guard: Guard) -> Option<u128> {
     let always = guard.register == PT;
     if guard.register > PT || (!always && guard.uniform != form.uniform_guard) {
         return None;

@@ -1,18 +1,25 @@
 //! Whether the machine has an instruction, and which of its operands the operand cache serves: answered by the form
 //! table before registers are known.
 
-use crate::choose::{Asked, choose_for, resolve_as};
+use crate::choose::{Asked, choose_for, refusal, resolve_as};
 use crate::encode::EncodeError;
 use crate::form::{self, FormId};
 use crate::{Guard, Instruction, Mods, Op, Operand};
 use oriole_chip::Chip;
 
-/// The form that takes these operands and modifiers, or why none does. This is the legality predicate: signs,
+/// The form that takes these operands and modifiers; `None` if the chip has none. This is the legality predicate: signs,
 /// suffixes and the ranges of numbers count, register numbers do not matter.
-pub fn legal(chip: Chip, op: Op, mods: &Mods, operands: &[Operand]) -> Result<FormId, EncodeError> {
-    let table = form::table(chip).ok_or(EncodeError::UnsupportedChip(chip))?;
+pub fn legal(chip: Chip, op: Op, mods: &Mods, operands: &[Operand]) -> Option<FormId> {
     let asked = Asked { guard: Guard::ALWAYS, op, mods, operands };
-    choose_for(table, &asked).map(|(resolved, _)| resolved.id)
+    choose_for(form::table(chip)?, &asked).map(|resolved| resolved.id)
+}
+
+/// Why no form takes these operands and modifiers.
+pub fn why_not_legal(chip: Chip, op: Op, mods: &Mods, operands: &[Operand]) -> EncodeError {
+    match form::table(chip) {
+        Some(table) => refusal(table, &Asked { guard: Guard::ALWAYS, op, mods, operands }),
+        None => EncodeError::UnsupportedChip(chip),
+    }
 }
 
 /// For each of the slots of the operand cache (A, B, C) the operand that it serves, `None` where the form has none. Only

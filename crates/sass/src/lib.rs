@@ -29,7 +29,7 @@ pub use encode::{EncodeError, encode, encode_as, form_of};
 pub use form::FormId;
 pub use info::{Class, Effect, OpInfo, Unit};
 pub use instruction::{Control, Guard, Instruction, Operand, OperandKind};
-pub use legal::{cached_operands, legal};
+pub use legal::{cached_operands, legal, why_not_legal};
 pub use modifier::Mod;
 pub use mods::Mods;
 pub use op::Op;

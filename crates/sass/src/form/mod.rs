@@ -4,15 +4,18 @@
 //!
 //! No algorithm that chooses instructions may enter: a form says what can be written, not what should be.
 
+mod constraints;
 mod shape;
 mod tables;
 
+use constraints::Constraints;
 pub(crate) use shape::can_be_left_out;
 use shape::shapes;
 pub use shape::{MOST_OPERANDS, Shape};
 
 use crate::{Mod, Op, RegisterFile, Symbol};
 use oriole_chip::{Chip, RegisterFiles};
+use std::sync::OnceLock;
 
 /// A place in the word where a number stands: up to two runs of bits, the lower part first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -273,6 +276,8 @@ pub struct Table {
     forms: &'static [Form],
     /// For each form what it takes.
     shapes: &'static [Shape],
+    /// For each form what else it takes, once that has been asked.
+    constraints: &'static [OnceLock<Constraints>],
     /// For each opcode in rising order: the indexes of its forms in `by_opcode`.
     opcodes: &'static [(u16, u16, u16)],
     /// Form indexes by opcode, the most closely identified form first.
@@ -312,6 +317,11 @@ impl Table {
     /// The shape of a form that the table has.
     pub(crate) fn shape(&self, id: FormId) -> Shape {
         self.shapes[usize::from(id.0)]
+    }
+
+    /// The constraints of a form that the table has.
+    pub(crate) fn constraints(&self, id: FormId) -> &'static Constraints {
+        self.constraints[usize::from(id.0)].get_or_init(|| Constraints::of(self.form(id)))
     }
 
     /// The numbers of the forms of a mnemonic.

@@ -9,8 +9,9 @@ use crate::form::Place::*;
 use crate::form::SlotKind as K;
 use crate::form::Token::Suffix;
 use crate::form::{Field, FloatKind, Form, Row, SELF, Set, Slot, Table, Token, Width as W};
-use crate::form::{Shape, field, registers, row, set, shapes, slot};
+use crate::form::{Constraints, Shape, field, registers, row, set, shapes, slot};
 use crate::{Mod, Op, Symbol};
+use std::sync::OnceLock;
 
 const fn m(name: Mod) -> Token { Token::Mod(name) }
 const fn n(slot: u8, name: Symbol) -> Token { Token::Symbol(slot, name) }
@@ -1629,5 +1630,7 @@ static ORDERS: [&[Mod]; 196] = [
 
 static SHAPES: [Shape; FORMS.len()] = shapes(&FORMS);
 
+static CONSTRAINTS: [OnceLock<Constraints>; FORMS.len()] = [const { OnceLock::new() }; FORMS.len()];
+
 pub(in crate::form) static TABLE: Table =
-    Table { registers: registers(80), forms: &FORMS, shapes: &SHAPES, opcodes: &OPCODES, by_opcode: &BY_OPCODE, ops: &OPS, orders: &ORDERS };
+    Table { registers: registers(80), forms: &FORMS, shapes: &SHAPES, constraints: &CONSTRAINTS, opcodes: &OPCODES, by_opcode: &BY_OPCODE, ops: &OPS, orders: &ORDERS };
