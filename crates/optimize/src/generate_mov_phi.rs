@@ -7,8 +7,8 @@
 //! kernel returns in one place, so that the warp comes back to its caller together.
 
 use oriole_ori::{
-    BlockId, Builder, Cfg, Destination, Dominators, FormChange, Function, Instruction, Liveness, Opcode,
-    Origin, Outcome, Pass, Phi, PhiSources, Pseudo, Value, canonical,
+    BlockId, Builder, Cfg, Destination, Dominators, FormChange, Function, Instruction, IteratedFrontiers,
+    Liveness, Opcode, Origin, Outcome, Pass, Phi, PhiSources, Pseudo, Value, canonical,
 };
 use oriole_ori::{branches, edges};
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
@@ -122,7 +122,7 @@ enum Step {
 fn construct(function: &mut Function) {
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(function, &cfg);
-    let frontiers = dominators.frontiers(&cfg);
+    let mut frontiers = IteratedFrontiers::new(&cfg, &dominators);
     let liveness = Liveness::new(function, &cfg);
     let count = function.values.len();
 
@@ -138,23 +138,14 @@ fn construct(function: &mut Function) {
 
     // Phis for each value at the iterated frontier of its writers, where it is live.
     let mut phi_for: TiVec<BlockId, Vec<Value>> = ti_vec![Vec::new(); function.blocks.len()];
-    let mut placed: TiVec<BlockId, u32> = ti_vec![u32::MAX; function.blocks.len()];
-    let mut at = 0;
-    while at < writes.len() {
-        let value = writes[at].0;
-        let mut work = Vec::new();
-        while at < writes.len() && writes[at].0 == value {
-            work.push(writes[at].1);
-            at += 1;
-        }
-        while let Some(block) = work.pop() {
-            for &frontier in &frontiers[block] {
-                if placed[frontier] != value.0 && liveness.is_live_in(frontier, value) {
-                    placed[frontier] = value.0;
-                    phi_for[frontier].push(value);
-                    work.push(frontier);
-                }
-            }
+    for definitions in writes.chunk_by(|one, next| one.0 == next.0) {
+        let value = definitions[0].0;
+        let is_live_in = |block| liveness.is_live_in(block, value);
+        // The only definition dominates every use unless the value is read before it.
+        if definitions.len() > 1 || is_live_in(BlockId(0)) {
+            frontiers.of(definitions.iter().map(|(_, block)| *block), is_live_in, |block| {
+                phi_for[block].push(value);
+            });
         }
     }
     for &id in cfg.order() {

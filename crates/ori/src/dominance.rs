@@ -4,7 +4,10 @@
 //! It is here because SSA construction, the verifier, convergence placement and code motion need them. Queries are
 //! constant time through the numbering of the tree.
 
+mod iterated;
 mod lengauer_tarjan;
+
+pub use iterated::IteratedFrontiers;
 
 use crate::csr::Csr;
 use crate::{BlockId, Cfg, Function};

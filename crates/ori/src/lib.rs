@@ -44,7 +44,7 @@ pub mod verify;
 pub use builder::{Builder, Draft};
 pub use cfg::Cfg;
 pub use divergence::Divergence;
-pub use dominance::Dominators;
+pub use dominance::{Dominators, IteratedFrontiers};
 pub use function::{
     Block, BlockId, CallShape, Clobbers, Function, LocalVariable, Successors, SymbolId, SymbolKind,
     SymbolRef, Table,

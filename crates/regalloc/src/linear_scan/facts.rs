@@ -143,13 +143,17 @@ impl Facts {
             }
             self.pressure[block] = highest;
         }
-        // The pressure of a loop is the highest of its blocks.
+        // The pressure of a loop is the highest of its blocks; outer loops stand before the loops in them.
+        let mut highest = vec![0; self.loops.loops.len()];
         for &block in self.cfg.order() {
-            let mut inner = self.loops.innermost(block);
-            while let Some(index) = inner {
-                let header = self.loops.loops[index].header;
-                self.pressure[header] = self.pressure[header].max(self.pressure[block]);
-                inner = self.loops.loops[index].parent;
+            if let Some(index) = self.loops.innermost(block) {
+                highest[index] = self.pressure[block].max(highest[index]);
+            }
+        }
+        for (index, lap) in self.loops.loops.iter().enumerate().rev() {
+            self.pressure[lap.header] = highest[index];
+            if let Some(parent) = lap.parent {
+                highest[parent] = highest[parent].max(highest[index]);
             }
         }
     }
