@@ -2,6 +2,7 @@
 //! with other tools shows what reader or writer miss. A development aid; nothing depends on it.
 
 use oriole_cubin::*;
+use triomphe::Arc;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -94,7 +95,12 @@ fn module_of(cubin: &Cubin) -> Module {
         accelerated: cubin.accelerated,
         virtual_sm: cubin.virtual_sm.unwrap_or(cubin.sm),
         tool: Tool { name: "rewrite".into(), ..Tool::default() },
-        kernels: cubin.kernels.iter().rev().map(|kernel| image_of(cubin, kernel, &targets)).collect(),
+        kernels: cubin
+            .kernels
+            .iter()
+            .rev()
+            .map(|kernel| Arc::new(image_of(cubin, kernel, &targets)))
+            .collect(),
         constants,
         globals,
         externs,

@@ -3,6 +3,7 @@
 //! nothing here depends on the order of symbols in a file.
 
 use crate::RelocationKind;
+use triomphe::Arc;
 
 /// A module ready to be written.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -15,8 +16,8 @@ pub struct Module {
     pub virtual_sm: u16,
     /// Who made the file.
     pub tool: Tool,
-    /// Kernels in source order.
-    pub kernels: Vec<KernelImage>,
+    /// Kernels in source order; shared with whoever made them.
+    pub kernels: Vec<Arc<KernelImage>>,
     /// Variables of user constant memory, bank 3; `Variable::offset` is theirs.
     pub constants: Vec<Variable>,
     /// Global variables; the writer places them, `Variable::offset` is not read.

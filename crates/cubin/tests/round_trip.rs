@@ -2,6 +2,7 @@
 //! makes the reader panic.
 
 use oriole_cubin::*;
+use triomphe::Arc;
 
 fn sample() -> Module {
     Module {
@@ -14,7 +15,7 @@ fn sample() -> Module {
             build: "b".into(),
             arguments: "-arch sm_90".into(),
         },
-        kernels: vec![
+        kernels: [
             KernelImage {
                 name: "first".into(),
                 code: vec![0x000fc0000000000000000000000794d; 5],
@@ -60,7 +61,9 @@ fn sample() -> Module {
                 stack_size: Some(0),
                 ..KernelImage::default()
             },
-        ],
+        ]
+        .map(Arc::new)
+        .into(),
         constants: vec![Variable {
             name: "c".into(),
             size: 8,
@@ -136,7 +139,7 @@ fn bad_modules_are_errors() {
     module.slots[0].target = SymbolRef::Kernel(9);
     assert!(matches!(write(&module), Err(WriteError::BadReference { .. })));
     let mut module = sample();
-    module.kernels[0].parameter_size = 0x9c40;
+    Arc::make_mut(&mut module.kernels[0]).parameter_size = 0x9c40;
     assert!(matches!(write(&module), Err(WriteError::TooLarge { .. })));
     let mut module = sample();
     module.globals[1].bytes = Some(vec![0; 17]);

@@ -448,8 +448,7 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec
         ..Module::default()
     };
     for &unit in graph::index(db, file).functions.iter().filter(|unit| unit.kind(db) == UnitKind::Entry) {
-        let image = graph::kernel_image(db, unit, config).as_ref().map_err(Clone::clone)?;
-        module.kernels.push((**image).clone());
+        module.kernels.push(graph::kernel_image(db, unit, config).clone()?);
     }
     let surroundings = &graph::module_layout(db, file).surroundings;
     let data = graph::module_data(db, file);
@@ -531,6 +530,7 @@ fn place_variables(
         // Every kernel of a module that declares a dynamic array may be launched with dynamic shared memory; what the
         // system appends must then be aligned, whether this kernel names the array or not.
         for kernel in &mut module.kernels {
+            let kernel = triomphe::Arc::make_mut(kernel);
             kernel.shared_size =
                 Some(kernel.shared_size.unwrap_or(0).checked_next_multiple_of(alignment).unwrap_or(u32::MAX));
             kernel.shared_alignment = kernel.shared_alignment.max(alignment);

@@ -7,7 +7,7 @@ use crate::elf::*;
 type Segment = (u32, fn(Key) -> bool);
 
 impl Writer<'_> {
-    fn symbol_table(&self, strings: &mut Strings) -> Vec<u8> {
+    fn symbol_table<'s>(&'s self, strings: &mut Strings<'s>) -> Vec<u8> {
         let mut out = Bytes::default();
         for symbol in &self.symbols {
             let section = symbol.section.map_or(0, |key| self.index_of(key));
@@ -23,19 +23,21 @@ impl Writer<'_> {
 
     pub(super) fn assemble(mut self) -> Result<Vec<u8>, WriteError> {
         fits(|| "number of sections".into(), self.sections.len() as u64 + 1, 0xfeff)?;
+        self.number_sections();
         let mut strings = Strings::new();
         let mut names = Strings::new();
         let table = self.symbol_table(&mut strings);
         let name_offsets: Vec<u32> = self.sections.iter().map(|section| names.add(&section.1.name)).collect();
+        let (mut strings, mut names, mut table) = (strings.bytes, names.bytes, table);
         for (key, draft) in &mut self.sections {
             let data = match key {
-                Key::Names => &names.bytes,
-                Key::Strings => &strings.bytes,
-                Key::Symbols => &table,
+                Key::Names => &mut names,
+                Key::Strings => &mut strings,
+                Key::Symbols => &mut table,
                 _ => continue,
             };
-            draft.data = data.clone();
             draft.memory_size = data.len() as u64;
+            draft.data = std::mem::take(data).into();
         }
         let local_end = self
             .symbols
@@ -50,13 +52,16 @@ impl Writer<'_> {
             }
         }
 
-        let mut file = Bytes(vec![0; 64]);
+        let size: usize =
+            self.sections.iter().map(|(_, draft)| draft.data.len() + draft.alignment as usize + 64).sum();
+        let mut file = Bytes(Vec::with_capacity(size + 1024));
+        file.raw(&[0; 64]);
         let mut offsets = Vec::with_capacity(self.sections.len());
         for (_, draft) in &self.sections {
             file.align(draft.alignment.max(1) as usize);
             offsets.push(file.len() as u64);
             if draft.kind != SHT_NOBITS {
-                file.raw(&draft.data);
+                draft.data.append_to(&mut file);
             }
         }
         file.align(8);

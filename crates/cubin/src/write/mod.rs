@@ -12,6 +12,7 @@ use crate::layout::{self, TEXT_ALIGNMENT, padded_words};
 use crate::notes;
 use crate::relocation::RelocationKind;
 use crate::rules::{Rules, rules};
+use rustc_hash::FxHashMap;
 
 /// Most bytes of initialized global data: they stand in the file one by one, zeros included, and a file is made in memory.
 const MOST_INITIALIZED: u64 = 1 << 30;
@@ -61,7 +62,7 @@ impl std::fmt::Display for WriteError {
 
 impl std::error::Error for WriteError {}
 
-struct SectionDraft {
+struct SectionDraft<'a> {
     name: String,
     kind: u32,
     flags: u64,
@@ -70,9 +71,52 @@ struct SectionDraft {
     info: Link,
     alignment: u64,
     entry_size: u64,
-    data: Vec<u8>,
+    data: Content<'a>,
     /// Bytes in memory of a section without bytes in the file.
     memory_size: u64,
+}
+
+/// The bytes of a section.
+enum Content<'a> {
+    Bytes(Vec<u8>),
+    Borrowed(&'a [u8]),
+    /// So many zeros.
+    Zeros(usize),
+    /// Instruction words and what is behind them: one self branch, then so many words of padding.
+    Code {
+        words: &'a [u128],
+        self_branch: u128,
+        padding: (u128, usize),
+    },
+}
+
+impl Content<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Content::Bytes(bytes) => bytes.len(),
+            Content::Borrowed(bytes) => bytes.len(),
+            Content::Zeros(count) => *count,
+            Content::Code { words, padding, .. } => (words.len() + 1 + padding.1) * 16,
+        }
+    }
+
+    fn append_to(&self, file: &mut Bytes) {
+        match self {
+            Content::Bytes(bytes) => file.0.extend_from_slice(bytes),
+            Content::Borrowed(bytes) => file.0.extend_from_slice(bytes),
+            Content::Zeros(count) => file.0.resize(file.len() + count, 0),
+            Content::Code { words, self_branch, padding: (padding, count) } => {
+                let behind = std::iter::once(self_branch).chain(std::iter::repeat_n(padding, *count));
+                words.iter().chain(behind).for_each(|word| file.0.extend_from_slice(&word.to_le_bytes()));
+            }
+        }
+    }
+}
+
+impl From<Vec<u8>> for Content<'_> {
+    fn from(bytes: Vec<u8>) -> Self {
+        Content::Bytes(bytes)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -108,6 +152,37 @@ enum Key {
     Constant0(usize),
 }
 
+impl Key {
+    /// A number of its own for each section that others refer to: sections of kernels come behind those of the module.
+    fn number(self) -> usize {
+        const OF_MODULE: usize = 17;
+        const OF_KERNEL: usize = 4;
+        match self {
+            Key::Names => 0,
+            Key::Strings => 1,
+            Key::Symbols => 2,
+            Key::DebugFrame => 3,
+            Key::ToolkitNote => 4,
+            Key::CudaNote => 5,
+            Key::Info => 6,
+            Key::Compat => 7,
+            Key::KernelInfo => 8,
+            Key::Callgraph => 9,
+            Key::RelocationAction => 10,
+            Key::Relocations => 11,
+            Key::Constant4 => 12,
+            Key::Constant3 => 13,
+            Key::GlobalInit => 14,
+            Key::ReservedShared => 15,
+            Key::Global => 16,
+            Key::Constant2(kernel) => OF_MODULE + OF_KERNEL * kernel,
+            Key::Text(kernel) => OF_MODULE + OF_KERNEL * kernel + 1,
+            Key::Shared(kernel) => OF_MODULE + OF_KERNEL * kernel + 2,
+            Key::Constant0(kernel) => OF_MODULE + OF_KERNEL * kernel + 3,
+        }
+    }
+}
+
 struct SymbolDraft {
     name: String,
     kind: u8,
@@ -126,16 +201,16 @@ struct RelocationDraft {
 }
 
 /// A string table that holds each string once.
-struct Strings {
+struct Strings<'a> {
     bytes: Vec<u8>,
-    index: std::collections::BTreeMap<String, u32>,
+    index: FxHashMap<&'a str, u32>,
 }
 
-impl Strings {
-    fn new() -> Strings {
+impl<'a> Strings<'a> {
+    fn new() -> Strings<'a> {
         Strings { bytes: vec![0], index: Default::default() }
     }
-    fn add(&mut self, text: &str) -> u32 {
+    fn add(&mut self, text: &'a str) -> u32 {
         if text.is_empty() {
             return 0;
         }
@@ -145,7 +220,7 @@ impl Strings {
         let at = self.bytes.len() as u32;
         self.bytes.extend_from_slice(text.as_bytes());
         self.bytes.push(0);
-        self.index.insert(text.to_string(), at);
+        self.index.insert(text, at);
         at
     }
 }
@@ -181,7 +256,9 @@ struct Writer<'a> {
     constant_symbols: Vec<u32>,
     extern_symbols: Vec<u32>,
     constant0_symbols: Vec<u32>,
-    sections: Vec<(Key, SectionDraft)>,
+    sections: Vec<(Key, SectionDraft<'a>)>,
+    /// The place of each section in the file by the number of its key; of several with one key the first.
+    section_indices: Vec<u32>,
 }
 
 fn fits(what: impl Fn() -> String, size: u64, limit: u64) -> Result<(), WriteError> {
@@ -266,6 +343,7 @@ impl<'a> Writer<'a> {
             extern_symbols: vec![0; module.externs.len()],
             constant0_symbols: vec![0; module.kernels.len()],
             sections: Vec::new(),
+            section_indices: Vec::new(),
         })
     }
 
@@ -338,8 +416,9 @@ impl<'a> Writer<'a> {
         kind: u32,
         flags: u64,
         alignment: u64,
-        data: Vec<u8>,
-    ) -> &mut SectionDraft {
+        data: impl Into<Content<'a>>,
+    ) -> &mut SectionDraft<'a> {
+        let data = data.into();
         self.sections.push((
             key,
             SectionDraft {
@@ -539,7 +618,7 @@ impl<'a> Writer<'a> {
                 SHT_PROGBITS,
                 SHF_ALLOC | SHF_INFO_LINK,
                 4,
-                vec![0; size as usize],
+                Content::Zeros(size as usize),
             );
             draft.info = Link::Section(Key::Text(kernel));
         }
@@ -601,7 +680,7 @@ impl<'a> Writer<'a> {
                 SHT_PROGBITS,
                 SHF_ALLOC,
                 8,
-                vec![0; module.slots.len() * 8],
+                Content::Zeros(module.slots.len() * 8),
             );
         }
         if !module.constants.is_empty() {
@@ -627,7 +706,7 @@ impl<'a> Writer<'a> {
                     SHT_PROGBITS,
                     SHF_ALLOC | SHF_INFO_LINK,
                     4,
-                    image.constant2.clone(),
+                    Content::Borrowed(&image.constant2),
                 );
                 draft.info = Link::Section(Key::Text(kernel));
             }
@@ -638,10 +717,12 @@ impl<'a> Writer<'a> {
         let module = self.module;
         for kernel in self.order.clone() {
             let image = &module.kernels[kernel];
-            let mut words = image.code.clone();
-            words.push(self.rules.self_branch);
-            words.resize(padded_words(image.code.len()), self.rules.padding);
-            let data = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let count = padded_words(image.code.len()) - image.code.len() - 1;
+            let data = Content::Code {
+                words: &image.code,
+                self_branch: self.rules.self_branch,
+                padding: (self.rules.padding, count),
+            };
             let mut info = self.kernel_symbols[kernel];
             if self.rules.family.registers_in_section {
                 info |= image.registers << 24;
@@ -721,6 +802,20 @@ impl<'a> Writer<'a> {
     }
 
     fn index_of(&self, key: Key) -> u32 {
-        self.sections.iter().position(|section| section.0 == key).map_or(0, |position| position as u32 + 1)
+        self.section_indices.get(key.number()).copied().unwrap_or(0)
+    }
+
+    /// Numbers the sections, all of which are drafted.
+    fn number_sections(&mut self) {
+        for (position, (key, _)) in self.sections.iter().enumerate() {
+            let number = key.number();
+            if self.section_indices.len() <= number {
+                self.section_indices.resize(number + 1, 0);
+            }
+            let index = &mut self.section_indices[number];
+            if *index == 0 {
+                *index = position as u32 + 1;
+            }
+        }
     }
 }
