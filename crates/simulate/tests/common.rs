@@ -51,19 +51,22 @@ pub fn assemble(text: &str) -> Cubin {
         sm: 90,
         accelerated: true,
         virtual_sm: 90,
-        kernels: vec![KernelImage {
-            name: "k".into(),
-            code,
-            registers: 64,
-            stack_size: Some(64),
-            shared_size: Some(256),
-            parameters: vec![
-                Parameter { offset: 0, size: 8, ..Parameter::default() },
-                Parameter { offset: 8, size: 8, ..Parameter::default() },
-            ],
-            parameter_size: 16,
-            ..KernelImage::default()
-        }],
+        kernels: vec![
+            KernelImage {
+                name: "k".into(),
+                code,
+                registers: 64,
+                stack_size: Some(64),
+                shared_size: Some(256),
+                parameters: vec![
+                    Parameter { offset: 0, size: 8, ..Parameter::default() },
+                    Parameter { offset: 8, size: 8, ..Parameter::default() },
+                ],
+                parameter_size: 16,
+                ..KernelImage::default()
+            }
+            .into(),
+        ],
         ..Module::default()
     };
     oriole_cubin::read(&oriole_cubin::write(&module).unwrap()).unwrap()
