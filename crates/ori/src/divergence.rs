@@ -80,7 +80,8 @@ struct Analysis<'a> {
     components: FxHashMap<(BlockId, usize), Vec<(Value, u32)>>,
     /// Divergent branches by place in RPO, so that the outer ones come first.
     branch_work: BinaryHeap<Reverse<(u32, BlockId)>>,
-    loop_done: Vec<bool>,
+    /// For each loop itself, or one further out if lanes are known to leave it at different times; past the last for none.
+    loop_from: Vec<usize>,
     /// For each loop the values written in it and read outside of it; made when first asked for.
     leaving: Option<Csr<usize, Value>>,
 }
@@ -111,7 +112,7 @@ impl<'a> Analysis<'a> {
             value_work: Vec::new(),
             components: FxHashMap::default(),
             branch_work: BinaryHeap::new(),
-            loop_done: vec![false; loops.loops.len()],
+            loop_from: (0..=loops.loops.len()).collect(),
             leaving: None,
             loops,
         }
@@ -279,14 +280,25 @@ impl<'a> Analysis<'a> {
             }
         }
         // Loops that the branch lies in and its join does not: lanes leave them at different times.
-        let mut at = self.loops.innermost(branch);
-        while let Some(index) = at {
-            if join.is_some_and(|join| self.loops.contains(index, join)) {
-                break;
-            }
+        let mut at = self.next_together(self.loops.innermost(branch));
+        while let Some(index) = at.filter(|&index| !join.is_some_and(|join| self.loops.contains(index, join)))
+        {
             self.leave_loop_divergently(index);
-            at = self.loops.loops[index].parent;
+            at = self.next_together(Some(index));
         }
+    }
+
+    /// The loop itself or the next one around it of which it is not known that lanes leave it at different times.
+    fn next_together(&mut self, index: Option<usize>) -> Option<usize> {
+        let mut end = index?;
+        while self.loop_from[end] != end {
+            end = self.loop_from[end];
+        }
+        let mut at = index?;
+        while at != end {
+            at = std::mem::replace(&mut self.loop_from[at], end);
+        }
+        Some(end).filter(|&end| end < self.loops.loops.len())
     }
 
     /// The blocks of a part of the dominator tree are executed in parts. Those of which that is known are passed over.
@@ -362,9 +374,7 @@ impl<'a> Analysis<'a> {
     }
 
     fn leave_loop_divergently(&mut self, index: usize) {
-        if std::mem::replace(&mut self.loop_done[index], true) {
-            return;
-        }
+        self.loop_from[index] = self.loops.loops[index].parent.unwrap_or(self.loops.loops.len());
         let leaving = self.leaving.take().unwrap_or_else(|| self.values_that_leave());
         leaving.of(index).iter().for_each(|&value| self.mark(value));
         self.leaving = Some(leaving);
