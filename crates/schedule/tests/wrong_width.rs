@@ -28,8 +28,13 @@ fn cubin(lines: &[&str], planted: impl Fn(&Instruction, FormId) -> FormId) -> Cu
     let machines = function.blocks.iter().flat_map(|block| &block.instructions);
     let code = machines.map(|m| oriole_sass::encode(CHIP, &m.instruction).expect("a word")).collect();
     let kernel = KernelImage { name: "k".into(), code, registers: 64, ..KernelImage::default() };
-    let module =
-        Module { sm: 90, accelerated: true, virtual_sm: 90, kernels: vec![kernel], ..Module::default() };
+    let module = Module {
+        sm: 90,
+        accelerated: true,
+        virtual_sm: 90,
+        kernels: vec![kernel.into()],
+        ..Module::default()
+    };
     oriole_cubin::read(&oriole_cubin::write(&module).expect("a container")).expect("what was written")
 }
 
