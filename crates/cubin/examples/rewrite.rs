@@ -90,7 +90,17 @@ fn module_of(cubin: &Cubin) -> Module {
         }
     }
     slots.sort_by_key(|slot| slot.0);
+    let opaque = cubin.symbols.iter().filter_map(|symbol| {
+        let kind = match symbol.kind {
+            10 => OpaqueKind::Texture,
+            11 => OpaqueKind::Sampler,
+            12 => OpaqueKind::Surface,
+            _ => return None,
+        };
+        Some(Opaque { name: symbol.name.clone(), kind })
+    });
     Module {
+        opaque: opaque.collect(),
         sm: cubin.sm,
         accelerated: cubin.accelerated,
         virtual_sm: cubin.virtual_sm.unwrap_or(cubin.sm),

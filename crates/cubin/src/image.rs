@@ -24,6 +24,8 @@ pub struct Module {
     pub globals: Vec<Variable>,
     /// Undefined functions that the driver provides (`vprintf`, `malloc`, ...).
     pub externs: Vec<String>,
+    /// Textures, samplers and surfaces that the module declares: symbols that the driver's interface finds by name.
+    pub opaque: Vec<Opaque>,
     /// The 8-byte slots of constant bank 4, in order: code reads slot `i` at `c[4][8 * i]`.
     pub slots: Vec<Slot>,
 }
@@ -39,6 +41,26 @@ pub struct Tool {
     pub build: String,
     /// Command line arguments.
     pub arguments: String,
+}
+
+/// A texture, sampler or surface of the module: it lies in no memory.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Opaque {
+    /// Name.
+    pub name: String,
+    /// What it is.
+    pub kind: OpaqueKind,
+}
+
+/// Kinds of [`Opaque`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum OpaqueKind {
+    /// `.texref`
+    Texture,
+    /// `.samplerref`
+    Sampler,
+    /// `.surfref`
+    Surface,
 }
 
 /// How a symbol is seen by others.

@@ -16,8 +16,8 @@ pub mod write;
 
 pub use attribute::{Attribute, Payload};
 pub use image::{
-    Binding, Bound, IndirectBranch, InnerFunction, KernelImage, Mbarrier, Module, Parameter, ParameterSpace,
-    Pointer, Slot, SymbolRef, TextRelocation, Tool, Variable,
+    Binding, Bound, IndirectBranch, InnerFunction, KernelImage, Mbarrier, Module, Opaque, OpaqueKind,
+    Parameter, ParameterSpace, Pointer, Slot, SymbolRef, TextRelocation, Tool, Variable,
 };
 pub use read::{Cubin, ReadError, read};
 pub use relocation::RelocationKind;

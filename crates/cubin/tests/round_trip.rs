@@ -15,6 +15,10 @@ fn sample() -> Module {
             build: "b".into(),
             arguments: "-arch sm_90".into(),
         },
+        opaque: vec![
+            Opaque { name: "picture".into(), kind: OpaqueKind::Texture },
+            Opaque { name: "canvas".into(), kind: OpaqueKind::Surface },
+        ],
         kernels: [
             KernelImage {
                 name: "first".into(),
@@ -128,6 +132,8 @@ fn what_is_written_is_read_back() {
     assert_eq!(initial.relocations[0].kind(), Some(RelocationKind::Generic64));
     assert_eq!(cubin.section(".nv.constant3").unwrap().data, [1, 2, 0, 0, 0, 0, 0, 0]);
     assert_eq!(cubin.section(".nv.global").unwrap().size, 4);
+    let kind = |name: &str| cubin.symbols.iter().find(|symbol| symbol.name == name).map(|symbol| symbol.kind);
+    assert_eq!((kind("picture"), kind("canvas"), kind("brush")), (Some(10), Some(12), None));
 }
 
 #[test]

@@ -46,7 +46,8 @@ pub struct Body {
     pub statements: Vec<Statement>,
     /// Performance directives.
     pub directives: Directives,
-    /// For each parameter or result that is declared `.reg`: its variable and the register that holds it.
+    /// For each parameter or result that is declared `.reg`: its variable and the register that holds it; of a vector
+    /// one row for each component, in order.
     pub parameter_registers: Vec<(VariableId, RegisterId)>,
 }
 
@@ -62,7 +63,7 @@ pub struct Register {
 pub struct Parameter {
     /// Element type (`.b8` for byte arrays).
     pub ty: Type,
-    /// Elements; `None` for a scalar, 0 for an array without a size.
+    /// Elements, those of a vector register too; `None` for a scalar, 0 for an array without a size.
     pub length: Option<u64>,
     /// Alignment in bytes.
     pub align: u32,
@@ -80,10 +81,27 @@ impl Parameter {
         u64::from(self.ty.bytes()) * self.length.unwrap_or(1)
     }
 
+    /// How many registers hold it if it is declared `.reg`: one, or one for each component of a vector.
+    pub fn components(&self) -> u8 {
+        match self.length {
+            Some(2) => 2,
+            Some(4) => 4,
+            _ => 1,
+        }
+    }
+
     /// Whether it is an array without a size (the last parameter of a function), for which anything may be passed or
     /// nothing.
     pub fn is_open(&self) -> bool {
         self.length == Some(0)
+    }
+}
+
+impl Body {
+    /// The registers of a parameter or result that is declared `.reg`; none for another variable.
+    pub fn registers_of(&self, variable: VariableId) -> impl Iterator<Item = RegisterId> + '_ {
+        let rows = self.parameter_registers.iter();
+        rows.filter(move |row| row.0 == variable).map(|row| row.1)
     }
 }
 
@@ -131,6 +149,21 @@ pub struct Variable {
     pub align: u32,
     /// Where it is declared.
     pub home: VariableHome,
+    /// Its name in the module if it is a static variable of this body: one in `.global` or `.const`, of which there is
+    /// one whoever runs the body.
+    pub symbol: Option<String>,
+}
+
+impl Variable {
+    /// The name under which the module knows it.
+    pub fn module_name(&self) -> &str {
+        self.symbol.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Whether it lives as long as the module.
+    pub fn is_of_module(&self) -> bool {
+        self.home == VariableHome::Module || self.symbol.is_some()
+    }
 }
 
 /// Where a variable is declared.
@@ -286,6 +319,14 @@ pub enum Operand {
 }
 
 impl Operand {
+    /// The components of a vector, or the operand itself.
+    pub fn components(&self) -> &[Operand] {
+        match self {
+            Operand::Vector(components) => components,
+            single => std::slice::from_ref(single),
+        }
+    }
+
     /// Calls a function with each register of the operand, that of an address included.
     pub fn for_each_register(&self, visit: &mut impl FnMut(RegisterId)) {
         match self {

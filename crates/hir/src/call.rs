@@ -205,6 +205,14 @@ impl<'a> Resolver<'a> {
                         }
                         mismatch(self, format!("a `{ty}` register"))
                     }
+                    Named::Registers(list) => {
+                        let alike = wanted.in_register && wanted.length == Some(list.len() as u64);
+                        if alike && list.iter().all(|&(_, ty)| register_fits(ty, wanted.ty, Width::Same)) {
+                            let components = list.into_iter().map(|(id, _)| Operand::Register(id));
+                            return Some(Operand::Vector(components.collect()));
+                        }
+                        mismatch(self, format!("a vector of {} registers", list.len()))
+                    }
                     Named::Variable(id) => {
                         let variable = &self.body.variables[id.0 as usize];
                         if !matches!(variable.space, Space::FunctionParameter | Space::KernelParameter) {

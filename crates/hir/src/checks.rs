@@ -255,6 +255,55 @@ pub fn check_locations<'a>(
     found
 }
 
+/// The names and labels of the debug sections of a unit, each with its place; the name of a section begins with a dot.
+pub fn section_labels(unit: &ast::Unit<'_>) -> Vec<(String, Span)> {
+    let mut labels = Vec::new();
+    for item in unit.items() {
+        if let Item::Section(section) = item {
+            labels.push((section.name(), section.span()));
+            let own = section.data().filter_map(ast::SectionData::label);
+            labels.extend(own.map(|token| (token.text().to_owned(), token.span())));
+        }
+    }
+    labels
+}
+
+/// Labels that stand twice in the debug sections of a module, and those that a `function_name` names and no section
+/// holds. `labels` are the units with sections and what [`section_labels`] says of them; `parse` is asked for the trees of
+/// functions that name a label which is missing.
+pub fn check_labels<'a>(
+    labels: &[(usize, &[(String, Span)])],
+    bodies: &[Outline<'_>],
+    parse: impl Fn(usize) -> &'a Parse,
+) -> Vec<(usize, Diagnostic)> {
+    let mut found = Vec::new();
+    // The section of strings is there whether it is written or not.
+    let mut known: FxHashSet<&str> = FxHashSet::from_iter([".debug_str"]);
+    for &(unit, list) in labels {
+        for (label, span) in list {
+            if !known.insert(label) && !label.starts_with('.') {
+                let message = format!("the label `{label}` stands twice in the debug sections");
+                found.push((unit, Diagnostic::new(Code::DuplicateName, *span, message)));
+            }
+        }
+    }
+    for body in bodies {
+        let missing = |name: &str| !known.contains(name);
+        if !body.uses.function_names.iter().any(|name| missing(name)) {
+            continue;
+        }
+        for line in parse(body.unit).syntax().descendants().filter_map(ast::LocDirective::cast) {
+            if let Some((label, _)) = line.inlined_at().and_then(|inlined| inlined.function_name())
+                && missing(label.text())
+            {
+                let message = format!("no debug section has the label `{}`", label.text());
+                found.push((body.unit, Diagnostic::new(Code::UnknownName, label.span(), message)));
+            }
+        }
+    }
+    found
+}
+
 /// Bounds that concern the module: constant memory, shared memory of each kernel, functions that nobody defines.
 pub fn check_limits<'a>(
     variables: impl IntoIterator<Item = &'a ModuleVariable>,

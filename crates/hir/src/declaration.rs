@@ -5,7 +5,7 @@
 
 use oriole_diagnostics::{Code, Diagnostic};
 use oriole_ptx::{Space, Type};
-use oriole_syntax::ast::{AstNode, DeclarationHead, Declarator, Operand};
+use oriole_syntax::ast::{AstNode, DeclarationHead, Declarator, InitializerValue, Operand};
 
 use crate::signature::alignment;
 use crate::{Constant, evaluate};
@@ -128,6 +128,14 @@ pub(crate) fn shape<'t>(
     Some(shape)
 }
 
+/// How many values an initializer gives for the outermost dimension.
+pub(crate) fn outermost_values(value: InitializerValue<'_>) -> u64 {
+    match value {
+        InitializerValue::InitializerList(list) => list.values().count() as u64,
+        _ => 1,
+    }
+}
+
 /// The head alone, and the bytes of one element.
 fn head_shape<'t>(
     head: &impl DeclarationHead<'t>,
@@ -209,8 +217,11 @@ fn head_shape<'t>(
     Some((shape, element))
 }
 
-/// Reports a `.ptr` clause in the declaration of something that is no parameter.
-pub(crate) fn no_pointer<'t>(head: &impl DeclarationHead<'t>, diagnostics: &mut Vec<Diagnostic>) {
+/// Reports what only the declaration of a parameter may have, a `.ptr` clause, or may lack, a state space.
+pub(crate) fn check_head<'t>(head: &impl DeclarationHead<'t>, diagnostics: &mut Vec<Diagnostic>) {
+    if head.space().is_none() {
+        diagnostics.push(Diagnostic::new(Code::InvalidVariable, head.span(), "a state space is missing"));
+    }
     if let Some(ptr) = head.ptr() {
         let message = "`.ptr` is for parameters of kernels";
         diagnostics.push(Diagnostic::new(Code::InvalidVariable, ptr.span(), message));

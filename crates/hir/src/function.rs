@@ -10,11 +10,13 @@ use oriole_ptx::{Space, Type};
 use oriole_syntax::ast::{Function, Unit};
 use oriole_syntax::{NodeRef, SyntaxKind};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use crate::instruction::KnownForm;
 use crate::module_context::HeaderView;
 use crate::names::{DeclaredRegister, Meaning, Names};
 use crate::signature::{FunctionHead, function_head};
+use crate::statics::Statics;
 use crate::{
     Body, FunctionId, FunctionRef, ModuleContext, Register, RegisterId, Resolved, SignatureInfo, SourceMap,
     Uses, Variable, VariableHome, VariableId,
@@ -47,6 +49,7 @@ pub(crate) struct Resolver<'a> {
     pub depth: usize,
     /// Locations that `.loc` has given; kept from the first `inlined_at` on.
     pub locations: Option<FxHashSet<(u32, u32, u32)>>,
+    pub statics: Statics<'a>,
 }
 
 /// Resolves the function of a unit; `None` if the unit holds none.
@@ -83,13 +86,14 @@ pub fn resolve_function(function: &Function, context: &dyn ModuleContext) -> Opt
         instruction: None,
         depth: 0,
         locations: None,
+        statics: Statics::new(&name),
     };
     resolver.names.enter();
     resolver.declare_parameters(&info, &parameter_names);
     if let Some(block) = function.body() {
         resolver.block(&block);
     }
-    let Resolver { body, mut map, mut diagnostics, uses, use_spans, names, .. } = resolver;
+    let Resolver { body, mut map, mut diagnostics, uses, use_spans, names, statics, .. } = resolver;
     let registers = &names.registers;
     for register in registers {
         if let Some(RegisterId(id)) = register.id {
@@ -100,7 +104,16 @@ pub fn resolve_function(function: &Function, context: &dyn ModuleContext) -> Opt
     map.uses = use_spans.concat();
     crate::address_space::check(&body, &map, &mut diagnostics);
     diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
-    Some(Resolved { name, body, has_body, source_map: map, diagnostics, uses, signature: Some(info) })
+    Some(Resolved {
+        name,
+        body,
+        has_body,
+        source_map: map,
+        diagnostics,
+        uses,
+        signature: Some(info),
+        statics: statics.variables,
+    })
 }
 
 /// The declarations of which no register is used. Registers of a range have an entry only where they are named.
@@ -145,14 +158,15 @@ impl<'a> Resolver<'a> {
                 size: parameter.size(),
                 align: parameter.align,
                 home,
+                symbol: None,
             };
             let id = self.add_variable(variable, Some(span), u64::from(parameter.ty.bytes()));
             if name.is_empty() || name == "_" {
                 continue;
             }
             let declared = if parameter.in_register {
-                let declared = self.names.declare_register(name, parameter.ty, 1, span);
-                if let Some(register) = self.register_of(name) {
+                let declared = self.names.declare_register(name, parameter.ty, parameter.components(), span);
+                for register in self.registers_of(name) {
                     self.body.parameter_registers.push((id, register));
                 }
                 declared
@@ -163,11 +177,14 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The register of a name that has just been declared.
-    fn register_of(&mut self, name: &'a str) -> Option<RegisterId> {
-        match self.names.look_up(name)? {
-            Meaning::Register(index) => Some(self.register(index, name).0),
-            _ => None,
+    /// The registers of a name that has just been declared: one, or those of a vector.
+    fn registers_of(&mut self, name: &'a str) -> SmallVec<[RegisterId; 4]> {
+        match self.names.look_up(name) {
+            Some(Meaning::Register(index)) => SmallVec::from_iter([self.register(index, name).0]),
+            Some(Meaning::Vector(first, count)) => {
+                (0..u32::from(count)).map(|component| self.component(first, component, name).0).collect()
+            }
+            _ => SmallVec::new(),
         }
     }
 
@@ -227,6 +244,7 @@ impl<'a> Resolver<'a> {
                 size: info.size,
                 align: info.align,
                 home: VariableHome::Module,
+                symbol: None,
             };
             self.add_variable(variable, None, u64::from(info.ty.bytes()) * u64::from(info.vector))
         });

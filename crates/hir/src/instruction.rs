@@ -221,6 +221,14 @@ impl<'a> Resolver<'a> {
                 (_, Some(name)) if !named(name) => None,
                 (Some(_), _) | (_, Some(_)) => continue,
                 _ if need.token == "generic" && form.space == Some(Space::Generic) => None,
+                _ if need.token.contains('&') => {
+                    let mut places =
+                        need.token.split('&').map(|part| words.iter().position(|word| *word == part));
+                    match (places.next().flatten(), places.next().flatten()) {
+                        (Some(first), Some(second)) => Some(first.max(second)),
+                        _ => continue,
+                    }
+                }
                 // A choice may be of several words.
                 _ => {
                     let parts: Vec<&str> = need.token.split('.').collect();
@@ -235,7 +243,7 @@ impl<'a> Resolver<'a> {
                 token => match (token.strip_prefix('+'), token.strip_prefix('-')) {
                     (Some(name), _) => format!("the operand `{name}`"),
                     (_, Some(name)) => format!("this instruction without `{name}`"),
-                    _ => format!("`.{token}`"),
+                    _ => format!("`.{}`", token.replace('&', "` with `.")),
                 },
             };
             if need.chips == Chips::AnyOf(&[]) {
@@ -404,6 +412,17 @@ impl<'a> Resolver<'a> {
     /// Whether the chip can access so many bits at a time.
     fn check_vector(&mut self, instruction: &Instruction, span: Span) -> bool {
         let bits = instruction.types.first().map_or(0, |ty| ty.bits()) * u32::from(instruction.vector);
+        if instruction.opcode == Opcode::Mov
+            && instruction.vector == 1
+            && let [Operand::Vector(_), Operand::Vector(_)] = instruction.operands[..]
+        {
+            self.report(
+                Code::InvalidVector,
+                span,
+                "a `mov` between two vectors says how wide they are, as in `mov.v2.b16`",
+            );
+            return false;
+        }
         let access = matches!(instruction.opcode, Opcode::Ld | Opcode::Ldu | Opcode::St);
         let surface = matches!(instruction.opcode, Opcode::Suld | Opcode::Sust | Opcode::Mov);
         if surface && bits > 128 && instruction.vector > 1 {

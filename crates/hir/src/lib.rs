@@ -23,6 +23,7 @@ mod print;
 mod resolved;
 mod signature;
 mod statement;
+mod statics;
 mod support;
 mod symbols;
 mod texture;
@@ -32,8 +33,8 @@ mod variable;
 pub use address_space::{AddressSpaceMismatch, address_space_mismatches};
 pub use body::*;
 pub use checks::{
-    EarlyUse, Outline, check_header, check_limits, check_locations, first_declarations, initializer_order,
-    order_check,
+    EarlyUse, Outline, check_header, check_labels, check_limits, check_locations, first_declarations,
+    initializer_order, order_check, section_labels,
 };
 pub use constant::{Constant, evaluate};
 pub use function::{resolve, resolve_function};

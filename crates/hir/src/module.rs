@@ -5,10 +5,11 @@
 
 use oriole_diagnostics::{Code, Diagnostic, Place, Span};
 use oriole_syntax::ast::{Item, Unit};
-use oriole_syntax::{parse_unit, split_file};
+use oriole_syntax::{UnitKind, parse_unit, split_file};
 
 use crate::checks::{
-    Outline, check_header, check_limits, check_locations, first_declarations, initializer_order, order_check,
+    Outline, check_header, check_labels, check_limits, check_locations, first_declarations,
+    initializer_order, order_check, section_labels,
 };
 use crate::{
     Declared, Header, ModuleContext, ModuleVariable, Resolved, Symbols, check_flow, declarations,
@@ -43,6 +44,11 @@ impl Module {
     /// Whether a finding is an error.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// The variables of the module, then the static ones of its functions.
+    pub fn all_variables(&self) -> impl Iterator<Item = &ModuleVariable> {
+        self.variables.iter().chain(self.functions.iter().flat_map(|(_, _, resolved)| &resolved.statics))
     }
 
     /// The function of this name.
@@ -146,7 +152,14 @@ pub fn resolve_module(text: &str) -> Module {
     for (at, found) in check_locations(&bodies, |at| &parses[at]) {
         place(at, found);
     }
-    for (at, found) in check_limits(&module.variables, &symbols, &declared, &bodies) {
+    let sections = units.iter().zip(&parses).enumerate();
+    let sections = sections.filter(|(_, (unit, _))| unit.kind == UnitKind::DebugSection);
+    let labels: Vec<_> = sections.map(|(at, (_, parse))| (at, section_labels(&parse.unit()))).collect();
+    let labels: Vec<_> = labels.iter().map(|(at, labels)| (*at, labels.as_slice())).collect();
+    for (at, found) in check_labels(&labels, &bodies, |at| &parses[at]) {
+        place(at, found);
+    }
+    for (at, found) in check_limits(module.all_variables(), &symbols, &declared, &bodies) {
         place(at, found);
     }
     // A finding about the file as a whole stands at its start, behind those with a place.

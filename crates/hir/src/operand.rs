@@ -61,7 +61,7 @@ impl<'a> Resolver<'a> {
                 // Conversions between integers read special registers.
                 let specials =
                     form.row.opcode == Opcode::Cvt && !form.types.first().is_some_and(|ty| ty.is_float());
-                self.source(node, want, specials)
+                self.source_or_address(node, want, specials)
             }
             Kind::RegisterSource => self.register_source(node, want, "a register is needed here"),
             Kind::Constant(least, most) => self.constant_in_range(node, want, (least, most)),
@@ -109,6 +109,7 @@ impl<'a> Resolver<'a> {
             Kind::SourcesBy(counts) => self.exact_vector(node, want, counted(counts, form), Elements::Read),
             Kind::MoveDestination => match node {
                 ast::Operand::Vector(_) => self.packed(node, want, Elements::Written),
+                _ if self.names_vector(node) => self.packed(node, want, Elements::Written),
                 _ => self.destination(node, want, false),
             },
             Kind::MoveSource => self.move_source(node, want),

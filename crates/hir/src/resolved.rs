@@ -4,7 +4,7 @@
 
 use oriole_diagnostics::{Diagnostic, Span};
 
-use crate::{Body, SignatureInfo};
+use crate::{Body, ModuleVariable, SignatureInfo};
 
 /// A resolved function or kernel.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -23,6 +23,8 @@ pub struct Resolved {
     pub uses: Uses,
     /// Its own signature.
     pub signature: Option<SignatureInfo>,
+    /// The static variables that it declares, with initial values.
+    pub statics: Vec<ModuleVariable>,
 }
 
 impl Resolved {
@@ -92,4 +94,6 @@ pub struct Uses {
     pub calls_through_pointers: bool,
     /// Whether an `inlined_at` names a location that no `.loc` of the function gives before it.
     pub outer_locations: bool,
+    /// Labels and sections that a `function_name` names.
+    pub function_names: Vec<String>,
 }

@@ -6,11 +6,12 @@ use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::{Space, Type};
 use oriole_syntax::ast::{self, AstNode};
 
-use crate::declaration::{no_pointer, shape};
+use crate::declaration::{Shape, check_head, outermost_values, shape};
 use crate::function::Resolver;
 use crate::names::Meaning;
 use crate::resolved::{Inlined, LineEntry};
 use crate::signature::{ListKind, Role, parameters};
+use crate::variable::{Attributes, attributes};
 use crate::{LabelId, PrototypeId, RegisterId, Signature, Statement, Table, TableId, Variable, VariableHome};
 
 impl<'a> Resolver<'a> {
@@ -194,13 +195,19 @@ impl<'a> Resolver<'a> {
                 format!("`{}` cannot stand inside a function", word.text()),
             );
         }
+        let mut found = Vec::new();
+        let attributes = attributes(variable, &mut found);
+        check_head(variable, &mut found);
+        for diagnostic in found {
+            self.push(diagnostic);
+        }
+        let external = linkage.first().is_some_and(|(_, word)| word.text() == ".extern");
         for declarator in variable.declarators() {
             let Some(name) = declarator.name() else { continue };
             let span = name.span();
-            let initial = declarator.initializer();
             let mut found = Vec::new();
-            no_pointer(variable, &mut found);
-            let shaped = shape(variable, Some(declarator), Space::FunctionParameter, None, &mut found);
+            let elements = declarator.initializer().and_then(ast::Initializer::value).map(outermost_values);
+            let shaped = shape(variable, Some(declarator), Space::FunctionParameter, elements, &mut found);
             for diagnostic in found {
                 self.push(diagnostic);
             }
@@ -214,85 +221,104 @@ impl<'a> Resolver<'a> {
                 self.report(Code::NeedsVersion, span, "`.b128` needs `.version` 8.3 or later");
             }
             if shape.space == Space::Register {
-                if !shape.dimensions.is_empty() || initial.is_some() {
-                    self.report(
-                        Code::InvalidVariable,
-                        declarator.span(),
-                        "a register has neither dimensions nor an initial value",
-                    );
-                }
-                let declared = match declarator.range() {
-                    Some(range) => match range.count() {
-                        Some(count) if count > u64::from(u32::MAX) => {
-                            self.report(
-                                Code::TooLarge,
-                                range.span(),
-                                "a range of more than 4294967295 registers",
-                            );
-                            Ok(())
-                        }
-                        Some(count) => {
-                            self.names.declare_range(name.text(), count, shape.ty, shape.vector, span)
-                        }
-                        _ => {
-                            self.report(
-                                Code::InvalidVariable,
-                                range.span(),
-                                "a range needs a positive number",
-                            );
-                            Ok(())
-                        }
-                    },
-                    None => self.names.declare_register(name.text(), shape.ty, shape.vector, span),
-                };
-                self.check_new(name.text(), span, declared);
-                continue;
+                self.registers(declarator, &shape);
+            } else {
+                self.memory_variable(declarator, &shape, &attributes, external);
             }
-            if let Some(range) = declarator.range() {
-                self.report(Code::InvalidVariable, range.span(), "only registers can be declared as a range");
-            }
-            if shape.ty == Type::Pred {
-                self.report(Code::InvalidType, span, "a predicate can be a register only");
-            }
-            if shape.ty.is_opaque() {
-                self.report(
-                    Code::InvalidVariable,
-                    span,
-                    "textures, samplers and surfaces are variables of the module or parameters of a kernel",
-                );
-            }
-            if shape.ty == Type::F16x2
-                && matches!(shape.space, Space::FunctionParameter | Space::KernelParameter)
-            {
-                self.report(Code::InvalidType, span, "a pair of halves cannot be in `.param` space");
-            }
-            if initial.is_some() {
-                self.report(
-                    Code::NotSupported,
-                    declarator.span(),
-                    "initial values of variables inside functions cannot be compiled yet",
-                );
-            }
-            let external = linkage.first().is_some_and(|(_, word)| word.text() == ".extern");
-            if shape.open && !external {
-                self.report(Code::InvalidVariable, span, format!("the array `{}` has no size", name.text()));
-            }
-            let element = u64::from(shape.ty.bytes()) * u64::from(shape.vector);
-            let id = self.add_variable(
-                Variable {
-                    name: name.text().to_string(),
-                    space: shape.space,
-                    ty: shape.ty,
-                    size: shape.size,
-                    align: shape.align,
-                    home: VariableHome::Body,
-                },
-                Some(span),
-                element,
-            );
-            let declared = self.names.declare(name.text(), Meaning::Variable(id), span);
-            self.check_new(name.text(), span, declared);
         }
+    }
+
+    /// Declares the registers of a declarator: one, a vector, or a range of them.
+    fn registers(&mut self, declarator: ast::Declarator<'a>, shape: &Shape) {
+        let Some(name) = declarator.name() else { return };
+        let (name, span) = (name.text(), name.span());
+        if !shape.dimensions.is_empty() || declarator.initializer().is_some() {
+            self.report(
+                Code::InvalidVariable,
+                declarator.span(),
+                "a register has neither dimensions nor an initial value",
+            );
+        }
+        let declared = match declarator.range() {
+            None => self.names.declare_register(name, shape.ty, shape.vector, span),
+            Some(range) => match range.count() {
+                Some(count) if count > u64::from(u32::MAX) => {
+                    self.report(Code::TooLarge, range.span(), "a range of more than 4294967295 registers");
+                    Ok(())
+                }
+                Some(count) => self.names.declare_range(name, count, shape.ty, shape.vector, span),
+                None => {
+                    self.report(Code::InvalidVariable, range.span(), "a range needs a positive number");
+                    Ok(())
+                }
+            },
+        };
+        self.check_new(name, span, declared);
+    }
+
+    /// Declares a variable in memory.
+    fn memory_variable(
+        &mut self,
+        declarator: ast::Declarator<'a>,
+        shape: &Shape,
+        attributes: &Attributes,
+        external: bool,
+    ) {
+        let Some(token) = declarator.name() else { return };
+        let (name, span) = (token.text(), token.span());
+        let initial = declarator.initializer();
+        let is_static = Self::is_static(shape.space) && !external;
+        let parameter = matches!(shape.space, Space::FunctionParameter | Space::KernelParameter);
+        if let Some(range) = declarator.range() {
+            self.report(Code::InvalidVariable, range.span(), "only registers can be declared as a range");
+        }
+        if shape.ty == Type::Pred {
+            self.report(Code::InvalidType, span, "a predicate can be a register only");
+        }
+        if shape.ty.is_opaque() {
+            self.report(
+                Code::InvalidVariable,
+                span,
+                "textures, samplers and surfaces are variables of the module or parameters of a kernel",
+            );
+        }
+        if shape.ty == Type::F16x2 && parameter {
+            self.report(Code::InvalidType, span, "a pair of halves cannot be in `.param` space");
+        }
+        if let Some(initial) = initial
+            && !is_static
+        {
+            let message = if external {
+                "an `.extern` variable has no initial value".to_string()
+            } else {
+                format!("a `.{}` variable has no initial value", shape.space.name())
+            };
+            self.report(Code::InvalidInitializer, initial.span(), message);
+        }
+        if attributes.managed && shape.space != Space::Global {
+            self.report(Code::InvalidVariable, span, "a managed variable is in `.global` space");
+        }
+        if shape.open && !external && initial.is_none() {
+            self.report(Code::InvalidVariable, span, format!("the array `{name}` has no size"));
+        }
+        let plain = is_static && !shape.ty.is_opaque() && shape.ty != Type::Pred;
+        let value = initial.and_then(ast::Initializer::value);
+        let symbol = plain.then(|| self.static_variable(name, shape, attributes, value));
+        let id = self.add_variable(
+            Variable {
+                name: name.to_string(),
+                space: shape.space,
+                ty: shape.ty,
+                size: shape.size,
+                align: shape.align,
+                home: VariableHome::Body,
+                symbol,
+            },
+            Some(span),
+            u64::from(shape.ty.bytes()) * u64::from(shape.vector),
+        );
+        let declared = self.names.declare(name, Meaning::Variable(id), span);
+        self.check_new(name, span, declared);
     }
 
     fn line(&mut self, line: &ast::LocDirective<'a>) {
@@ -305,6 +331,11 @@ impl<'a> Resolver<'a> {
             function_name: inlined.function_name().map(|(label, offset)| (label.text().to_string(), offset)),
             at: inlined.position(),
         });
+        if let Some((label, _)) = inlined.as_ref().and_then(|inlined| inlined.function_name.as_ref())
+            && !self.uses.function_names.contains(label)
+        {
+            self.uses.function_names.push(label.clone());
+        }
         if let Some(at) = inlined.as_ref().and_then(|inlined| inlined.at) {
             let lines = &self.map.lines;
             let known = self.locations.get_or_insert_with(|| {

@@ -5,9 +5,9 @@
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::{Space, SpecialRegister, Type};
-use oriole_syntax::ast::{self, DeclarationHead, Declarator, InitializerValue};
+use oriole_syntax::ast::{self, DeclarationHead, Declarator};
 
-use crate::declaration::{Shape, no_pointer, shape};
+use crate::declaration::{Shape, check_head, outermost_values, shape};
 use crate::initializer::{self, InitialValue};
 use crate::module_context::HeaderQuestion;
 use crate::signature::single_linkage;
@@ -31,19 +31,22 @@ pub struct ModuleVariable {
     pub initial: Option<InitialValue>,
 }
 
-/// The variables that a unit declares, without the values of their initializers.
-pub(crate) fn declared_variables<'t>(
-    variable: &ast::Variable<'t>,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<(Declarator<'t>, ModuleVariable, Shape)> {
-    let mut found = Vec::new();
-    let linkage = single_linkage(&variable.linkage(), diagnostics);
-    let mut managed = false;
-    let mut unified = None;
+/// What the `.attribute` clauses of a variable say.
+#[derive(Default)]
+pub(crate) struct Attributes {
+    /// `.managed`
+    pub managed: bool,
+    /// `.unified(a, b)`
+    pub unified: Option<(u64, u64)>,
+}
+
+/// Reads the attributes of a variable.
+pub(crate) fn attributes(variable: &ast::Variable<'_>, diagnostics: &mut Vec<Diagnostic>) -> Attributes {
+    let mut found = Attributes::default();
     for attribute in variable.attributes() {
         for word in attribute.words() {
             match word.text() {
-                ".managed" => managed = true,
+                ".managed" => found.managed = true,
                 ".unified" => {
                     let numbers: Vec<u64> = attribute
                         .numbers()
@@ -53,7 +56,7 @@ pub(crate) fn declared_variables<'t>(
                         })
                         .collect();
                     if let [first, second] = numbers[..] {
-                        unified = Some((first, second));
+                        found.unified = Some((first, second));
                     }
                 }
                 other => diagnostics.push(Diagnostic::new(
@@ -64,15 +67,23 @@ pub(crate) fn declared_variables<'t>(
             }
         }
     }
+    found
+}
+
+/// The variables that a unit declares, without the values of their initializers.
+pub(crate) fn declared_variables<'t>(
+    variable: &ast::Variable<'t>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<(Declarator<'t>, ModuleVariable, Shape)> {
+    let mut found = Vec::new();
+    let linkage = single_linkage(&variable.linkage(), diagnostics);
+    let Attributes { managed, unified } = attributes(variable, diagnostics);
+    check_head(variable, diagnostics);
     for declarator in variable.declarators() {
         let Some(name) = declarator.name() else { continue };
         let span = name.span();
         let initial = declarator.initializer();
-        let elements = initial.and_then(ast::Initializer::value).map(|value| match value {
-            InitializerValue::InitializerList(list) => list.values().count() as u64,
-            _ => 1,
-        });
-        no_pointer(variable, diagnostics);
+        let elements = initial.and_then(ast::Initializer::value).map(outermost_values);
         let Some(shape) = shape(variable, Some(declarator), Space::FunctionParameter, elements, diagnostics)
         else {
             continue;

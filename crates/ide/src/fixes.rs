@@ -356,7 +356,7 @@ fn raise(db: &dyn Db, path: &Path<'_>, out: &mut Mender<'_>) {
     let mut version = form.row.ptx;
     let mut wanted = vec![form.row.chips];
     let needs = form.row.needs.iter().chain(COMMON_NEEDS);
-    for need in needs.filter(|need| written.contains(&need.token)) {
+    for need in needs.filter(|need| need.token.split('&').all(|word| written.contains(&word))) {
         version = version.max(need.ptx);
         wanted.push(need.chips);
     }

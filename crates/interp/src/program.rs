@@ -71,8 +71,7 @@ impl Program {
             }
         }
         let variables = module
-            .variables
-            .iter()
+            .all_variables()
             .map(|variable| {
                 let initial = variable.initial.clone().unwrap_or_default();
                 ModuleVariable {

@@ -1,8 +1,9 @@
 //! Calls: direct, indirect and of functions that the driver provides, by the calling convention.
 
 use crate::LowerError;
-use crate::context::{Lower, Lowered};
+use crate::context::{Lower, Lowered, Words};
 use crate::parameters::{Convention, Home, convention};
+use crate::register_parameters::travels_in_own_words;
 use oriole_hir::{Instruction, Operand, Parameter, Signature};
 use oriole_ori::{
     CallShape, ConstBase, Destination, File, IndexedConst, LocalVariable, Pseudo, Source, SourceKind,
@@ -36,11 +37,11 @@ enum Callee {
     Indirect(Source),
 }
 
-/// Where the results of a call arrive: in registers, in words that become predicates, and in the block.
+/// Where the results of a call arrive: in registers, in words of which registers are made, and in the block.
 #[derive(Default)]
 struct Results<'o> {
     destinations: Vec<Destination>,
-    predicates: Vec<(Option<Value>, Value)>,
+    packed: Vec<(&'o Operand, &'o Parameter, Words)>,
     fetched: Vec<(&'o Operand, u32, &'o Parameter)>,
 }
 
@@ -77,7 +78,7 @@ impl Lower<'_> {
             base
         });
         let mut sources = self.pass_arguments(&arguments, &signature, &convention, block)?;
-        let Results { destinations, predicates, fetched } =
+        let Results { destinations, packed, fetched } =
             self.call_results(&results, &signature, &convention)?;
         let mut shape = CallShape {
             callee: None,
@@ -101,10 +102,8 @@ impl Lower<'_> {
             call = call.destination(destination);
         }
         call.from_all(sources).memory(memory).call(shape).emit();
-        for (result, word) in predicates {
-            if let Some(predicate) = result {
-                self.predicate_of_word(predicate, word);
-            }
+        for (registers, parameter, words) in packed {
+            self.give_registers(registers.components(), parameter, &words)?;
         }
         for (result, offset, parameter) in fetched {
             let Some(base) = block else { continue };
@@ -208,12 +207,19 @@ impl Lower<'_> {
                 Home::Registers(first, count) => {
                     let words = match result {
                         Operand::Variable(variable) => self.parameter_words(*variable),
-                        other if parameter.ty == Type::Pred => {
-                            let word = self.b.r();
-                            found.predicates.push((self.result_predicate(other)?, word));
-                            smallvec::smallvec![word]
+                        Operand::Sink => Words::new(),
+                        registers if travels_in_own_words(parameter) => {
+                            let mut words = Words::new();
+                            for component in registers.components() {
+                                words.extend(self.result(component, parameter.ty)?);
+                            }
+                            words
                         }
-                        other => self.result(other, parameter.ty)?,
+                        registers => {
+                            let words: Words = (0..count).map(|_| self.b.r()).collect();
+                            found.packed.push((registers, parameter, words.clone()));
+                            words
+                        }
                     };
                     for (word, &value) in words.iter().take(usize::from(count)).enumerate() {
                         let mut destination = Destination::new(File::R, [value]);
@@ -274,13 +280,8 @@ impl Lower<'_> {
         argument: &Operand,
         parameter: &Parameter,
     ) -> Result<Vec<Value>, LowerError> {
-        if parameter.ty == Type::Pred {
-            let predicate = self.predicate(argument)?;
-            return Ok(vec![self.word_of_predicate(predicate)]);
-        }
         let Operand::Variable(variable) = argument else {
-            let words = self.words(argument, parameter.ty)?;
-            return Ok(words.into_iter().map(|word| self.value_of(word)).collect());
+            return Ok(self.taken_words(argument.components(), parameter)?.to_vec());
         };
         let Some(memory) = self.parameter_memory(*variable) else {
             return Ok(self.parameter_words(*variable).to_vec());
@@ -306,7 +307,14 @@ impl Lower<'_> {
     ) -> Lowered {
         let count = parameter.size().div_ceil(4) as i32;
         let Operand::Variable(variable) = result else {
-            return Err(self.unsupported("a large result in a register"));
+            let words: Words = (0..count).map(|_| self.b.r()).collect();
+            for (word, &value) in words.iter().enumerate() {
+                self.local_word(value, block, offset + 4 * word as i32, false);
+            }
+            return match result {
+                Operand::Sink => Ok(()),
+                registers => self.give_registers(registers.components(), parameter, &words),
+            };
         };
         match self.parameter_memory(*variable) {
             Some(memory) => {

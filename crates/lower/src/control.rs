@@ -92,7 +92,7 @@ impl Lower<'_> {
         if self.body.is_entry {
             self.b.exit();
         } else {
-            let words = self.return_words();
+            let words = self.return_words()?;
             self.b.op(Pseudo::Return).from_all(words).emit();
             let here = self.b.block();
             self.b.function_mut().block_mut(here).successors.clear();

@@ -42,6 +42,7 @@ mod memory;
 mod moves;
 mod operand;
 mod parameters;
+mod register_parameters;
 mod space;
 mod special;
 mod video;

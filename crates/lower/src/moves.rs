@@ -17,6 +17,11 @@ impl Lower<'_> {
         if ty == Type::Pred {
             return self.move_predicate(d, a);
         }
+        if i.vector > 1 {
+            let sources = a.components().iter().map(|source| self.words(source, ty));
+            let sources = sources.collect::<Result<Vec<_>, _>>()?;
+            return self.write_all(d.components(), ty, sources);
+        }
         if let Operand::Vector(elements) = d {
             return self.unpack(elements, a, ty);
         }

@@ -93,7 +93,7 @@ pub(crate) fn convention(parameters: &[Parameter], results: &[Parameter]) -> Con
 
 impl Lower<'_> {
     /// The variable of a parameter, or of a result, of this function.
-    fn parameter_variable(&self, home: VariableHome) -> Option<u32> {
+    pub fn parameter_variable(&self, home: VariableHome) -> Option<u32> {
         self.body.variables.iter().position(|v| v.home == home).map(|index| index as u32)
     }
 
@@ -102,14 +102,10 @@ impl Lower<'_> {
         if let Some(words) = self.parameters.get(&variable.0) {
             return words.clone();
         }
-        let declared = &self.body.variables[variable.0 as usize];
-        let in_register = self.body.parameter_registers.iter().find(|row| row.0 == variable).map(|row| row.1);
-        let words = match in_register {
-            // A predicate travels in a word of its own.
-            Some(_) if declared.ty == Type::Pred => smallvec::smallvec![self.b.r()],
-            Some(register) => self.register(register),
+        let words = match self.register_parameter_words(variable) {
+            Some(words) => words,
             None => {
-                let count = declared.size.div_ceil(4).max(1);
+                let count = self.body.variables[variable.0 as usize].size.div_ceil(4).max(1);
                 let words: Words = (0..count).map(|_| self.b.r()).collect();
                 words.iter().for_each(|&value| self.name(value));
                 words
@@ -197,11 +193,6 @@ impl Lower<'_> {
             receive = receive.destination(destination);
         }
         receive.emit();
-        for index in 0..self.body.parameters.len() {
-            if let Some((predicate, word)) = self.predicate_parameter(VariableHome::Parameter(index as u32)) {
-                self.predicate_of_word(predicate, word);
-            }
-        }
         for (index, &home) in convention.results.iter().enumerate() {
             if let (Home::Block(offset), Some(variable)) =
                 (home, self.parameter_variable(VariableHome::Result(index as u32)))
@@ -213,6 +204,7 @@ impl Lower<'_> {
             let Some(block) = block else { continue };
             self.parameter_memory.insert(variable, ParameterMemory::Block(block, offset as i32));
         }
+        self.receive_registers()?;
         for variable in taken {
             let symbol = self.frame_symbol(VariableId(variable));
             let base = self.b.r();
@@ -222,28 +214,6 @@ impl Lower<'_> {
             }
         }
         Ok(())
-    }
-
-    /// The predicate that a parameter or result of this function is declared as, and the word that it travels in.
-    fn predicate_parameter(&mut self, home: VariableHome) -> Option<(Value, Value)> {
-        let variable = VariableId(self.parameter_variable(home)?);
-        let register = self.body.parameter_registers.iter().find(|row| row.0 == variable)?.1;
-        if self.body.registers[register.0 as usize].ty != Type::Pred {
-            return None;
-        }
-        Some((self.register(register)[0], self.parameter_words(variable)[0]))
-    }
-
-    /// A predicate as it travels between functions: a word, 1 or 0.
-    pub fn word_of_predicate(&mut self, predicate: Source) -> Value {
-        let word = self.b.r();
-        self.b.sel(word, Source::rz(), 1u32, predicate.inverted());
-        word
-    }
-
-    /// Takes a predicate from the word that it travelled in.
-    pub fn predicate_of_word(&mut self, predicate: Value, word: Value) {
-        self.b.isetp(predicate, Mod::NE, true, word, Source::rz());
     }
 
     /// Parameters of this function whose address is taken.
@@ -263,24 +233,34 @@ impl Lower<'_> {
         found
     }
 
-    /// The words that a function returns, each in its register.
-    pub fn return_words(&mut self) -> Vec<Source> {
+    /// The words that a function returns, each in its register; what returns in memory is written there.
+    pub fn return_words(&mut self) -> Result<Vec<Source>, LowerError> {
         let convention = convention(&self.body.parameters, &self.body.results);
         let mut sources = Vec::new();
         for (index, home) in convention.results.into_iter().enumerate() {
-            let variable = self.parameter_variable(VariableHome::Result(index as u32));
-            let (Home::Registers(first, count), Some(variable)) = (home, variable) else { continue };
-            let values = match self.predicate_parameter(VariableHome::Result(index as u32)) {
-                Some((predicate, _)) => smallvec::smallvec![self.word_of_predicate(predicate.into())],
-                None => self.parameter_words(VariableId(variable)),
+            let Some(variable) = self.parameter_variable(VariableHome::Result(index as u32)) else {
+                continue;
             };
-            for (word, &value) in values.iter().take(usize::from(count)).enumerate() {
-                let mut source = Source::value(value);
-                source.fixed = Some(first + word as u8);
-                sources.push(source);
+            let variable = VariableId(variable);
+            let values = self.returned_words(variable)?;
+            match (home, self.parameter_memory(variable)) {
+                (Home::Registers(first, count), _) => {
+                    for (word, value) in values.into_iter().take(usize::from(count)).enumerate() {
+                        let mut source = Source::value(value);
+                        source.fixed = Some(first + word as u8);
+                        sources.push(source);
+                    }
+                }
+                (Home::Block(_), Some(memory)) if self.body.registers_of(variable).next().is_some() => {
+                    let (base, offset) = self.parameter_base(memory);
+                    for (word, value) in values.into_iter().enumerate() {
+                        self.local_word(value, base, offset + 4 * word as i32, true);
+                    }
+                }
+                (Home::Block(_), _) => {}
             }
         }
-        sources
+        Ok(sources)
     }
 
     /// Reads an element of `ty` at a byte offset of words in registers, extended to whole words.

@@ -44,7 +44,11 @@ impl Lower<'_> {
             Space::Local => return Ok(self.frame_symbol(variable)),
             _ => return Err(self.unsupported(format!("the address of `{}`", declared.name))),
         };
-        Ok(self.symbol(kind, &declared.name))
+        if declared.ty.is_opaque() {
+            let message = format!("`{}`, a variable of the type `{}`", declared.name, declared.ty);
+            return Err(self.unsupported(message));
+        }
+        Ok(self.symbol(kind, declared.module_name()))
     }
 
     /// The address of a variable in its own space, as a pair.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use oriole_chip::Chip;
 use oriole_cubin::KernelImage;
-use oriole_diagnostics::Diagnostic;
+use oriole_diagnostics::{Diagnostic, Span};
 use oriole_hir::{
     Body, Declared, EarlyUse, FlowReport, GlobalInfo, Header, HeaderQuestion, Linkage, SignatureInfo,
     SourceMap, Uses, Variable,
@@ -188,6 +188,20 @@ pub fn uses<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<Uses> {
 pub fn shared_variables<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<[Variable]> {
     let _running = db.executes("shared_variables", Place::Unit(unit));
     resolved(db, unit).shared.clone()
+}
+
+/// The static variables that the function declares. No place enters.
+#[salsa::tracked(returns(ref))]
+pub fn statics<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<[oriole_hir::ModuleVariable]> {
+    let _running = db.executes("statics", Place::Unit(unit));
+    resolved(db, unit).statics.clone()
+}
+
+/// The names and labels of the debug sections of a unit.
+#[salsa::tracked(returns(ref))]
+pub fn section_labels<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<(String, Span)> {
+    let _running = db.executes("section_labels", Place::Unit(unit));
+    oriole_hir::section_labels(&function_tree(db, unit).unit())
 }
 
 /// What the control flow of a function says against it: registers that nothing writes before they are read, instructions

@@ -8,17 +8,18 @@ use std::sync::Arc;
 
 use oriole_cubin::layout::pack;
 use oriole_cubin::{
-    Binding, Bound, KernelImage, Module, ParameterSpace, Pointer, Slot, SymbolRef, Tool, WriteError,
+    Binding, Bound, KernelImage, Module, OpaqueKind, ParameterSpace, Pointer, Slot, SymbolRef, Tool,
+    WriteError,
 };
 use oriole_diagnostics::Code;
-use oriole_hir::{Body, InitialValue, Linkage};
+use oriole_hir::{Body, GlobalInfo, InitialValue, Linkage};
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
 use oriole_ori::SymbolKind;
 use oriole_pipeline::Routine;
 use oriole_pipeline::image::{
     ImageError, LinkedFunction, ModuleVariable, Surroundings, VariableSpace, function_value,
 };
-use oriole_ptx::Space;
+use oriole_ptx::{Space, Type};
 use oriole_syntax::UnitKind;
 
 use crate::failure::{Failed, Staged, guarded};
@@ -213,27 +214,32 @@ pub(crate) fn module_layout(db: &dyn Db, file: SourceFile) -> Layout {
     let index = graph::index(db, file);
     let mut surroundings = Surroundings::default();
     let mut constants = Vec::new();
-    for &unit in &index.variables {
-        for (name, info) in graph::globals(db, unit) {
-            if index.definition(name) != Some(unit) {
-                continue;
+    let mut add = |name: &str, info: &GlobalInfo| {
+        // What is opaque lies in no memory.
+        let defined = info.linkage != Some(Linkage::Extern) && !info.ty.is_opaque();
+        let space = match info.space {
+            Space::Shared => VariableSpace::Shared,
+            Space::Constant if defined => {
+                constants.push((info.size, u64::from(info.align)));
+                VariableSpace::Constant(0)
             }
-            let defined = info.linkage != Some(Linkage::Extern);
-            let space = match info.space {
-                Space::Shared => VariableSpace::Shared,
-                Space::Constant if defined => {
-                    constants.push((info.size, u64::from(info.align)));
-                    VariableSpace::Constant(0)
-                }
-                Space::Global if defined => {
-                    surroundings.globals += 1;
-                    VariableSpace::Global(surroundings.globals - 1)
-                }
-                _ => continue,
-            };
-            let (size, align) = (info.size, u64::from(info.align));
-            surroundings.variables.push(ModuleVariable { name: name.to_string(), space, size, align });
-        }
+            Space::Global if defined => {
+                surroundings.globals += 1;
+                VariableSpace::Global(surroundings.globals - 1)
+            }
+            _ => return,
+        };
+        let (size, align) = (info.size, u64::from(info.align));
+        surroundings.variables.push(ModuleVariable { name: name.to_string(), space, size, align });
+    };
+    for &unit in &index.variables {
+        let globals = graph::globals(db, unit).iter();
+        globals
+            .filter(|(name, _)| index.definition(name) == Some(unit))
+            .for_each(|(name, info)| add(name, info));
+    }
+    for &unit in index.functions.iter().filter(|unit| unit.has_code(db)) {
+        graph::statics(db, unit).iter().for_each(|variable| add(&variable.name, &variable.info));
     }
     let mut offsets = pack(&constants).0.into_iter();
     for variable in &mut surroundings.variables {
@@ -258,6 +264,8 @@ pub(crate) fn module_layout(db: &dyn Db, file: SourceFile) -> Layout {
 
 pub(crate) fn module_data(db: &dyn Db, file: SourceFile) -> Vec<oriole_hir::ModuleVariable> {
     let index = graph::index(db, file);
+    let functions = index.functions.iter().filter(|unit| unit.has_code(db));
+    let statics = functions.flat_map(|&unit| graph::statics(db, unit).iter().cloned());
     let units = index.variables.iter();
     let variables =
         units.flat_map(|&unit| graph::variables(db, unit).variables.iter().map(move |it| (unit, it)));
@@ -268,6 +276,7 @@ pub(crate) fn module_data(db: &dyn Db, file: SourceFile) -> Vec<oriole_hir::Modu
             name_span: oriole_diagnostics::Span::default(),
             ..variable.clone()
         })
+        .chain(statics)
         .collect()
 }
 
@@ -536,11 +545,16 @@ fn place_variables(
             kernel.shared_alignment = kernel.shared_alignment.max(alignment);
         }
     }
-    if let Some(opaque) = values.values().find(|value| value.info.ty.is_opaque()) {
-        let message =
-            format!("`{}` is a `{}` variable, which cannot be compiled yet", opaque.name, opaque.info.ty);
-        return Err(Failed::Stage { code: Code::NotSupported, statement: None, message });
-    }
+    let opaque = data.iter().filter_map(|variable| {
+        let kind = match variable.info.ty {
+            Type::Texref => OpaqueKind::Texture,
+            Type::Samplerref => OpaqueKind::Sampler,
+            Type::Surfref => OpaqueKind::Surface,
+            _ => return None,
+        };
+        Some(oriole_cubin::Opaque { name: variable.name.clone(), kind })
+    });
+    module.opaque.extend(opaque);
     for variable in module.globals.iter_mut().chain(&mut module.constants) {
         if let Some(initial) = values.get(variable.name.as_str()).and_then(|value| value.initial.as_ref()) {
             if let Some(bytes) = &mut variable.bytes {

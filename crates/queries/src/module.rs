@@ -284,7 +284,21 @@ pub(crate) fn module_findings(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diag
     }
     let outlines = outlines(db, file);
     found.extend(oriole_hir::check_locations(&outlines, |at| graph::function_tree(db, units[at])));
-    found.extend(oriole_hir::check_limits(defined, &symbols, &declared, &outlines));
+    let labels: Vec<_> = units
+        .iter()
+        .enumerate()
+        .filter(|(_, unit)| unit.kind(db) == UnitKind::DebugSection)
+        .map(|(at, &unit)| (at, graph::section_labels(db, unit).as_slice()))
+        .collect();
+    found.extend(oriole_hir::check_labels(&labels, &outlines, |at| graph::function_tree(db, units[at])));
+    let statics =
+        units.iter().filter(|unit| unit.has_code(db)).flat_map(|&unit| graph::statics(db, unit).iter());
+    found.extend(oriole_hir::check_limits(
+        defined.into_iter().chain(statics),
+        &symbols,
+        &declared,
+        &outlines,
+    ));
     found
 }
 
@@ -305,6 +319,8 @@ pub struct Resolution {
     pub uses: Arc<Uses>,
     /// Shared variables that are declared or used, for the check of the module's limits.
     pub shared: Arc<[Variable]>,
+    /// Static variables that are declared.
+    pub statics: Arc<[ModuleVariable]>,
 }
 
 pub(crate) fn resolve<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Resolution {
@@ -323,5 +339,6 @@ pub(crate) fn resolve<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Resoluti
         diagnostics: diagnostics.into(),
         uses: Arc::new(resolved.uses),
         shared,
+        statics: resolved.statics.into(),
     }
 }

@@ -152,6 +152,11 @@ fn is_linkage(word: &[u8]) -> bool {
     matches!(word, b".visible" | b".extern" | b".weak" | b".common")
 }
 
+/// Whether a dotted word may stand before the state space of a variable.
+fn precedes_space(word: &[u8]) -> bool {
+    matches!(word, b".align" | b".attribute")
+}
+
 fn is_header(word: &[u8]) -> bool {
     matches!(word, b".version" | b".target" | b".address_size")
 }
@@ -349,12 +354,28 @@ impl<'a> Splitter<'a> {
             b".entry" => self.function(after, UnitKind::Entry, text),
             b".func" => self.function(after, UnitKind::Function, text),
             word if is_linkage(word) => self.linked(after, text),
+            word if precedes_space(word) => self.linked(item, text),
             word if is_space(word) => self.variable(after, text),
             _ => self.broken(),
         }
     }
 
-    /// Behind a linkage word: more of them, then a function or a variable.
+    /// Behind what `.align` or `.attribute` takes: a number, or a list in parentheses.
+    fn argument_end(&mut self, at: usize) -> usize {
+        let at = self.trivia_end(at);
+        let rest = &self.text[at..];
+        let list = rest.first() == Some(&b'(');
+        let inside = |&&byte: &&u8| match list {
+            true => is_name_byte(byte) || is_blank(byte) || matches!(byte, b'(' | b'.' | b','),
+            false => is_name_byte(byte),
+        };
+        let len = rest.iter().take_while(inside).count();
+        let len = len + usize::from(list && rest.get(len) == Some(&b')'));
+        self.look(at + len);
+        at + len
+    }
+
+    /// Behind a linkage word: more of them, an alignment or attributes, then a function or a variable.
     fn linked(&mut self, mut after: usize, text: &str) -> (UnitKind, Box<str>) {
         loop {
             let at = self.trivia_end(after);
@@ -367,6 +388,7 @@ impl<'a> Splitter<'a> {
                 b".entry" => return self.function(end, UnitKind::Entry, text),
                 b".func" => return self.function(end, UnitKind::Function, text),
                 word if is_linkage(word) => after = end,
+                word if precedes_space(word) => after = self.argument_end(end),
                 word if is_space(word) => return self.variable(end, text),
                 _ => return self.variable(after, text),
             }

@@ -1,6 +1,7 @@
 //! The symbol table of a module: which symbols there are, and in which order.
 
 use super::{Key, SymbolDraft, Writer, binding_number};
+use crate::OpaqueKind;
 use crate::elf::*;
 
 impl Writer<'_> {
@@ -105,6 +106,21 @@ impl Writer<'_> {
                     size,
                 });
             }
+        }
+        for opaque in &module.opaque {
+            self.symbol(SymbolDraft {
+                name: opaque.name.clone(),
+                kind: match opaque.kind {
+                    OpaqueKind::Texture => STT_CUDA_TEXTURE,
+                    OpaqueKind::Sampler => STT_CUDA_SAMPLER,
+                    OpaqueKind::Surface => STT_CUDA_SURFACE,
+                },
+                binding: STB_GLOBAL,
+                other: 0,
+                section: None,
+                value: 0,
+                size: 0,
+            });
         }
         for (index, name) in module.externs.iter().enumerate() {
             self.extern_symbols[index] = self.symbol(SymbolDraft {

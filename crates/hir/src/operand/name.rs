@@ -65,7 +65,8 @@ impl<'a> Resolver<'a> {
         None
     }
 
-    pub(super) fn component(&mut self, first: u32, component: u32, name: &str) -> (RegisterId, Type) {
+    /// A component of a vector register.
+    pub(crate) fn component(&mut self, first: u32, component: u32, name: &str) -> (RegisterId, Type) {
         let suffix = ["x", "y", "z", "w"].get(component as usize).copied().unwrap_or("?");
         self.register(first + component, &format!("{name}.{suffix}"))
     }

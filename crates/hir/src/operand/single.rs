@@ -41,7 +41,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// A register, if it is of the type that is wanted.
-    fn fitting(&mut self, id: RegisterId, ty: Type, want: Want, span: Span) -> Option<Operand> {
+    pub(super) fn fitting(&mut self, id: RegisterId, ty: Type, want: Want, span: Span) -> Option<Operand> {
         if want.accepts(ty) {
             return Some(Operand::Register(id));
         }
@@ -131,6 +131,47 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// As [`Resolver::source`], or the address of a variable with a constant behind a plus sign.
+    pub(super) fn source_or_address(
+        &mut self,
+        node: &ast::Operand<'a>,
+        want: Want,
+        specials: bool,
+    ) -> Option<Operand> {
+        if let ast::Operand::Binary(sum) = node
+            && let Some(ast::Operand::Name(_)) = sum.left()
+            && let Some(address) = self.address_value(node, want)
+        {
+            return address;
+        }
+        self.source(node, want, specials)
+    }
+
+    /// The address of a variable as a value, with what is added to it; `None` if the operand is something else,
+    /// `Some(None)` if it has been reported.
+    fn address_value(&mut self, node: &ast::Operand<'a>, want: Want) -> Option<Option<Operand>> {
+        let operand = match self.variable_address(node)? {
+            Some(operand) => operand,
+            None => return Some(None),
+        };
+        let span = node.span();
+        if let Want::Typed(ty, _) = want
+            && !((ty.is_bits() || ty.is_integer()) && matches!(ty.bits(), 32 | 64))
+        {
+            self.report(Code::TypeMismatch, span, format!("an address does not fit the type `{ty}`"));
+            return Some(None);
+        }
+        if let (Operand::VariableAddress(id, _), Want::Typed(ty, _)) = (&operand, want)
+            && self.body.variables[id.0 as usize].space == Space::Global
+            && ty.bits() < u32::from(self.header.address_bits())
+        {
+            let bits = self.header.address_bits();
+            self.report(Code::InvalidAddress, span, format!("`.global` addresses have {bits} bits"));
+            return Some(None);
+        }
+        Some(Some(operand))
+    }
+
     pub(super) fn immediate(&mut self, constant: Constant, want: Want, span: Span) -> Option<Operand> {
         let fitted = want.immediate(constant);
         if fitted.is_none() {
@@ -218,26 +259,11 @@ impl<'a> Resolver<'a> {
 
     pub(super) fn move_source(&mut self, node: &ast::Operand<'a>, want: Want) -> Option<Operand> {
         let span = node.span();
-        if let ast::Operand::Vector(_) = node {
+        if matches!(node, ast::Operand::Vector(_)) || self.names_vector(node) {
             return self.packed(node, want, super::vector::Elements::Read);
         }
-        if let Some(address) = self.variable_address(node) {
-            let operand = address?;
-            if let Want::Typed(ty, _) = want
-                && !((ty.is_bits() || ty.is_integer()) && matches!(ty.bits(), 32 | 64))
-            {
-                self.report(Code::TypeMismatch, span, format!("an address does not fit the type `{ty}`"));
-                return None;
-            }
-            if let (Operand::VariableAddress(id, _), Want::Typed(ty, _)) = (&operand, want)
-                && self.body.variables[id.0 as usize].space == Space::Global
-                && ty.bits() < u32::from(self.header.address_bits())
-            {
-                let bits = self.header.address_bits();
-                self.report(Code::InvalidAddress, span, format!("`.global` addresses have {bits} bits"));
-                return None;
-            }
-            return Some(operand);
+        if let Some(address) = self.address_value(node, want) {
+            return address;
         }
         if let ast::Operand::Name(name) = node
             && let Some(token) = name.token()

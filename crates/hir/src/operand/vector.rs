@@ -43,7 +43,10 @@ impl<'a> Resolver<'a> {
                 );
                 return None;
             }
-            return self.element(node, want, access, false);
+            return match access {
+                Elements::Read => self.source_or_address(node, want, false),
+                _ => self.element(node, want, access, false),
+            };
         }
         // Moves read special registers of several components.
         if let (Want::Typed(_, Width::Same), ast::Operand::Name(name), 4, false) =
@@ -130,7 +133,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Whether an operand is the name of a vector register.
-    fn names_vector(&mut self, node: &ast::Operand<'a>) -> bool {
+    pub(super) fn names_vector(&mut self, node: &ast::Operand<'a>) -> bool {
         let ast::Operand::Name(name) = node else { return false };
         let meaning = name.token().and_then(|token| self.names.look_up(token.text()));
         matches!(meaning, Some(Meaning::Vector(..)))
@@ -203,7 +206,7 @@ impl<'a> Resolver<'a> {
         Some(Operand::Vector(resolved))
     }
 
-    /// `{a, b}` as source or destination of a `mov` that packs or unpacks.
+    /// `{a, b}`, or the name of a vector register, as source or destination of a `mov` that packs or unpacks.
     pub(super) fn packed(
         &mut self,
         node: &ast::Operand<'a>,
@@ -211,11 +214,28 @@ impl<'a> Resolver<'a> {
         access: Elements,
     ) -> Option<Operand> {
         let span = node.span();
-        let ast::Operand::Vector(vector) = node else { return None };
         let Want::Typed(ty, _) = want else { return None };
-        let elements: Vec<_> = vector.elements().collect();
-        let count = elements.len() as u32;
-        if !matches!(count, 2 | 4) || !ty.is_bits() || !ty.bits().is_multiple_of(count) {
+        if let ast::Operand::Vector(vector) = node {
+            let elements: Vec<_> = vector.elements().collect();
+            let want = self.packed_part(ty, elements.len(), span)?;
+            let resolved: Vec<Option<Operand>> =
+                elements.iter().map(|element| self.element(element, want, access, true)).collect();
+            let resolved = resolved.into_iter().collect::<Option<Vec<_>>>()?;
+            return self.constants_fit(&resolved, span).then_some(Operand::Vector(resolved));
+        }
+        let Some(Ok(Named::Registers(registers))) = self.as_name(node) else { return None };
+        let want = self.packed_part(ty, registers.len(), span)?;
+        let mut components = Vec::with_capacity(registers.len());
+        for (id, ty) in registers {
+            components.push(self.fitting(id, ty, want, span)?);
+        }
+        Some(Operand::Vector(components))
+    }
+
+    /// What is asked of each of so many parts that make up a value of a type.
+    fn packed_part(&mut self, ty: Type, count: usize, span: Span) -> Option<Want> {
+        let parts = count as u32;
+        if !matches!(count, 2 | 4) || !ty.is_bits() || !ty.bits().is_multiple_of(parts) {
             let message = if ty.is_bits() {
                 format!("`{ty}` is packed from two or four parts, not {count}")
             } else {
@@ -224,7 +244,7 @@ impl<'a> Resolver<'a> {
             self.report(Code::InvalidVector, span, message);
             return None;
         }
-        let part = match ty.bits() / count {
+        let part = match ty.bits() / parts {
             8 => Type::B8,
             16 => Type::B16,
             32 => Type::B32,
@@ -234,10 +254,6 @@ impl<'a> Resolver<'a> {
                 return None;
             }
         };
-        let want = Want::Typed(part, Width::Same);
-        let resolved: Vec<Option<Operand>> =
-            elements.iter().map(|element| self.element(element, want, access, true)).collect();
-        let resolved = resolved.into_iter().collect::<Option<Vec<_>>>()?;
-        self.constants_fit(&resolved, span).then_some(Operand::Vector(resolved))
+        Some(Want::Typed(part, Width::Same))
     }
 }

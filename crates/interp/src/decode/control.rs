@@ -1,6 +1,6 @@
 //! Branches, calls, barriers, and the instructions that lanes of a warp execute together.
 
-use oriole_hir::{Instruction, Operand, Table, VariableHome};
+use oriole_hir::{Instruction, Operand, Parameter, Signature, Table, VariableHome};
 use oriole_ptx::{Opcode, Type, Word, word};
 
 use super::arithmetic::last_type;
@@ -10,6 +10,12 @@ use crate::step::{
     Action, Argument, BarrierOperation, CallResult, CallTarget, CollectiveOperation, Reduction, Shuffle,
     Source,
 };
+
+/// In how many parts a parameter in registers is passed: see [`FunctionDecoder::passed_parts`].
+fn parts(parameter: &Parameter) -> usize {
+    let halves = if parameter.ty == Type::B128 { 2 } else { 1 };
+    usize::from(parameter.components()) * halves
+}
 
 impl FunctionDecoder<'_> {
     pub(super) fn control(&self, instruction: &Instruction, spellings: &mut Spellings) -> Decode<Action> {
@@ -61,39 +67,48 @@ impl FunctionDecoder<'_> {
     }
 
     fn call(&self, instruction: &Instruction) -> Decode<Action> {
+        let signature = self.signature(instruction).ok_or("it says nothing about what is called")?;
         let mut target = None;
         let mut arguments = Vec::new();
         let mut results = Vec::new();
         for operand in &instruction.operands {
             match operand {
                 Operand::List(elements) if target.is_none() => {
-                    for element in elements {
-                        results.push(match element {
+                    for (element, parameter) in elements.iter().zip(&signature.results) {
+                        match element {
                             Operand::Variable(variable) | Operand::VariableAddress(variable, 0) => {
                                 let (offset, size) = self.frame_variable(*variable)?;
-                                CallResult::Frame(offset, size)
+                                results.push(CallResult::Frame(offset, size));
                             }
-                            element => CallResult::Register(self.destination(element)?),
-                        });
+                            Operand::Sink => {
+                                results.extend(vec![CallResult::Register(SINK); parts(parameter)])
+                            }
+                            element => {
+                                for component in element.components() {
+                                    let Operand::Register(register) = component else {
+                                        return Err(format!("operand {component:?} cannot be written"));
+                                    };
+                                    let parts = self.passed_parts(*register).into_iter();
+                                    results.extend(parts.map(CallResult::Register));
+                                }
+                            }
+                        }
                     }
                 }
                 Operand::List(elements) => {
-                    for element in elements {
-                        arguments.push(match element {
+                    for element in elements.iter().flat_map(Operand::components) {
+                        match element {
                             Operand::Variable(variable) | Operand::VariableAddress(variable, 0) => {
-                                self.argument(*variable)?
+                                arguments.push(self.argument(*variable)?);
                             }
-                            element => Argument::Value(self.source(element, Type::B64)?),
-                        });
+                            Operand::Register(register) => {
+                                let parts = self.passed_parts(*register).into_iter();
+                                arguments
+                                    .extend(parts.map(|part| Argument::Value(Source::Register(part.slot))));
+                            }
+                            element => arguments.push(Argument::Value(self.source(element, Type::B64)?)),
+                        }
                     }
-                }
-                Operand::Function(function)
-                    if self.body.functions[function.0 as usize].signature.is_open() =>
-                {
-                    return Err("an array without a size is no argument that is supported".into());
-                }
-                Operand::Prototype(prototype) if self.body.prototypes[prototype.0 as usize].is_open() => {
-                    return Err("an array without a size is no argument that is supported".into());
                 }
                 Operand::Function(function) | Operand::FunctionAddress(function) => {
                     target = Some(CallTarget::Function(self.functions[function.0 as usize]));
@@ -105,7 +120,25 @@ impl FunctionDecoder<'_> {
                 other => return Err(format!("operand {other:?} has no place in a call")),
             }
         }
+        if signature.is_open() {
+            return Err("an array without a size is no argument that is supported".into());
+        }
         Ok(Action::Call { target: target.ok_or("it names no function")?, arguments, results })
+    }
+
+    /// What a call says about the function that it calls.
+    fn signature(&self, instruction: &Instruction) -> Option<&Signature> {
+        instruction.operands.iter().find_map(|operand| match operand {
+            Operand::Function(function) => Some(&self.body.functions[function.0 as usize].signature),
+            Operand::Prototype(prototype) => Some(&self.body.prototypes[prototype.0 as usize]),
+            Operand::Table(table) => match &self.body.tables[table.0 as usize] {
+                Table::Functions(list) => {
+                    list.first().map(|first| &self.body.functions[first.0 as usize].signature)
+                }
+                Table::Labels(_) => None,
+            },
+            _ => None,
+        })
     }
 
     /// A `.param` variable that is passed: one of the call, or a parameter of the kernel itself.

@@ -47,7 +47,7 @@ pub fn reachable(program: &Program, entry: &str) -> Vec<String> {
 /// Addresses of variables.
 pub struct Layout {
     module: BTreeMap<String, (Place, u64)>,
-    /// Shared, global and constant variables of bodies, by function and variable.
+    /// Shared variables of bodies, by function and variable.
     local: BTreeMap<(usize, usize), (Place, u64)>,
     /// Bytes of shared memory of a block.
     pub shared_end: u32,
@@ -82,7 +82,7 @@ impl Layout {
             };
             layout.module.insert(variable.name.clone(), home);
         }
-        layout.shared(program, functions, dynamic, memory)?;
+        layout.shared(program, functions, dynamic)?;
         if memory.constant.len() > CONSTANT_LIMIT {
             return Err("more constant memory than any chip has".into());
         }
@@ -90,13 +90,7 @@ impl Layout {
         Ok(layout)
     }
 
-    fn shared(
-        &mut self,
-        program: &Program,
-        functions: &[String],
-        dynamic: u32,
-        memory: &mut Memory,
-    ) -> Result<(), String> {
+    fn shared(&mut self, program: &Program, functions: &[String], dynamic: u32) -> Result<(), String> {
         // Variables without a length share the start of dynamic memory.
         let mut open = Vec::new();
         let mut open_align = 16;
@@ -106,20 +100,8 @@ impl Layout {
                 let size =
                     u32::try_from(variable.size).map_err(|_| format!("`{}` is too large", variable.name))?;
                 let module = variable.home == VariableHome::Module;
-                match variable.space {
-                    Space::Shared | Space::SharedCluster => {}
-                    Space::Global if !module => {
-                        let address = memory.add_region(vec![0; size as usize]);
-                        self.local.insert((index, number), (Place::Global, address));
-                        continue;
-                    }
-                    Space::Constant if !module => {
-                        let start = memory.constant.len().next_multiple_of(16);
-                        memory.constant.resize(start + size as usize, 0);
-                        self.local.insert((index, number), (Place::Constant, start as u64));
-                        continue;
-                    }
-                    _ => continue,
+                if !matches!(variable.space, Space::Shared | Space::SharedCluster) {
+                    continue;
                 }
                 if module && self.module.contains_key(&variable.name) {
                     continue;

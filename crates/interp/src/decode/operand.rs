@@ -3,6 +3,7 @@
 use oriole_hir::{AddressBase, Immediate, Instruction, Operand, RegisterId, VariableHome, VariableId};
 use oriole_ptx::{Space, Type};
 use rustc_apfloat::Round;
+use smallvec::SmallVec;
 
 use super::{Decode, FunctionDecoder};
 use crate::memory::{Place, function_address};
@@ -101,7 +102,7 @@ impl FunctionDecoder<'_> {
             VariableHome::Parameter(index) => u64::from(self.body.parameters[index as usize].offset),
             _ => {
                 self.layout
-                    .variable(self.function, number, &description.name)
+                    .variable(self.function, number, description.module_name())
                     .ok_or_else(|| format!("variable `{}` has no address", description.name))?
                     .1
             }
@@ -143,29 +144,39 @@ impl FunctionDecoder<'_> {
         Ok(Location { place, base, offset })
     }
 
-    /// Where the parameters or return parameters of this function live.
+    /// Where the parameters or return parameters of this function live: of one in registers, a place for each of them.
     pub fn formals(&self, parameters: &[oriole_hir::Parameter], results: bool) -> Decode<Vec<Formal>> {
-        (0..parameters.len())
-            .map(|index| {
-                let home = if results {
-                    VariableHome::Result(index as u32)
-                } else {
-                    VariableHome::Parameter(index as u32)
-                };
-                let number = self.body.variables.iter().position(|variable| variable.home == home);
-                let size = parameters[index].size() as u32;
-                let number = number.ok_or_else(|| format!("parameter {} has no variable", index + 1))?;
-                if let Some(offset) = self.frame.offsets[number] {
-                    return Ok(Formal::Frame(offset, size));
-                }
-                self.body
-                    .parameter_registers
-                    .iter()
-                    .find(|(variable, _)| variable.0 as usize == number)
-                    .map(|(_, register)| Formal::Register(self.register_destination(*register), size))
-                    .ok_or_else(|| format!("parameter {} of a function has no place", index + 1))
-            })
-            .collect()
+        let mut formals = Vec::with_capacity(parameters.len());
+        for (index, parameter) in parameters.iter().enumerate() {
+            let home = if results {
+                VariableHome::Result(index as u32)
+            } else {
+                VariableHome::Parameter(index as u32)
+            };
+            let number = self.body.variables.iter().position(|variable| variable.home == home);
+            let number = number.ok_or_else(|| format!("parameter {} has no variable", index + 1))?;
+            if let Some(offset) = self.frame.offsets[number] {
+                formals.push(Formal::Frame(offset, parameter.size() as u32));
+                continue;
+            }
+            let before = formals.len();
+            for register in self.body.registers_of(VariableId(number as u32)) {
+                let parts = self.passed_parts(register);
+                formals.extend(parts.into_iter().map(|part| Formal::Register(part, parameter.ty.bytes())));
+            }
+            if formals.len() == before {
+                return Err(format!("parameter {} of a function has no place", index + 1));
+            }
+        }
+        Ok(formals)
+    }
+
+    /// The parts in which a register is passed: itself, or its halves of 64 bits.
+    pub fn passed_parts(&self, register: RegisterId) -> SmallVec<[Destination; 2]> {
+        match self.body.registers[register.0 as usize].ty {
+            Type::B128 => SmallVec::from_iter(self.wide_destination(register)),
+            _ => SmallVec::from_iter([self.register_destination(register)]),
+        }
     }
 }
 

@@ -68,8 +68,8 @@ pub enum Chips {
 /// What one modifier asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Need {
-    /// The modifier; `generic` for a space that is not written, `+name` and `-name` for an optional operand or modifier
-    /// that is there or not.
+    /// The modifier; `a&b` for two that stand together, `generic` for a space that is not written, `+name` and `-name`
+    /// for an optional operand or modifier that is there or not.
     pub token: &'static str,
     /// First PTX version that has it.
     pub ptx: (u8, u8),

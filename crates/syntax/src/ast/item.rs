@@ -179,7 +179,7 @@ impl<'t> InlinedAt<'t> {
     /// added to it.
     pub fn function_name(self) -> Option<(TokenRef<'t>, u32)> {
         let mut words = tokens(self.0).skip_while(|token| token.text() != "function_name").skip(1);
-        let label = words.next().filter(|token| token.kind() == IDENT)?;
+        let label = words.next().filter(|token| matches!(token.kind(), IDENT | DOTTED))?;
         let offset = match words.next() {
             Some(plus) if plus.kind() == PLUS => words.next()?.text().parse().ok()?,
             _ => 0,

@@ -7,7 +7,12 @@ use super::Parser;
 use crate::SyntaxKind::{self, *};
 use oriole_diagnostics::Code;
 
-/// Whether a dotted word names a state space that can begin a declaration.
+/// Whether a declaration of a variable begins with this word, linkage apart.
+pub(super) fn begins_variable(word: &str) -> bool {
+    is_space(word) || matches!(word, ".align" | ".attribute")
+}
+
+/// Whether a dotted word names a state space of a declaration.
 pub(crate) fn is_space(word: &str) -> bool {
     matches!(word, ".global" | ".const" | ".shared" | ".local" | ".param" | ".reg" | ".sreg" | ".tex")
 }

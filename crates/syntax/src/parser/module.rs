@@ -72,7 +72,7 @@ impl Parser<'_> {
             ".alias" => self.alias(),
             ".entry" | ".func" => self.function(),
             ".visible" | ".extern" | ".weak" | ".common" => self.linked(),
-            word if super::declaration::is_space(word) => self.variable(),
+            word if super::declaration::begins_variable(word) => self.variable(),
             word => {
                 let message = format!("`{word}` is no module-level directive");
                 self.report(Code::UnknownDirective, self.span(), message);

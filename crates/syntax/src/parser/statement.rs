@@ -69,7 +69,7 @@ impl Parser<'_> {
         match self.word() {
             ".loc" => self.loc(),
             ".pragma" => self.pragma(),
-            word if super::declaration::is_space(word) => self.variable(),
+            word if super::declaration::begins_variable(word) => self.variable(),
             ".branchtargets" | ".calltargets" | ".callprototype" => {
                 let message = format!("`{}` needs a label before it", self.word());
                 self.report(Code::Syntax, self.span(), message);

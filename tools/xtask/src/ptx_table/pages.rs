@@ -102,7 +102,7 @@ fn description(row: &Row) -> String {
                     (Some(operand), _) => format!("with {operand}"),
                     (_, Some(operand)) => format!("without {operand}"),
                     _ if *token == "generic" => "generic addresses".to_owned(),
-                    _ => format!("`.{token}`"),
+                    _ => format!("`.{}`", token.replace('&', "` with `.")),
                 })
                 .collect();
             let tokens = tokens.join(" ");

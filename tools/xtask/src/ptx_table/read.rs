@@ -171,14 +171,14 @@ fn slots(head: &str, names: &Names) -> Result<(String, Vec<Slot>), String> {
 
 /// Leaves out needs of words that the row does not have, and adds the one that a lone `shared::cta` implies.
 fn complete(needs: &mut Vec<Need>, slots: &[Slot]) {
+    let has = |token: &str| {
+        slots
+            .iter()
+            .flat_map(Slot::words)
+            .any(|word| word == token || word.split('.').any(|part| part == token) || same_space(word, token))
+    };
     needs.retain(|need| {
-        need.token.starts_with(['+', '-'])
-            || need.token == "generic"
-            || slots.iter().flat_map(Slot::words).any(|word| {
-                *word == need.token
-                    || word.split('.').any(|part| part == need.token)
-                    || same_space(word, &need.token)
-            })
+        need.token.starts_with(['+', '-']) || need.token == "generic" || need.token.split('&').all(has)
     });
     // Where only `shared::cta` is possible, the short spelling of the same space is not.
     let spells = |name: &str| {
