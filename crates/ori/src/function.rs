@@ -4,7 +4,14 @@ use crate::{File, Instruction, Phi, Value, ValueData};
 use smallvec::SmallVec;
 use typed_index_collections::TiVec;
 
-/// A basic block: an index into [`Function::blocks`].
+/// A basic block: an index into [`Function::blocks`] and into every table over blocks.
+///
+/// ```compile_fail,E0277
+/// # use oriole_ori::{BlockId, Value};
+/// # use typed_index_collections::{TiVec, ti_vec};
+/// let depths: TiVec<BlockId, u32> = ti_vec![0; 4];
+/// let depth = depths[Value(2)];
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
 pub struct BlockId(pub u32);
 

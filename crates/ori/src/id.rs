@@ -17,7 +17,8 @@ macro_rules! index_of_tables {
         impl From<$id> for usize {
             #[inline]
             fn from(id: $id) -> usize {
-                id.0 as usize
+                let $id(index) = id;
+                index as usize
             }
         }
     };

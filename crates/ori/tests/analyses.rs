@@ -214,7 +214,7 @@ fn liveness_agrees_with_its_definition() {
     let cfg = Cfg::new(&function);
     let liveness = Liveness::new(&function, &cfg);
     for block in function.block_ids() {
-        for value in (0..function.values.len() as u32).map(Value) {
+        for value in function.values.keys() {
             assert_eq!(
                 liveness.is_live_in(block, value),
                 live_by_paths(&function, &cfg, block, value),

@@ -93,10 +93,8 @@ fn random_function(seed: u64) -> Function {
 }
 
 fn random_values(dice: &mut Dice, function: &Function, file: Option<File>) -> Vec<Value> {
-    let all: Vec<Value> = (0..function.values.len() as u32)
-        .map(Value)
-        .filter(|&v| file.is_none_or(|file| function.file(v) == file))
-        .collect();
+    let all: Vec<Value> =
+        function.values.keys().filter(|&v| file.is_none_or(|file| function.file(v) == file)).collect();
     if all.is_empty() {
         return Vec::new();
     }

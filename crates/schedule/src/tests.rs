@@ -398,7 +398,8 @@ proptest::proptest! {
         let after = &function.blocks[BlockId(0)].instructions;
         proptest::prop_assert_eq!(before.len(), after.len());
         for (at, second) in after.iter().enumerate() {
-            proptest::prop_assert_eq!(second, &before[second.origin.0 as usize]);
+            let Origin(place) = second.origin;
+            proptest::prop_assert_eq!(second, &before[place as usize]);
             for first in &after[..at] {
                 proptest::prop_assert_ne!(first.origin, second.origin);
                 proptest::prop_assert!(first.origin.0 < second.origin.0 || !depend(second, first));

@@ -12,6 +12,7 @@ mod ptx_table;
 mod reach;
 mod shapes;
 mod tidy;
+mod typed_ids;
 
 use std::process::ExitCode;
 

@@ -133,6 +133,7 @@ fn check_file(root: &Path, file: &Path, found: &mut Vec<String>) {
     }
     check_early_returns(&shown, &text, found);
     found.extend(crate::machine_numbers::check(&shown, &text));
+    found.extend(crate::typed_ids::check(&shown, &text));
     let name = shown.split('/').nth(1).unwrap_or("");
     let pure = shown.starts_with("crates/")
         && !IMPURE.contains(&name)

@@ -1,0 +1,34 @@
+//! The rule of `tidy` that keeps ids typed: where tables are typed vectors, no code takes the number out of an id to index
+//! with it. `table[id]` says by the type of the table whose ids it takes; `table[id.0 as usize]` takes any.
+
+/// The crates whose ids are still plain numbers.
+const NUMBERS: &[&str] = &["hir", "ide", "interp", "lower"];
+
+/// What is wrong in a file of code.
+pub fn check(shown: &str, text: &str) -> Vec<String> {
+    let mut path = shown.split('/');
+    if path.next() != Some("crates") || path.next().is_none_or(|name| NUMBERS.contains(&name)) {
+        return Vec::new();
+    }
+    text.lines()
+        .filter(|line| line.split("//").next().is_some_and(|code| code.contains(".0 as usize")))
+        .map(|line| format!("{shown}: an id taken apart; index a `TiVec` with it: `{}`", line.trim()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+
+    #[test]
+    fn ids_taken_apart_are_found() {
+        let findings = |place: &str, line: &str| check(place, &format!("//! A file.\n\n{line}\n")).len();
+        let pass = "crates/optimize/src/x.rs";
+        assert_eq!(findings(pass, "let known = values[value.0 as usize];"), 1);
+        assert_eq!(findings(pass, "let at = block.0 as usize;"), 1);
+        assert_eq!(findings("crates/regalloc/tests/x.rs", "let at = block.0 as usize;"), 1);
+        assert_eq!(findings(pass, "let known = values[value];"), 0);
+        assert_eq!(findings(pass, "// Not `value.0 as usize`."), 0);
+        assert_eq!(findings("tools/xtask/src/x.rs", "let at = pair.0 as usize;"), 0);
+    }
+}
