@@ -84,11 +84,11 @@ fn tables(chip: Chip) -> Result<(&'static Tree<Template>, &'static Model), Selec
     Ok((tree, Model::of(chip).ok_or_else(|| fail("no latencies are known".to_owned()))?))
 }
 
-fn loop_depths(function: &Function) -> Vec<u8> {
+fn loop_depths(function: &Function) -> TiVec<BlockId, u8> {
     let cfg = oriole_ori::Cfg::new(function);
     let dominators = oriole_ori::Dominators::new(function, &cfg);
     let loops = oriole_ori::Loops::new(function, &cfg, &dominators);
-    function.block_ids().map(|block: BlockId| u8::try_from(loops.depth(block)).unwrap_or(u8::MAX)).collect()
+    function.block_ids().map(|block| u8::try_from(loops.depth(block)).unwrap_or(u8::MAX)).collect()
 }
 
 /// Why an instruction gets the row that it gets.

@@ -118,8 +118,8 @@ pub fn isel(arguments: &Isel) -> Outcome {
         };
         let mut reasons = reasons.iter().flat_map(|blocks| blocks.iter());
         let _ = writeln!(text, "// {}", names::shown(unit.name(db)));
-        for (number, block) in machine.blocks.iter().enumerate() {
-            let _ = writeln!(text, "b{number}:");
+        for (id, block) in machine.blocks.iter_enumerated() {
+            let _ = writeln!(text, "{id}:");
             let mut reasons = reasons.next().into_iter().flatten();
             for chosen in &block.instructions {
                 let line = oriole_sass::text(chip, &chosen.instruction, None, oriole_sass::Style::Plain)

@@ -100,16 +100,19 @@ impl<'a> IteratedFrontiers<'a> {
 mod tests {
     use super::*;
     use crate::{Block, Function};
+    use typed_index_collections::TiSlice;
 
     /// Blocks where a value is live: backwards from uses, up to definitions. A block may use it first and define it then.
-    fn live(cfg: &Cfg, uses: &[bool], definitions: &[bool]) -> Vec<bool> {
+    fn live(
+        cfg: &Cfg,
+        uses: &TiSlice<BlockId, bool>,
+        definitions: &TiSlice<BlockId, bool>,
+    ) -> TiVec<BlockId, bool> {
         let mut live = uses.to_vec();
-        let mut work: Vec<BlockId> =
-            (0..live.len() as u32).map(BlockId).filter(|b| live[b.0 as usize]).collect();
+        let mut work: Vec<BlockId> = live.keys().filter(|&b| live[b]).collect();
         while let Some(block) = work.pop() {
             for &before in cfg.predecessors(block) {
-                let at = before.0 as usize;
-                if !definitions[at] && !std::mem::replace(&mut live[at], true) {
+                if !definitions[before] && !std::mem::replace(&mut live[before], true) {
                     work.push(before);
                 }
             }
@@ -142,24 +145,24 @@ mod tests {
             let frontiers = dominators.frontiers(&cfg);
             let mut iterated = IteratedFrontiers::new(&cfg, &dominators);
             for _ in 0..6 {
-                let mut some = |one_in: u32| -> Vec<bool> {
-                    (0..count).map(|at| roll(one_in) == 0 && cfg.is_reachable(BlockId(at))).collect()
+                let mut some = |one_in: u32| -> TiVec<BlockId, bool> {
+                    function.block_ids().map(|at| roll(one_in) == 0 && cfg.is_reachable(at)).collect()
                 };
                 let (uses, definitions) = (some(4), some(5));
                 let live = live(&cfg, &uses, &definitions);
-                let blocks = (0..count).map(BlockId).filter(|b| definitions[b.0 as usize]);
+                let blocks = definitions.keys().filter(|&b| definitions[b]);
                 let mut expected: Vec<BlockId> = Vec::new();
                 let mut work: Vec<BlockId> = blocks.clone().collect();
                 while let Some(block) = work.pop() {
                     for &frontier in &frontiers[block] {
-                        if live[frontier.0 as usize] && !expected.contains(&frontier) {
+                        if live[frontier] && !expected.contains(&frontier) {
                             expected.push(frontier);
                             work.push(frontier);
                         }
                     }
                 }
                 let mut found = Vec::new();
-                iterated.of(blocks, |block| live[block.0 as usize], |block| found.push(block));
+                iterated.of(blocks, |block| live[block], |block| found.push(block));
                 phis += found.len();
                 expected.sort_unstable();
                 found.sort_unstable();
