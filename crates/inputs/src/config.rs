@@ -40,6 +40,14 @@ pub struct Config {
     pub finish: FinishOptions,
 }
 
+/// A chip as a key: what is known of a chip is kept for as long as anything asks for it, whatever configurations there are.
+#[salsa::interned(debug)]
+pub struct ChipKey<'db> {
+    /// The chip with its feature set.
+    #[returns(copy)]
+    pub chip: Chip,
+}
+
 impl Config {
     /// A configuration for a chip.
     pub fn create(db: &dyn Db, chip: Chip, options: &Options) -> Config {

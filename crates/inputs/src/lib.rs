@@ -10,7 +10,7 @@ mod file;
 mod log;
 mod unit;
 
-pub use config::Config;
+pub use config::{ChipKey, Config};
 pub use database::{Database, Db};
 pub use file::SourceFile;
 pub use log::{Execution, ExecutionLog, Place};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Mutex;
 
-use crate::{Config, Db, FunctionUnit, SourceFile};
+use crate::{ChipKey, Config, Db, FunctionUnit, SourceFile};
 
 /// What a query is keyed by.
 #[derive(Clone, Copy)]
@@ -18,6 +18,8 @@ pub enum Place<'db> {
     File(SourceFile),
     /// A file and a name in it.
     Name(SourceFile, &'db str),
+    /// A chip.
+    Chip(ChipKey<'db>),
     /// A configuration.
     Config(Config),
     /// A unit.
@@ -36,6 +38,7 @@ impl Place<'_> {
     /// The unit's kind and name, or the name asked for, or nothing; and the chip of the configuration, or nothing.
     pub(crate) fn words(self, db: &dyn Db) -> (String, String) {
         let (unit, config) = match self {
+            Place::Chip(chip) => return (String::new(), chip.chip(db).to_string()),
             Place::Session | Place::File(_) => (String::new(), None),
             Place::Name(_, name) => (name.to_owned(), None),
             Place::Config(config) | Place::FileConfig(_, config) => (String::new(), Some(config)),

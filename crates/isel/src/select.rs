@@ -15,6 +15,24 @@ use oriole_ori::{
 use oriole_sass::{Control, Guard};
 use typed_index_collections::TiVec;
 
+/// What selection knows of the chip.
+#[derive(Clone, Copy)]
+pub struct Tables {
+    /// Chip.
+    pub chip: Chip,
+    /// Its rows as a decision tree.
+    pub tree: &'static Tree<Template>,
+    /// Its latencies.
+    pub latency: &'static Model,
+}
+
+impl Tables {
+    /// Those of a chip, `None` if it lacks one or its rows are undecided.
+    pub fn of(chip: Chip) -> Option<Tables> {
+        Some(Tables { chip, tree: tree(chip).ok()?, latency: Model::of(chip)? })
+    }
+}
+
 /// An instruction that has no machine form: an error of the compiler, never of its user.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SelectError {
@@ -38,7 +56,7 @@ impl std::error::Error for SelectError {}
 /// # Errors
 /// An instruction that is a pseudo-operation, has an unassigned value, or has no form on the chip.
 pub fn select(
-    chip: Chip,
+    tables: &Tables,
     function: &Function,
     assignment: &Assignment,
     options: &SelectOptions,
@@ -48,7 +66,7 @@ pub fn select(
         general_registers: assignment.general_registers,
         frame_bytes: assignment.frame_bytes,
     };
-    let (tree, model) = tables(chip)?;
+    let &Tables { chip, tree, latency: model } = tables;
     let depths = loop_depths(function);
     for (block, depth) in function.blocks.iter().zip(depths) {
         let mut instructions = Vec::with_capacity(block.instructions.len());
@@ -77,13 +95,6 @@ pub fn select(
     Ok(machine)
 }
 
-/// The decision tree and the latencies of a chip.
-fn tables(chip: Chip) -> Result<(&'static Tree<Template>, &'static Model), SelectError> {
-    let fail = |reason: String| SelectError { instruction: format!("the tables of {chip}"), reason };
-    let tree = tree(chip).map_err(|tie| fail(tie.to_string()))?;
-    Ok((tree, Model::of(chip).ok_or_else(|| fail("no latencies are known".to_owned()))?))
-}
-
 fn loop_depths(function: &Function) -> TiVec<BlockId, u8> {
     let cfg = oriole_ori::Cfg::new(function);
     let dominators = oriole_ori::Dominators::new(function, &cfg);
@@ -101,16 +112,13 @@ pub struct Explained {
 }
 
 /// The reasons for each machine instruction that [`select`] gives, block by block.
-///
-/// # Errors
-/// The chip lacks a table.
 pub fn explain(
-    chip: Chip,
+    tables: &Tables,
     function: &Function,
     assignment: &Assignment,
     options: &SelectOptions,
-) -> Result<Vec<Vec<Explained>>, SelectError> {
-    let (tree, model) = tables(chip)?;
+) -> Vec<Vec<Explained>> {
+    let &Tables { chip, tree, latency: model } = tables;
     let blocks = function.blocks.iter().map(|block| {
         let decisions = decide(tree, model, function, assignment, block, options.alternatives);
         let reasons = block.instructions.iter().enumerate().zip(decisions);
@@ -125,7 +133,7 @@ pub fn explain(
         });
         reasons.collect()
     });
-    Ok(blocks.collect())
+    blocks.collect()
 }
 
 fn choose(

@@ -6,7 +6,7 @@ mod support;
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
 use oriole_isel::template::Template;
-use oriole_isel::{explain, patterns, select, tree};
+use oriole_isel::{Tables, explain, patterns, select, tree};
 use oriole_options::SelectOptions;
 use oriole_ori::pattern::{Kinds, Pattern, Patterns, Pipe, Site, Test, Width};
 use oriole_ori::{
@@ -42,7 +42,7 @@ fn function(values: &[(File, u8)], instructions: Vec<Instruction>) -> (Function,
 /// What selection makes of the instructions, as text.
 fn selected(values: &[(File, u8)], instructions: Vec<Instruction>, options: SelectOptions) -> String {
     let (function, assignment) = function(values, instructions);
-    match select(CHIP, &function, &assignment, &options) {
+    match select(&Tables::of(CHIP).expect("tables"), &function, &assignment, &options) {
         Ok(machine) => {
             let lines = machine.blocks[BlockId(0)].instructions.iter().map(|chosen| {
                 oriole_sass::text(CHIP, &chosen.instruction, Some(0), Style::Plain).expect("it has a form")
@@ -297,7 +297,8 @@ fn exclusion_and_implication_are_true() {
 fn explanation_names_every_candidate() {
     let copy = copy_of(File::R, 0, Source::imm(5));
     let (function, assignment) = function(&[(File::R, 4)], vec![copy]);
-    let blocks = explain(CHIP, &function, &assignment, &PLAIN).expect("no two rows tie");
+    let tables = Tables::of(CHIP).expect("tables");
+    let blocks = explain(&tables, &function, &assignment, &PLAIN);
     let mut lines = format!("{}\n", blocks[0][0].before);
     for candidate in &blocks[0][0].candidates {
         let verdict = candidate.failed.map_or("matches".to_owned(), |test| test.to_string());

@@ -105,6 +105,7 @@ fn faults(text: &str, faults: &mut BTreeMap<String, usize>) -> usize {
                 say(format!("verifier: {}", violation.message));
             }
         }
+        let tables = oriole_isel::Tables::of(chip).expect("tables");
         let plain = oriole_options::SelectOptions { alternatives: false };
         for block in &function.blocks {
             for instruction in &block.instructions {
@@ -112,7 +113,7 @@ fn faults(text: &str, faults: &mut BTreeMap<String, usize>) -> usize {
                     continue;
                 }
                 let (single, assignment) = alone(&function, instruction);
-                if let Err(error) = oriole_isel::select(chip, &single, &assignment, &plain) {
+                if let Err(error) = oriole_isel::select(&tables, &single, &assignment, &plain) {
                     say(format!("form: {error}"));
                 }
             }

@@ -160,8 +160,9 @@ pub fn latency(arguments: &Latency) -> Outcome {
         Ok(model) => model,
         Err(reason) => return failed(&reason.to_string()),
     };
-    let Some(forms) = oriole_sass::form::table(chip) else {
-        return failed(&format!("there is no instruction table for {chip}"));
+    let forms = match view::forms(&db, config) {
+        Ok(forms) => forms,
+        Err(reason) => return failed(&reason.to_string()),
     };
     let mut text = String::new();
     if !arguments.guesses {

@@ -46,7 +46,7 @@ pub fn report(session: &Session, cubin: &[u8]) -> String {
         if let (Ok(finished), Ok(model)) =
             (graph::finished(db, unit, session.config), view::latencies(db, session.config))
         {
-            text.push_str(&oriole_schedule::report(finished, *model));
+            text.push_str(&oriole_schedule::report(finished, model.0));
         }
     }
     text

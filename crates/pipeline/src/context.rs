@@ -1,15 +1,13 @@
-//! What a run of phases may know beside the function: chip, options of each group, a cancellation hook.
+//! What a run of phases may know beside the function: the target, options of each group, a cancellation hook.
 
-use oriole_chip::Chip;
+use crate::Target;
 use oriole_options::{
     AllocateOptions, FinishOptions, LowerOptions, Options, OrderOptions, PassOptions, SelectOptions,
 };
 
-/// Chip and options. A caller that tracks what was read fills in only what the group at hand may read.
+/// The options of all stages. A caller that tracks what was read fills in only what the group at hand may read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Settings {
-    /// Chip.
-    pub chip: Chip,
     /// Of lowering.
     pub lower: LowerOptions,
     /// Of the passes.
@@ -26,9 +24,8 @@ pub struct Settings {
 
 impl Settings {
     /// Everything that the options say.
-    pub fn new(chip: Chip, options: &Options) -> Settings {
+    pub fn new(options: &Options) -> Settings {
         Settings {
-            chip,
             lower: options.lower(),
             passes: options.passes(),
             order: options.order(),
@@ -42,7 +39,9 @@ impl Settings {
 /// What the driver of a group is given.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// Chip and options.
+    /// The chip and all that is known of it.
+    pub target: &'a Target,
+    /// The options.
     pub settings: &'a Settings,
     /// Called between phases; it may unwind to cancel the compile.
     pub check: &'a dyn Fn(),
@@ -52,7 +51,7 @@ pub struct Context<'a> {
 
 impl<'a> Context<'a> {
     /// A context that nobody cancels.
-    pub fn new(settings: &'a Settings) -> Context<'a> {
-        Context { settings, check: &|| {}, verify: cfg!(debug_assertions) }
+    pub fn new(target: &'a Target, settings: &'a Settings) -> Context<'a> {
+        Context { target, settings, check: &|| {}, verify: cfg!(debug_assertions) }
     }
 }

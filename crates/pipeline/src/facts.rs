@@ -6,7 +6,7 @@
 //! are ordinals of statements, so that moving text leaves the facts equal.
 
 use crate::Allocated;
-use oriole_chip::Chip;
+use crate::Target;
 use oriole_latency::Model;
 use oriole_ori::{Cfg, File, Function, Liveness, MachineFunction, Source, SourceKind, Space, Value};
 use oriole_sass::form::Table;
@@ -160,7 +160,7 @@ impl FunctionFacts {
 }
 
 /// Collects the facts of a function.
-pub fn facts(chip: Chip, allocated: &Allocated, finished: &MachineFunction) -> FunctionFacts {
+pub fn facts(target: &Target, allocated: &Allocated, finished: &MachineFunction) -> FunctionFacts {
     let function = &allocated.function;
     let assignment = &allocated.assignment;
     let mut facts = FunctionFacts {
@@ -179,7 +179,7 @@ pub fn facts(chip: Chip, allocated: &Allocated, finished: &MachineFunction) -> F
     facts.homes.dedup();
     spills(allocated, &mut facts);
     pressure(allocated, &mut facts);
-    words(chip, finished, &mut facts);
+    words(target, finished, &mut facts);
     facts
 }
 
@@ -371,9 +371,8 @@ fn peak(walk: &Walk<'_>, live: Live, instruction: &oriole_ori::Instruction) -> P
 /// The last writer of a register in a block: index, part, issue cycle.
 type Writers = BTreeMap<(RegisterFile, u8), (u32, oriole_latency::ResultPart, u64)>;
 
-fn words(chip: Chip, finished: &MachineFunction, facts: &mut FunctionFacts) {
-    let model = Model::of(chip);
-    let forms = oriole_sass::form::table(chip);
+fn words(target: &Target, finished: &MachineFunction, facts: &mut FunctionFacts) {
+    let &Target { latency: model, forms, .. } = target;
     for block in &finished.blocks {
         let first = facts.words.len();
         let mut writers = Writers::new();
@@ -398,27 +397,23 @@ fn words(chip: Chip, finished: &MachineFunction, facts: &mut FunctionFacts) {
                     elapsed = elapsed.max(ready);
                 }
             }
-            if model.is_some_and(|model| stalls_by_itself(model, instruction)) {
+            if stalls_by_itself(model, instruction) {
                 word.waits.push(Wait::Opcode);
             }
             facts.words.push(word);
-            if let (Some(model), Some(forms)) = (model, forms) {
-                binding(model, forms, block, first, index, issue, &writers, facts);
-            }
-            let estimate = u64::from(model.map_or(0, |model| model.estimate(instruction.op)));
+            binding(model, forms, block, first, index, issue, &writers, facts);
+            let estimate = u64::from(model.estimate(instruction.op));
             if let Some(number) = control.write_barrier {
                 setters[usize::from(number & 7)] = Some((index, true, elapsed + estimate));
             }
             if let Some(number) = control.read_barrier {
                 setters[usize::from(number & 7)] = Some((index, false, elapsed + estimate / 4));
             }
-            if let Some(forms) = forms {
-                accesses(forms, machine.form, instruction, |access| {
-                    if let Access::Write { file, register, part } = access {
-                        writers.insert((file, register), (index, part, issue));
-                    }
-                });
-            }
+            accesses(forms, machine.form, instruction, |access| {
+                if let Access::Write { file, register, part } = access {
+                    writers.insert((file, register), (index, part, issue));
+                }
+            });
             let stall = u64::from(control.stall.max(1));
             issue += stall;
             elapsed += stall;

@@ -5,7 +5,7 @@
 //! It is here because it is the only place that sees several functions at once. It reads encoded functions and module
 //! variables; it knows no Ori instruction and no file format.
 
-use oriole_chip::Chip;
+use crate::Target;
 use oriole_cubin::{IndirectBranch, InnerFunction, KernelImage, RelocationKind, SymbolRef, TextRelocation};
 use oriole_encode::{EncodedFunction, Relocation};
 use oriole_ori::{AddressPart, ConstBase, Fixup, SymbolId, SymbolKind, Table};
@@ -133,8 +133,6 @@ const FUNCTION_ENTRY: usize = 8;
 /// Why a kernel could not be laid out.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ImageError {
-    /// The chip has no layout rules.
-    Chip,
     /// A function is called that the module neither defines nor declares.
     MissingFunction(String),
     /// A variable is named that does not exist.
@@ -156,7 +154,6 @@ const SLOTS: usize = 8192;
 impl std::fmt::Display for ImageError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            ImageError::Chip => write!(f, "the chip has no layout rules"),
             ImageError::MissingFunction(name) => write!(f, "unresolved extern function `{name}`"),
             ImageError::MissingVariable(name) => write!(f, "unresolved variable `{name}`"),
             ImageError::NoAddress(name) => {
@@ -184,19 +181,18 @@ impl std::error::Error for ImageError {}
 /// # Errors
 /// See [`ImageError`].
 pub fn kernel_image<'a>(
-    chip: Chip,
+    target: &Target,
     entry: &str,
     surroundings: &Surroundings,
     find: &dyn Fn(&str) -> Option<&'a LinkedFunction>,
 ) -> Result<KernelImage, ImageError> {
-    let limits = chip.limits().ok_or(ImageError::Chip)?;
     let members = closure(entry, surroundings, find)?;
     let named = surroundings.variables.iter().rev();
     let variables: Variables = named.map(|variable| (variable.name.as_str(), variable)).collect();
-    let shared = SharedLayout::new(&members, &variables, &limits)?;
+    let shared = SharedLayout::new(&members, &variables, &target.limits)?;
     let (constant2, table_offsets) = tables(&members, surroundings)?;
     let linker = Linker {
-        chip,
+        target,
         members: &members,
         surroundings,
         variables: &variables,
@@ -396,7 +392,7 @@ fn tables(members: &[Member], surroundings: &Surroundings) -> Result<(Vec<u8>, V
 }
 
 struct Linker<'a> {
-    chip: Chip,
+    target: &'a Target,
     members: &'a [Member<'a>],
     surroundings: &'a Surroundings,
     variables: &'a Variables<'a>,
@@ -508,7 +504,7 @@ impl Linker<'_> {
                 }
             }
         };
-        oriole_encode::patch(self.chip, relocation, value)
+        oriole_encode::patch(self.target.chip, relocation, value)
             .map(Some)
             .map_err(|failure| ImageError::Internal(failure.to_string()))
     }

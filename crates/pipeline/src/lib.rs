@@ -10,6 +10,7 @@ pub mod image;
 pub mod phases;
 pub mod run;
 pub mod stages;
+pub mod target;
 
 pub use context::{Context, Settings};
 pub use failure::Failure;
@@ -22,3 +23,4 @@ pub use run::{Allocated, ORI_GROUPS, run, run_part};
 pub use stages::{
     ASSUMED_THREADS, allocate, block_threads, encode, explain, finish, lower, profile, raw, routine, select,
 };
+pub use target::{Target, TargetError};

@@ -16,7 +16,7 @@ use oriole_ptx::Space;
 /// An instruction that cannot be compiled yet.
 pub fn raw(body: &Body, context: &Context) -> Result<Function, Failure> {
     let environment =
-        oriole_lower::Environment { chip: context.settings.chip, options: context.settings.lower };
+        oriole_lower::Environment { chip: context.target.chip, options: context.settings.lower };
     oriole_lower::lower(body, &environment).map_err(Failure::Refused)
 }
 
@@ -38,33 +38,28 @@ pub fn allocate(function: Function, context: &Context) -> Result<Allocated, Fail
     let mut function = function;
     if settings.order.reorder {
         let _span = span("AdvancedPhasePreSched");
-        oriole_schedule::before_allocation(&mut function, settings.chip, &settings.order)
-            .map_err(|error| Failure::internal("ScheduleInstructions", error))?;
+        oriole_schedule::before_allocation(&mut function, &context.target.schedule(), &settings.order);
     }
     let _span = span("AdvancedPhaseAllocReg");
-    let (function, assignment) = oriole_regalloc::allocate(function, settings.chip, &settings.allocate)
+    let (function, assignment) = oriole_regalloc::allocate(function, context.target.chip, &settings.allocate)
         .map_err(|error| Failure::internal("AllocateRegisters", error))?;
     Ok(Allocated { function, assignment })
 }
 
 /// The profile of a function: what phases 9 and 96 report, and 102 of one with registers.
-///
-/// # Errors
-/// The chip has no latency table.
 pub fn profile(
     body: &Body,
     function: &Function,
     assignment: Option<&Assignment>,
     context: &Context,
-) -> Result<Profile, Failure> {
+) -> Profile {
     let shared = body.variables.iter().filter(|variable| variable.space == Space::Shared);
-    let around = oriole_schedule::Surroundings {
-        chip: context.settings.chip,
+    let bounds = oriole_schedule::LaunchBounds {
         threads: block_threads(body).unwrap_or(ASSUMED_THREADS),
         shared: u32::try_from(shared.map(|variable| variable.size).sum::<u64>()).unwrap_or(u32::MAX),
         allocated: assignment.map(|found| (u32::from(found.general_registers), found.spill_bytes)),
     };
-    oriole_schedule::profile(function, around).map_err(|error| Failure::internal("profile", error))
+    oriole_schedule::profile(function, &context.target.schedule(), bounds)
 }
 
 /// Threads of a block of which nothing is said.
@@ -84,37 +79,30 @@ pub fn select(allocated: &Allocated, context: &Context) -> Result<MachineFunctio
     (context.check)();
     let settings = context.settings;
     let _span = span("MercEncodeAndDecode");
-    oriole_isel::select(settings.chip, &allocated.function, &allocated.assignment, &settings.select)
+    oriole_isel::select(&context.target.isel(), &allocated.function, &allocated.assignment, &settings.select)
         .map_err(|error| Failure::internal("MercExpandInstructions", error))
 }
 
 /// Why each instruction that [`select`] gives has its form.
-///
-/// # Errors
-/// The pattern table is undecided.
-pub fn explain(
-    allocated: &Allocated,
-    context: &Context,
-) -> Result<Vec<Vec<oriole_isel::Explained>>, Failure> {
-    let settings = context.settings;
-    oriole_isel::explain(settings.chip, &allocated.function, &allocated.assignment, &settings.select)
-        .map_err(|error| Failure::internal("MercExpandInstructions", error))
+pub fn explain(allocated: &Allocated, context: &Context) -> Vec<Vec<oriole_isel::Explained>> {
+    let Allocated { function, assignment } = allocated;
+    oriole_isel::explain(&context.target.isel(), function, assignment, &context.settings.select)
 }
 
 /// Orders the instructions for the last time, lays out blocks and computes control words: phases 106 to 116 and 119 to 121.
 ///
 /// # Errors
-/// The chip has no latency table.
+/// The chip has no form of `NOP`.
 pub fn finish(machine: MachineFunction, context: &Context) -> Result<MachineFunction, Failure> {
     (context.check)();
     let mut machine = machine;
     let settings = context.settings;
     let ordering = span("AdvancedPhasePostSched");
-    oriole_schedule::after_allocation(&mut machine, settings.chip, &settings.finish)
-        .map_err(|error| Failure::internal("AdvancedPhasePostSched", error))?;
+    let tables = context.target.schedule();
+    oriole_schedule::after_allocation(&mut machine, &tables, &settings.finish);
     drop(ordering);
     let _span = span("AdvancedScoreboardsAndOpexes");
-    oriole_schedule::control_words(&mut machine, settings.chip, &settings.finish)
+    oriole_schedule::control_words(&mut machine, &tables, &settings.finish)
         .map_err(|error| Failure::internal("AdvancedScoreboardsAndOpexes", error))?;
     Ok(machine)
 }
@@ -144,8 +132,8 @@ fn linked(
     context: &Context,
 ) -> Result<LinkedFunction, Failure> {
     (context.check)();
-    let all = u16::from(context.settings.chip.register_files().general.count);
-    let encoded = oriole_encode::encode_function(context.settings.chip, finished)
+    let all = u16::from(context.target.registers.general.count);
+    let encoded = oriole_encode::encode_function(context.target.chip, finished)
         .map_err(|error| Failure::internal("MercGenerateSassUCode", error))?;
     Ok(LinkedFunction {
         encoded,
@@ -168,7 +156,7 @@ pub fn routine(routine: Routine, context: &Context) -> Result<LinkedFunction, Fa
     settings.passes = settings.passes.without(Optimization::UniformRegisters);
     settings.order.reorder = false;
     let context = &Context { settings: &settings, ..*context };
-    let mut function = routine.code_for(context.settings.chip);
+    let mut function = routine.code_for(context.target.chip);
     for group in ORI_GROUPS {
         function = run(group, function, context)?;
     }

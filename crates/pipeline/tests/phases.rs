@@ -24,7 +24,7 @@ fn changing_passes(raw: Function, settings: &Settings) -> Vec<u16> {
         for phase in group.phases() {
             let Work::Pass(pass) = phase.work else { continue };
             let before = canonical(&function);
-            let context = PassContext { chip: settings.chip, form, options: &settings.passes };
+            let context = PassContext { chip: Chip::SM_90, form, options: &settings.passes };
             let _ = (pass.run)(&mut function, &context);
             form = pass.form.after(form).expect("the pass takes the form");
             if canonical(&function) != before {
@@ -45,12 +45,14 @@ fn every_pass_changes_a_kernel() {
         .filter(|path| path.extension().is_some_and(|extension| extension == "ptx"))
         .collect();
     files.sort();
-    let settings = Settings::new(Chip::SM_90, &Options::default());
+    let settings = Settings::new(&Options::default());
+    let target = oriole_pipeline::Target::new(Chip::SM_90).expect("a target");
     let mut found: Vec<(u16, String, usize)> = Vec::new();
     for path in files {
         let text = std::fs::read_to_string(&path).expect("a kernel file");
         for (name, _, resolved) in oriole_hir::resolve_module(&text).functions {
-            let raw = oriole_pipeline::raw(&resolved.body, &Context::new(&settings)).expect("raw Ori");
+            let raw =
+                oriole_pipeline::raw(&resolved.body, &Context::new(&target, &settings)).expect("raw Ori");
             for number in changing_passes(raw, &settings) {
                 match found.iter_mut().find(|row| row.0 == number) {
                     Some(row) => row.2 += 1,

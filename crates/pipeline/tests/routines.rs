@@ -29,11 +29,12 @@ fn choices() -> Vec<Options> {
 
 #[test]
 fn routines_keep_what_they_state() {
+    let target = oriole_pipeline::Target::new(Chip::SM_90).expect("a target");
     for which in Routine::ALL {
         let clobbers = which.code().routine.expect("it states what it overwrites");
         for options in choices() {
-            let settings = Settings::new(Chip::SM_90, &options);
-            let linked = routine(which, &Context::new(&settings))
+            let settings = Settings::new(&options);
+            let linked = routine(which, &Context::new(&target, &settings))
                 .unwrap_or_else(|failure| panic!("{}: {failure:?}\n{options:?}", which.name()));
             assert_eq!(linked.frame_bytes, 0);
             assert_eq!(linked.called().count(), 0);

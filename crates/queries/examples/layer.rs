@@ -9,7 +9,7 @@
 use oriole_chip::Chip;
 use oriole_inputs::{Config, Database, SourceFile};
 use oriole_options::Options;
-use oriole_pipeline::{Context, Group, ORI_GROUPS, Settings};
+use oriole_pipeline::{Context, Group, ORI_GROUPS, Settings, Target};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -42,8 +42,9 @@ fn by_queries(db: &Database, text: &str, chip: Chip) -> usize {
 
 fn straight(text: &str, chip: Chip) -> Result<usize, oriole_pipeline::Failure> {
     let module = oriole_hir::resolve_module(text);
-    let settings = Settings::new(chip, &Options::default());
-    let context = Context::new(&settings);
+    let target = Target::new(chip).expect("a target");
+    let settings = Settings::new(&Options::default());
+    let context = Context::new(&target, &settings);
     let mut words = 0;
     for (_, _, resolved) in module.functions {
         let mut function = oriole_pipeline::lower(&resolved.body, &context)?;

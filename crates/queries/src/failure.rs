@@ -11,6 +11,34 @@ use triomphe::Arc;
 /// What a stage gives: its result, or why there is none.
 pub type Staged<T> = Result<Arc<T>, Failed>;
 
+/// A table that the program was built with, or that is made once for the process. Two are equal if they are the same one.
+#[derive(Debug)]
+pub struct Static<T: 'static>(pub &'static T);
+
+impl<T> Clone for Static<T> {
+    fn clone(&self) -> Static<T> {
+        *self
+    }
+}
+
+impl<T> Copy for Static<T> {}
+
+impl<T> PartialEq for Static<T> {
+    fn eq(&self, other: &Static<T>) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl<T> Eq for Static<T> {}
+
+impl<T> std::ops::Deref for Static<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.0
+    }
+}
+
 /// Why there is no result.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Failed {

@@ -16,18 +16,21 @@ use oriole_hir::{
     Body, Declared, EarlyUse, FlowReport, GlobalInfo, Header, HeaderQuestion, Linkage, SignatureInfo,
     SourceMap, Uses, Variable,
 };
-use oriole_inputs::{Config, Db, FunctionUnit, Place, SourceFile};
+use oriole_inputs::{ChipKey, Config, Db, FunctionUnit, Place, SourceFile};
+use oriole_latency::Model;
 use oriole_options::{
     AllocateOptions, FinishOptions, LowerOptions, OrderOptions, PassOptions, SelectOptions,
 };
 use oriole_ori::{Function, MachineFunction};
 use oriole_pipeline::facts::FunctionFacts;
 use oriole_pipeline::image::{LinkedFunction, ModuleVariable};
-use oriole_pipeline::{Allocated, Group, Routine};
+use oriole_pipeline::target::SelectionTree;
+use oriole_pipeline::{Allocated, Group, Routine, Target};
+use oriole_sass::form::Table;
 use oriole_syntax::Parse;
 
 use crate::driver;
-use crate::failure::{Failed, Staged};
+use crate::failure::{Failed, Staged, Static};
 use crate::link::{self, CallGraph, Layout};
 use crate::module::{self, Index, Resolution, VariableUnit};
 use crate::stage;
@@ -233,6 +236,36 @@ pub fn has_errors(db: &dyn Db, file: SourceFile) -> bool {
     driver::findings_by_unit(db, file).iter().any(|(_, finding)| finding.is_error())
 }
 
+// ---- a chip; no edit and no knob runs these again
+
+/// The encoded forms of a chip.
+#[salsa::tracked(returns(ref))]
+pub fn forms<'db>(db: &'db dyn Db, chip: ChipKey<'db>) -> Staged<Static<Table>> {
+    let _running = db.executes("forms", Place::Chip(chip));
+    stage::forms(chip.chip(db))
+}
+
+/// The latencies of a chip.
+#[salsa::tracked(returns(ref))]
+pub fn latency_model<'db>(db: &'db dyn Db, chip: ChipKey<'db>) -> Staged<Static<Model>> {
+    let _running = db.executes("latency_model", Place::Chip(chip));
+    stage::latency_model(chip.chip(db))
+}
+
+/// The patterns of a chip's selection as a decision tree.
+#[salsa::tracked(returns(ref))]
+pub fn selection_tree<'db>(db: &'db dyn Db, chip: ChipKey<'db>) -> Staged<Static<SelectionTree>> {
+    let _running = db.executes("selection_tree", Place::Chip(chip));
+    stage::selection_tree(chip.chip(db))
+}
+
+/// All that the back end knows of a chip, one value.
+#[salsa::tracked(returns(ref))]
+pub fn target<'db>(db: &'db dyn Db, chip: ChipKey<'db>) -> Staged<Target> {
+    let _running = db.executes("target", Place::Chip(chip));
+    stage::target(chip.chip(db), forms(db, chip), latency_model(db, chip), selection_tree(db, chip))
+}
+
 // ---- a configuration, one projection for each reader
 
 /// The chip.
@@ -240,6 +273,13 @@ pub fn has_errors(db: &dyn Db, file: SourceFile) -> bool {
 pub fn chip_info(db: &dyn Db, config: Config) -> Chip {
     let _running = db.executes("chip_info", Place::Config(config));
     config.chip(db)
+}
+
+/// The chip as a key of what is known of it.
+#[salsa::tracked(returns(copy))]
+pub fn chip_key(db: &dyn Db, config: Config) -> ChipKey<'_> {
+    let _running = db.executes("chip_key", Place::Config(config));
+    ChipKey::new(db, chip_info(db, config))
 }
 
 /// Options of lowering.

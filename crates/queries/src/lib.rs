@@ -14,4 +14,4 @@ pub mod view;
 mod weight;
 
 pub use driver::{Compiled, compile, findings, place_of, target_chip, target_findings, warm};
-pub use failure::{Failed, Staged};
+pub use failure::{Failed, Staged, Static};

@@ -25,6 +25,7 @@ use oriole_syntax::UnitKind;
 use crate::failure::{Failed, Staged, guarded};
 use crate::graph;
 use crate::module::function_unit;
+use crate::stage;
 
 /// Functions that the driver links in, so that a module may call them without a definition.
 const DRIVER_FUNCTIONS: [&str; 6] =
@@ -376,13 +377,13 @@ pub(crate) fn kernel_image<'db>(
     config: Config,
 ) -> Staged<KernelImage> {
     let body = graph::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
-    let chip = graph::chip_info(db, config);
+    let target = stage::target_of(db, config)?;
     let name: &str = unit.name(db);
     let weak = graph::linkage(db, unit) == Some(Linkage::Weak);
     let reached = reach(db, unit, config)?;
     guarded("kernel_image", || {
         let find = |name: &str| reached.functions.get(name).copied();
-        let mut image = oriole_pipeline::image::kernel_image(chip, name, &reached.surroundings, &find)
+        let mut image = oriole_pipeline::image::kernel_image(target, name, &reached.surroundings, &find)
             .map_err(|error| image_failure(name, &error))?;
         image.binding = if weak { Binding::Weak } else { Binding::Global };
         describe(body, &mut image);
@@ -392,7 +393,6 @@ pub(crate) fn kernel_image<'db>(
 
 fn image_failure(kernel: &str, error: &ImageError) -> Failed {
     let code = match error {
-        ImageError::Chip => Code::NotSupportedTarget,
         ImageError::NoAddress(_) => Code::NotSupported,
         ImageError::MissingFunction(_) | ImageError::MissingVariable(_) => Code::UnresolvedExternal,
         ImageError::SharedTooLarge(..) => Code::TooMuchSharedMemory,

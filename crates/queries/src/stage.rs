@@ -3,19 +3,66 @@
 //! Each function here reads just the options that its group may know; the others are filled with defaults, which no
 //! phase of the group looks at.
 
+use oriole_chip::Chip;
+use oriole_diagnostics::Code;
 use oriole_hir::Body;
 use oriole_inputs::{Config, Db, FunctionUnit};
+use oriole_latency::Model;
 use oriole_options::Options;
 use oriole_ori::{Assignment, Function, MachineFunction};
 use oriole_pipeline::facts::FunctionFacts;
 use oriole_pipeline::image::LinkedFunction;
-use oriole_pipeline::{Allocated, Context, Group, Phase, Profile, Routine, Settings};
+use oriole_pipeline::target::{self, SelectionTree, TargetError};
+use oriole_pipeline::{Allocated, Context, Group, Phase, Profile, Routine, Settings, Target};
+use oriole_sass::form::Table;
 
 use oriole_syntax::UnitKind;
 use triomphe::Arc;
 
-use crate::failure::{Failed, Staged, guarded};
+use crate::failure::{Failed, Staged, Static, guarded};
 use crate::graph;
+
+/// All that is known of a configuration's chip.
+pub(crate) fn target_of(db: &dyn Db, config: Config) -> Result<&Target, Failed> {
+    let target = graph::target(db, graph::chip_key(db, config)).as_ref().map_err(Clone::clone)?;
+    Ok(target)
+}
+
+/// The forms of a chip.
+pub(crate) fn forms(chip: Chip) -> Staged<Static<Table>> {
+    table("forms", || target::forms(chip))
+}
+
+/// The latencies of a chip.
+pub(crate) fn latency_model(chip: Chip) -> Staged<Static<Model>> {
+    table("latency_model", || target::latency_model(chip))
+}
+
+/// The patterns of a chip.
+pub(crate) fn selection_tree(chip: Chip) -> Staged<Static<SelectionTree>> {
+    table("selection_tree", || target::selection_tree(chip))
+}
+
+fn table<T>(name: &'static str, find: impl FnOnce() -> Result<&'static T, TargetError>) -> Staged<Static<T>> {
+    guarded(name, || find().map(Static).map_err(unsupported))
+}
+
+/// A chip with its tables.
+pub(crate) fn target(
+    chip: Chip,
+    forms: &Staged<Static<Table>>,
+    latency: &Staged<Static<Model>>,
+    selection: &Staged<Static<SelectionTree>>,
+) -> Staged<Target> {
+    let forms = forms.as_ref().map_err(Clone::clone)?.0;
+    let latency = latency.as_ref().map_err(Clone::clone)?.0;
+    let selection = selection.as_ref().map_err(Clone::clone)?.0;
+    guarded("target", || Target::from_tables(chip, forms, latency, selection).map_err(unsupported))
+}
+
+fn unsupported(error: TargetError) -> Failed {
+    Failed::Stage { code: Code::NotSupported, statement: None, message: error.to_string() }
+}
 
 /// Ori after a phase of a group, from what the group before gave.
 pub(crate) fn until<'db>(
@@ -36,7 +83,7 @@ pub(crate) fn until<'db>(
     let body = graph::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
     let settings =
         Settings { lower: graph::lower_options(db, config), ..pass_settings(db, config, phase.group) };
-    run(db, phase.group.name(), &settings, |context| {
+    run(db, config, phase.group.name(), &settings, |context| {
         let before = before.map_or_else(|| oriole_pipeline::raw(body, context), Ok)?;
         oriole_pipeline::run_part(phase, before, context)
     })
@@ -51,30 +98,32 @@ pub(crate) fn profile<'db>(
     assignment: Option<&Assignment>,
 ) -> Staged<Profile> {
     let body = graph::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
-    run(db, "profile", &settings(db, config), |context| {
-        oriole_pipeline::profile(body, function, assignment, context)
+    run(db, config, "profile", &settings(), |context| {
+        Ok(oriole_pipeline::profile(body, function, assignment, context))
     })
 }
 
-/// Options of a group that nobody looks at, and the chip.
-fn settings(db: &dyn Db, config: Config) -> Settings {
-    Settings::new(graph::chip_info(db, config), &Options::default())
+/// Options that the phases of a stage do not read.
+fn settings() -> Settings {
+    Settings::new(&Options::default())
 }
 
 /// The settings of a stage of passes.
 fn pass_settings(db: &dyn Db, config: Config, stage: Group) -> Settings {
-    Settings { passes: graph::stage_options(db, config, stage), ..settings(db, config) }
+    Settings { passes: graph::stage_options(db, config, stage), ..settings() }
 }
 
 /// Runs a stage with a context that cancels it when its answer is no longer wanted.
 fn run<T>(
     db: &dyn Db,
+    config: Config,
     name: &'static str,
     settings: &Settings,
     stage: impl FnOnce(&Context) -> Result<T, oriole_pipeline::Failure>,
 ) -> Staged<T> {
+    let target = target_of(db, config)?;
     let check = || db.unwind_if_revision_cancelled();
-    let context = Context { check: &check, ..Context::new(settings) };
+    let context = Context { check: &check, ..Context::new(target, settings) };
     let _span = tracing::debug_span!("stage", name).entered();
     guarded(name, || stage(&context).map_err(Failed::from))
 }
@@ -82,7 +131,7 @@ fn run<T>(
 pub(crate) fn bridged(db: &dyn Db, config: Config, body: &Body) -> Staged<Function> {
     let settings =
         Settings { lower: graph::lower_options(db, config), ..pass_settings(db, config, Group::Bridged) };
-    run(db, "bridged", &settings, |context| oriole_pipeline::lower(body, context))
+    run(db, config, "bridged", &settings, |context| oriole_pipeline::lower(body, context))
 }
 
 pub(crate) fn ori(db: &dyn Db, config: Config, group: Group, before: &Staged<Function>) -> Staged<Function> {
@@ -91,7 +140,7 @@ pub(crate) fn ori(db: &dyn Db, config: Config, group: Group, before: &Staged<Fun
 
 fn passed(db: &dyn Db, config: Config, group: Group, function: Function) -> Staged<Function> {
     let settings = pass_settings(db, config, group);
-    run(db, group.name(), &settings, |context| oriole_pipeline::run(group, function, context))
+    run(db, config, group.name(), &settings, |context| oriole_pipeline::run(group, function, context))
 }
 
 pub(crate) fn allocated<'db>(
@@ -115,8 +164,8 @@ fn placed<'db>(
         let budget = graph::register_budget(db, unit, config);
         allocate.limit = allocate.limit.into_iter().chain(budget).min();
     }
-    let settings = Settings { order: graph::order_options(db, config), allocate, ..settings(db, config) };
-    run(db, "allocated", &settings, |context| oriole_pipeline::allocate(function, context))
+    let settings = Settings { order: graph::order_options(db, config), allocate, ..settings() };
+    run(db, config, "allocated", &settings, |context| oriole_pipeline::allocate(function, context))
 }
 
 /// Why each instruction that selection gives has its form.
@@ -125,14 +174,14 @@ pub(crate) fn explained(
     config: Config,
     allocated: &Allocated,
 ) -> Staged<Vec<Vec<oriole_pipeline::Explained>>> {
-    let settings = Settings { select: graph::select_options(db, config), ..settings(db, config) };
-    run(db, "explained", &settings, |context| oriole_pipeline::explain(allocated, context))
+    let settings = Settings { select: graph::select_options(db, config), ..settings() };
+    run(db, config, "explained", &settings, |context| Ok(oriole_pipeline::explain(allocated, context)))
 }
 
 pub(crate) fn selected(db: &dyn Db, config: Config, before: &Staged<Allocated>) -> Staged<MachineFunction> {
     let allocated = before.as_ref().map_err(Clone::clone)?;
-    let settings = Settings { select: graph::select_options(db, config), ..settings(db, config) };
-    run(db, "selected", &settings, |context| oriole_pipeline::select(allocated, context))
+    let settings = Settings { select: graph::select_options(db, config), ..settings() };
+    run(db, config, "selected", &settings, |context| oriole_pipeline::select(allocated, context))
 }
 
 pub(crate) fn finished(
@@ -144,8 +193,8 @@ pub(crate) fn finished(
 }
 
 fn ended(db: &dyn Db, config: Config, machine: MachineFunction) -> Staged<MachineFunction> {
-    let settings = Settings { finish: graph::finish_options(db, config), ..settings(db, config) };
-    run(db, "finished", &settings, |context| oriole_pipeline::finish(machine, context))
+    let settings = Settings { finish: graph::finish_options(db, config), ..settings() };
+    run(db, config, "finished", &settings, |context| oriole_pipeline::finish(machine, context))
 }
 
 pub(crate) fn encoded(
@@ -157,8 +206,10 @@ pub(crate) fn encoded(
 ) -> Staged<LinkedFunction> {
     let allocated = allocated.as_ref().map_err(Clone::clone)?;
     let finished = finished.as_ref().map_err(Clone::clone)?;
-    let settings = settings(db, config);
-    run(db, "encoded", &settings, |context| oriole_pipeline::encode(body, allocated, finished, context))
+    let settings = settings();
+    run(db, config, "encoded", &settings, |context| {
+        oriole_pipeline::encode(body, allocated, finished, context)
+    })
 }
 
 /// A routine of the compiler, with no limit of registers: it states what it overwrites.
@@ -169,9 +220,9 @@ pub(crate) fn routine(db: &dyn Db, config: Config, routine: Routine) -> Staged<L
         allocate: graph::allocate_options(db, config),
         select: graph::select_options(db, config),
         finish: graph::finish_options(db, config),
-        ..settings(db, config)
+        ..settings()
     };
-    run(db, "routine", &settings, |context| oriole_pipeline::routine(routine, context))
+    run(db, config, "routine", &settings, |context| oriole_pipeline::routine(routine, context))
 }
 
 /// All stages behind the body at once: the same steps as the queries, each value handed on and none kept.
@@ -214,6 +265,6 @@ pub(crate) fn facts(
 ) -> Staged<FunctionFacts> {
     let allocated = allocated.as_ref().map_err(Clone::clone)?;
     let finished = finished.as_ref().map_err(Clone::clone)?;
-    let chip = graph::chip_info(db, config);
-    guarded("facts", || Ok(oriole_pipeline::facts::facts(chip, allocated, finished)))
+    let target = target_of(db, config)?;
+    guarded("facts", || Ok(oriole_pipeline::facts::facts(target, allocated, finished)))
 }

@@ -6,8 +6,9 @@ use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
 use oriole_latency::Model;
 use oriole_ori::Function;
 use oriole_pipeline::{Explained, Group, Phase, Profile};
+use oriole_sass::form::Table;
 
-use crate::failure::{Failed, Staged, guarded};
+use crate::failure::{Failed, Staged, Static};
 use crate::{graph, stage};
 
 /// The units with code, in file order.
@@ -66,15 +67,16 @@ pub fn explained<'db>(
 ///
 /// # Errors
 /// There is no table for the chip.
-pub fn latencies(db: &dyn Db, config: Config) -> Staged<&'static Model> {
-    let chip = graph::chip_info(db, config);
-    guarded("latencies", || {
-        Model::of(chip).ok_or_else(|| Failed::Stage {
-            code: oriole_diagnostics::Code::NotSupported,
-            statement: None,
-            message: format!("there is no latency table for {chip}"),
-        })
-    })
+pub fn latencies(db: &dyn Db, config: Config) -> Staged<Static<Model>> {
+    graph::latency_model(db, graph::chip_key(db, config)).clone()
+}
+
+/// The forms of a configuration's chip.
+///
+/// # Errors
+/// There is no table for the chip.
+pub fn forms(db: &dyn Db, config: Config) -> Staged<Static<Table>> {
+    graph::forms(db, graph::chip_key(db, config)).clone()
 }
 
 /// A failure about a unit as findings, their spans counted from the start of the file; none if the file's findings say it.

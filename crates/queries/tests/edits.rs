@@ -95,14 +95,26 @@ fn expected(edit: &str) -> BTreeMap<(String, String), usize> {
     counts
 }
 
+/// The queries that are keyed by a chip.
+const CHIP: [&str; 4] = ["forms", "latency_model", "selection_tree", "target"];
+
 /// Compares the executions since the last call with the table; gives what differs. All are for one configuration.
 fn differences(edit: &str, session: &Session, config: &str) -> String {
     let mut actual = BTreeMap::new();
     for (execution, count) in session.executed() {
         let keyed = CHAIN.contains(&execution.query)
             || execution.query.ends_with("_options")
-            || ["chip_info", "register_limit", "register_budget", "routine", "kernel_image", "cubin"]
-                .contains(&execution.query);
+            || [
+                "chip_info",
+                "chip_key",
+                "register_limit",
+                "register_budget",
+                "routine",
+                "kernel_image",
+                "cubin",
+            ]
+            .contains(&execution.query)
+            || CHIP.contains(&execution.query);
         assert_eq!(execution.config, if keyed { config } else { "" }, "{execution}");
         actual.insert((execution.query.to_owned(), execution.unit), count);
     }
@@ -238,6 +250,27 @@ fn half_typed_text() {
             }
         }
     }
+}
+
+/// What is known of a chip is made once, whatever configurations for it there are and whatever changes in them.
+#[test]
+fn a_chip_is_made_once() {
+    let mut session = Session::new(&module());
+    session.compile();
+    let made = |session: &Session| {
+        let executed = session.executed();
+        CHIP.map(|query| executed.iter().filter(|row| row.0.query == query).map(|row| row.1).sum::<usize>())
+    };
+    assert_eq!(made(&session), [1; 4]);
+    let mut options = Options::default();
+    let second = oriole_inputs::Config::create(&session.db, oriole_chip::Chip::SM_90, &options);
+    oriole_queries::compile(&session.db, session.file, second, 1);
+    assert_eq!(made(&session), [0; 4], "another configuration for the chip");
+    options.set("no-licm", "true").expect("a knob");
+    second.update(&mut session.db, &options);
+    session.edit(&in_kernel(&module(), 7, "\tmov", "\tmov.u32 %r0, 1;\n\tmov"));
+    oriole_queries::compile(&session.db, session.file, second, 1);
+    assert_eq!(made(&session), [0; 4], "another text and another knob");
 }
 
 /// The log misses no execution and invents none: it agrees with salsa's own events.

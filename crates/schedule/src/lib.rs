@@ -24,7 +24,7 @@ mod statistics;
 mod words;
 
 pub use decoded::decoded;
-pub use profile::{Profile, Surroundings, profile};
+pub use profile::{LaunchBounds, Profile, profile};
 pub use report::report;
 pub use statistics::{Hiding, Statistics, Usage, statistics, usage};
 
@@ -32,20 +32,39 @@ use oriole_chip::Chip;
 use oriole_latency::Model;
 use oriole_options::{FinishOptions, OrderOptions};
 use oriole_ori::{BlockId, Function, MachineFunction};
+use oriole_sass::form::Table;
 use std::fmt;
 use typed_index_collections::{TiVec, ti_vec};
+
+/// What scheduling knows of the chip.
+#[derive(Clone, Copy)]
+pub struct Tables {
+    /// Chip.
+    pub chip: Chip,
+    /// Its forms.
+    pub forms: &'static Table,
+    /// Its latencies.
+    pub latency: &'static Model,
+}
+
+impl Tables {
+    /// Those of a chip, `None` if it lacks one.
+    pub fn of(chip: Chip) -> Option<Tables> {
+        Some(Tables { chip, forms: oriole_sass::form::table(chip)?, latency: Model::of(chip)? })
+    }
+}
 
 /// Why nothing can be scheduled.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ScheduleError {
-    /// No distances are known for the chip.
-    Chip(Chip),
+    /// The chip has no instruction that only passes time.
+    Nop(Chip),
 }
 
 impl fmt::Display for ScheduleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ScheduleError::Chip(chip) => write!(f, "no latencies are known for {chip}"),
+            ScheduleError::Nop(chip) => write!(f, "{chip} has no form of NOP"),
         }
     }
 }
@@ -53,52 +72,32 @@ impl fmt::Display for ScheduleError {
 impl std::error::Error for ScheduleError {}
 
 /// Orders the instructions within the blocks of a function (phase 97), before registers are chosen.
-///
-/// # Errors
-/// No latency table exists for the chip.
-pub fn before_allocation(
-    function: &mut Function,
-    chip: Chip,
-    options: &OrderOptions,
-) -> Result<(), ScheduleError> {
-    let model = Model::of(chip).ok_or(ScheduleError::Chip(chip))?;
+pub fn before_allocation(function: &mut Function, tables: &Tables, options: &OrderOptions) {
     if options.reorder {
-        order::order(function, model, options);
+        order::order(function, tables.latency, options);
     }
-    Ok(())
 }
 
 /// Orders the machine instructions within the blocks of a function (phase 106), registers and forms being chosen.
-///
-/// # Errors
-/// No latency table exists for the chip.
-pub fn after_allocation(
-    function: &mut MachineFunction,
-    chip: Chip,
-    options: &FinishOptions,
-) -> Result<(), ScheduleError> {
-    let model = Model::of(chip).ok_or(ScheduleError::Chip(chip))?;
+pub fn after_allocation(function: &mut MachineFunction, tables: &Tables, options: &FinishOptions) {
     if options.reorder {
-        let forms = oriole_sass::form::table(chip).ok_or(ScheduleError::Chip(chip))?;
         let blocks = reverse_postorder(function);
-        late::order(function, model, forms, &blocks);
+        late::order(function, tables.latency, tables.forms, &blocks);
     }
-    Ok(())
 }
 
 /// Fills in the control word of every instruction (phases 113 to 116). The stream must be complete: after this,
 /// only this function itself may have added an instruction (`NOP`, where a stall does not fit one word).
 ///
 /// # Errors
-/// No latency table exists for the chip.
+/// The chip has no form of `NOP`.
 pub fn control_words(
     function: &mut MachineFunction,
-    chip: Chip,
+    tables: &Tables,
     options: &FinishOptions,
 ) -> Result<(), ScheduleError> {
-    let model = Model::of(chip).ok_or(ScheduleError::Chip(chip))?;
-    let forms = oriole_sass::form::table(chip).ok_or(ScheduleError::Chip(chip))?;
-    let nop = words::Nop::new(chip).map_err(|_| ScheduleError::Chip(chip))?;
+    let &Tables { chip, forms, latency: model } = tables;
+    let nop = words::Nop::new(chip).map_err(|_| ScheduleError::Nop(chip))?;
     if options.serial {
         serial::assign(function, model, forms, &nop);
         return Ok(());

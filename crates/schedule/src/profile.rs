@@ -3,10 +3,10 @@
 //! Times are estimates, for comparing one state of a function with another: within a block instructions issue in order, each
 //! when its operands are there; values from other blocks are there at once; a loop runs once.
 
-use crate::ScheduleError;
+use crate::Tables;
 use crate::graph::Node;
 use crate::order::latency;
-use oriole_chip::{Chip, Occupancy, Usage, occupancy};
+use oriole_chip::{Occupancy, Usage, occupancy};
 use oriole_latency::{Class, Model, UNITS, Unit};
 use oriole_ori::{BlockId, Cfg, Function, Opcode, Statistics, Value};
 use oriole_sass::{Mod, Op};
@@ -15,9 +15,7 @@ use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// What a profile must know that the function does not show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Surroundings {
-    /// Chip.
-    pub chip: Chip,
+pub struct LaunchBounds {
     /// Threads of a block.
     pub threads: u32,
     /// Bytes of static shared memory of a block.
@@ -56,17 +54,14 @@ pub struct Profile {
 }
 
 /// The profile of a function.
-///
-/// # Errors
-/// No latency table exists for the chip.
-pub fn profile(function: &Function, around: Surroundings) -> Result<Profile, ScheduleError> {
-    let model = Model::of(around.chip).ok_or(ScheduleError::Chip(around.chip))?;
+pub fn profile(function: &Function, tables: &Tables, bounds: LaunchBounds) -> Profile {
+    let &Tables { chip, latency: model, .. } = tables;
     let counts = Statistics::new(function);
-    let (registers, spill_bytes) = around.allocated.unwrap_or((counts.general_registers, 0));
-    let usage = Usage { registers, shared: around.shared, threads: around.threads };
-    let occupancy = occupancy(around.chip, usage);
+    let (registers, spill_bytes) = bounds.allocated.unwrap_or((counts.general_registers, 0));
+    let usage = Usage { registers, shared: bounds.shared, threads: bounds.threads };
+    let occupancy = occupancy(chip, usage);
     let occupied = occupancy
-        .zip(around.chip.limits())
+        .zip(chip.limits())
         .map_or(0.0, |(occupancy, limits)| f64::from(occupancy.warps) / f64::from(limits.warps_per_sm));
     let cfg = Cfg::new(function);
     let mut work = Work::default();
@@ -75,7 +70,7 @@ pub fn profile(function: &Function, around: Surroundings) -> Result<Profile, Sch
     }
     let (worst_latency, average_latency) = latencies(function, &cfg, model);
     let cycles = f64::from(work.cycles).max(1.0);
-    Ok(Profile {
+    Profile {
         counts,
         registers,
         spill_bytes,
@@ -88,7 +83,7 @@ pub fn profile(function: &Function, around: Surroundings) -> Result<Profile, Sch
         average_latency,
         hinted: work.hinted,
         pairs: work.pairs,
-    })
+    }
 }
 
 /// What the instructions of a function ask of the units.
@@ -230,8 +225,8 @@ b2:
   EXIT ; 7
 ";
         let function = oriole_ori::parse::parse(text).expect("Ori");
-        let around =
-            Surroundings { chip: Chip::SM_90, threads: 128, shared: 114 * 1024 - 1024, allocated: None };
+        let tables = Tables::of(oriole_chip::Chip::SM_90).expect("tables");
+        let bounds = LaunchBounds { threads: 128, shared: 114 * 1024 - 1024, allocated: None };
         expect_test::expect![[r#"
             # 7 instructions, 2 R-regs
             # [inst=7] [texInst=0] [tepid=2] [rregs=2]
@@ -244,9 +239,9 @@ b2:
             # [instHint=0] [instPairs=0]
             # [urregs=0] [pregs=1] [blocks=3] [loads=1] [stores=1]
         "#]]
-        .assert_eq(&profile(&function, around).expect("a profile").to_string());
-        let around = Surroundings { allocated: Some((255, 24)), threads: 1024, ..around };
-        let allocated = profile(&function, around).expect("a profile");
+        .assert_eq(&profile(&function, &tables, bounds).to_string());
+        let bounds = LaunchBounds { allocated: Some((255, 24)), threads: 1024, ..bounds };
+        let allocated = profile(&function, &tables, bounds);
         assert_eq!((allocated.registers, allocated.spill_bytes, allocated.occupied), (255, 24, 0.0));
     }
 }

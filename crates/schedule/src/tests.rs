@@ -1,11 +1,15 @@
 //! Control words of small pieces of code, as text before and after; orders of small blocks.
 
-use crate::{after_allocation, before_allocation, control_words};
+use crate::{Tables, after_allocation, before_allocation, control_words};
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
 use oriole_options::{FinishOptions, Options, OrderOptions, ScheduleMode};
 use oriole_ori::{BlockId, MachineBlock, MachineFunction, MachineInstruction, MemoryInfo, Origin};
 use oriole_sass::{Op, Style, parse, text};
+
+fn tables() -> Tables {
+    Tables::of(Chip::SM_90).expect("tables")
+}
 
 fn model() -> &'static oriole_latency::Model {
     oriole_latency::Model::of(Chip::SM_90).expect("latencies")
@@ -33,7 +37,7 @@ fn words(input: &str, options: FinishOptions, expected: Expect) {
             function.blocks.last_mut().expect("a block").instructions.push(machine);
         }
     }
-    control_words(&mut function, Chip::SM_90, &options).expect("control words");
+    control_words(&mut function, &tables(), &options).expect("control words");
     let mut out = String::new();
     for block in &function.blocks {
         out += "--\n";
@@ -210,7 +214,7 @@ b0:
 ",
     )
     .expect("Ori");
-    before_allocation(&mut function, Chip::SM_90, &Options::default().order()).expect("an order");
+    before_allocation(&mut function, &tables(), &Options::default().order());
     expect![[r#"
         kernel params=0 barriers=0
           value r0
@@ -249,7 +253,7 @@ fn late(input: &str, expected: Expect) {
         let plain = machine(instruction, Origin(0));
         function.blocks[BlockId(0)].instructions.push(MachineInstruction { memory, ..plain });
     }
-    after_allocation(&mut function, Chip::SM_90, &options()).expect("an order");
+    after_allocation(&mut function, &tables(), &options());
     let mut out = String::new();
     for machine in &function.blocks[BlockId(0)].instructions {
         out += &text(Chip::SM_90, &machine.instruction, Some(0), Style::Plain).expect("text");
@@ -394,7 +398,7 @@ proptest::proptest! {
             function.blocks[BlockId(0)].instructions.push(MachineInstruction { memory, ..plain });
         }
         let before = function.blocks[BlockId(0)].instructions.clone();
-        after_allocation(&mut function, Chip::SM_90, &options()).expect("an order");
+        after_allocation(&mut function, &tables(), &options());
         let after = &function.blocks[BlockId(0)].instructions;
         proptest::prop_assert_eq!(before.len(), after.len());
         for (at, second) in after.iter().enumerate() {
@@ -467,8 +471,7 @@ fn operands_are_kept_for_the_next_reader_of_their_slot_and_bank() {
 /// A block of Ori in, its order before allocation out.
 fn early(input: &str, mode: ScheduleMode, expected: Expect) {
     let mut function = oriole_ori::parse::parse(input).expect("Ori");
-    before_allocation(&mut function, Chip::SM_90, &OrderOptions { mode, ..Options::default().order() })
-        .expect("an order");
+    before_allocation(&mut function, &tables(), &OrderOptions { mode, ..Options::default().order() });
     let text = function.to_string();
     let lines = text.lines().skip_while(|line| !line.starts_with("b0")).skip(1);
     let body: Vec<&str> = lines.map(str::trim_start).collect();

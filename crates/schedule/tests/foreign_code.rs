@@ -92,10 +92,11 @@ fn computed_control_words_satisfy_the_checker() {
         };
         let variant = if cubin.accelerated { "a" } else { "" };
         let chip: Chip = format!("sm_{}{variant}", cubin.sm).parse().expect("a chip");
+        let tables = oriole_schedule::Tables::of(chip).expect("tables");
         let before = oriole_simulate::lint(&cubin).len();
         cubin.kernels.retain_mut(|kernel| {
             let Some(mut new) = function(&kernel.code, chip) else { return false };
-            oriole_schedule::control_words(&mut new, chip, &options).expect("control words");
+            oriole_schedule::control_words(&mut new, &tables, &options).expect("control words");
             let list: Vec<_> = new.blocks.iter().flat_map(|b| &b.instructions).collect();
             if list.len() != kernel.code.len() {
                 grown += 1;
