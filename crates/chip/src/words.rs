@@ -13,9 +13,14 @@ pub struct WordShape {
 pub(crate) const LONG_WORDS: WordShape = WordShape { bytes: 16 };
 
 impl WordShape {
-    /// The address of an instruction, from the start of the code; of the number of all, the size of the code.
+    /// The address of an instruction, from the start of the code.
     pub const fn address(self, index: u32) -> u32 {
         index * self.bytes
+    }
+
+    /// Bytes that so many instructions take.
+    pub const fn size(self, count: usize) -> u64 {
+        count as u64 * self.bytes as u64
     }
 
     /// The number of the instruction at an address, or of the one that the address lies in.
@@ -23,14 +28,15 @@ impl WordShape {
         address / self.bytes
     }
 
-    /// True if an instruction begins at the address.
-    pub const fn begins_at(self, address: i64) -> bool {
-        address >= 0 && address % self.bytes as i64 == 0
+    /// The address behind an instruction, from which branches count.
+    pub const fn end(self, index: u32) -> i64 {
+        (index as i64 + 1) * self.bytes as i64
     }
 
-    /// The number of instructions that fill so many bytes.
-    pub const fn count(self, bytes: u64) -> u64 {
-        bytes / self.bytes as u64
+    /// The number of the instruction that begins at an address, `None` if none can.
+    pub fn beginning_at(self, address: i64) -> Option<u32> {
+        let bytes = i64::from(self.bytes);
+        if address % bytes == 0 { u32::try_from(address / bytes).ok() } else { None }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Where things lie: the packing of variables, and the padding after the code of a kernel. These rules are here because
 //! the compiler, the writer and the simulator must agree on them; nothing here reads or writes a file.
 
+use oriole_chip::WordShape;
+
 /// Sections of code start at multiples of this many bytes.
 pub const TEXT_ALIGNMENT: u64 = 128;
 
@@ -9,8 +11,8 @@ const MINIMUM_PADDING: usize = 8;
 
 /// Words in the section of a kernel whose code has this many: with the self branch, at least eight `NOP`s, and
 /// padded to 128 bytes.
-pub fn padded_words(code_words: usize) -> usize {
-    (code_words + 1 + MINIMUM_PADDING).next_multiple_of(TEXT_ALIGNMENT as usize / 16)
+pub fn padded_words(shape: WordShape, code_words: usize) -> usize {
+    (code_words + 1 + MINIMUM_PADDING).next_multiple_of(shape.index(TEXT_ALIGNMENT as u32) as usize)
 }
 
 /// Packs items of (size, alignment) bytes one after the other in order. Returns the offset of each, the total

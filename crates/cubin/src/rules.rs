@@ -2,7 +2,7 @@
 //! layout of the constant bank and the limits of the chip come from the list of chips, the words behind the code from the
 //! table of its instructions.
 
-use oriole_chip::{Chip, ConstantBank, Limits, RegisterFiles};
+use oriole_chip::{Chip, ConstantBank, Limits, RegisterFiles, WordShape};
 use oriole_sass::{Control, Guard, Instruction, Mods, Op, Operand, OperandKind};
 
 /// The rules of one chip.
@@ -12,6 +12,8 @@ pub struct Rules {
     pub bank: &'static ConstantBank,
     /// What registers the chip has.
     pub registers: &'static RegisterFiles,
+    /// The shape of its instruction words.
+    pub words: WordShape,
     /// What the chip can hold.
     pub limits: Limits,
     /// `BRA .`: it follows the last instruction of a kernel, so that a run past the end stays put.
@@ -87,8 +89,9 @@ pub fn rules(sm: u16) -> Option<Rules> {
     Some(Rules {
         bank: chip.constant_bank()?,
         registers: chip.register_files(),
+        words: chip.words(),
         limits: chip.limits()?,
-        self_branch: word(Op::BRA, &[Operand::plain(OperandKind::Target(-16))])?,
+        self_branch: word(Op::BRA, &[Operand::plain(OperandKind::Target(-chip.words().end(0)))])?,
         padding: word(Op::NOP, &[])?,
         family,
         sw_war,

@@ -53,7 +53,7 @@ pub fn annotate(bytes: &[u8]) -> Result<Annotated, String> {
         let mut functions =
             kernel.functions.iter().filter_map(|&symbol| cubin.symbols.get(symbol)).peekable();
         for (index, &word) in kernel.code.iter().enumerate() {
-            let address = 16 * index as u32;
+            let address = chip.words().address(index as u32);
             while let Some(symbol) = functions.next_if(|symbol| symbol.value <= u64::from(address)) {
                 line(
                     &format!("{}:", symbol.name),

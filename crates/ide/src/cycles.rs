@@ -33,10 +33,11 @@ struct Member {
 /// The estimate of a kernel that is laid out.
 pub(crate) fn cycles(analysis: &Analysis, file: FileId, laid: &Image, chip: Chip) -> Cycles {
     let code = &laid.image.code;
+    let shape = chip.words();
     let mut members: BTreeMap<&str, Member> = BTreeMap::new();
     let mut left_out: Vec<String> = Vec::new();
     for (at, (name, start)) in laid.members.iter().enumerate() {
-        let end = laid.members.get(at + 1).map_or(code.len(), |next| (next.1 / 16) as usize);
+        let end = laid.members.get(at + 1).map_or(code.len(), |next| shape.index(next.1) as usize);
         let unit = analysis.code_unit(file, name);
         let member = match unit.and_then(|unit| analysis.compiled(file, unit, chip)) {
             Some(shown) => {
@@ -56,7 +57,7 @@ pub(crate) fn cycles(analysis: &Analysis, file: FileId, laid: &Image, chip: Chip
             }
             // A routine of the compiler's own: no loop, nothing known but its control words.
             None => {
-                let words = code.get((*start / 16) as usize..end).unwrap_or_default();
+                let words = code.get(shape.index(*start) as usize..end).unwrap_or_default();
                 let stall = |&word: &u128| {
                     oriole_sass::decode(chip, word).map_or(1, |found| u64::from(found.control.stall.max(1)))
                 };

@@ -91,19 +91,23 @@ pub(crate) fn listing(analysis: &Analysis, file: FileId, kernel: &str, chip: Chi
     let unit = analysis.code_unit(file, kernel).filter(|unit| unit.kind(db) == UnitKind::Entry)?;
     let (image, mut stale) = analysis.image(file, unit, chip)?;
     let mut rows: Vec<SassRow> = Vec::with_capacity(image.image.code.len());
+    let shape = chip.words();
     for (at, (name, start)) in image.members.iter().enumerate() {
-        let end = image.members.get(at + 1).map_or(image.image.code.len(), |next| (next.1 / 16) as usize);
+        let end =
+            image.members.get(at + 1).map_or(image.image.code.len(), |next| shape.index(next.1) as usize);
         let member = analysis.code_unit(file, name);
         let shown = member.and_then(|unit| analysis.compiled(file, unit, chip));
         // Words and facts belong together only if both are of one state of the text.
-        let shown = shown.filter(|shown| shown.compiled.facts.words.len() == end - (*start / 16) as usize);
+        let shown =
+            shown.filter(|shown| shown.compiled.facts.words.len() == end - shape.index(*start) as usize);
         stale |= shown.as_ref().is_some_and(|shown| shown.stale);
-        let first = (*start / 16) as usize;
+        let first = shape.index(*start) as usize;
         let decoded: Vec<Option<Instruction>> =
             image.image.code[first..end].iter().map(|&word| oriole_sass::decode(chip, word).ok()).collect();
         for (offset, instruction) in decoded.iter().enumerate() {
             let index = first + offset;
-            let mut row = plain(chip, 16 * index as u32, image.image.code[index], instruction.as_ref());
+            let mut row =
+                plain(chip, shape.address(index as u32), image.image.code[index], instruction.as_ref());
             row.function.clone_from(name);
             if let Some(shown) = &shown {
                 describe(&mut row, shown, offset, &decoded, *start);

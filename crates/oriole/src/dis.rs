@@ -69,7 +69,7 @@ fn code_words(chip: Chip, words: &[u128]) -> usize {
 
 fn summary(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String) -> Result<(), String> {
     let code = decoded(chip, kernel)?;
-    let word = |offset: u32| offset as usize / 16;
+    let word = |offset: u32| chip.words().index(offset) as usize;
     let tables = kernel.indirect_branches.iter();
     let tables =
         tables.map(|branch| (word(branch.offset), branch.targets.iter().copied().map(word).collect()));
@@ -103,7 +103,7 @@ fn lines<'a>(
     failures: &'a mut Vec<String>,
 ) -> impl Iterator<Item = (u64, u128, String, Option<oriole_sass::Instruction>)> + 'a {
     kernel.code.iter().enumerate().map(move |(index, &word)| {
-        let address = 16 * index as u64;
+        let address = u64::from(chip.words().address(index as u32));
         let read =
             oriole_sass::decode(chip, word).map_err(|error| error.to_string()).and_then(|instruction| {
                 let line = oriole_sass::text(chip, &instruction, Some(address), style);

@@ -6,6 +6,7 @@
 //! variables; it knows no Ori instruction and no file format.
 
 use crate::Target;
+use oriole_chip::WordShape;
 use oriole_cubin::{IndirectBranch, InnerFunction, KernelImage, RelocationKind, SymbolRef, TextRelocation};
 use oriole_encode::{EncodedFunction, Relocation};
 use oriole_ori::{AddressPart, ConstBase, Fixup, SymbolId, SymbolKind, Table};
@@ -186,11 +187,11 @@ pub fn kernel_image<'a>(
     surroundings: &Surroundings,
     find: &dyn Fn(&str) -> Option<&'a LinkedFunction>,
 ) -> Result<KernelImage, ImageError> {
-    let members = closure(entry, surroundings, find)?;
+    let members = closure(target.words, entry, surroundings, find)?;
     let named = surroundings.variables.iter().rev();
     let variables: Variables = named.map(|variable| (variable.name.as_str(), variable)).collect();
     let shared = SharedLayout::new(&members, &variables, &target.limits)?;
-    let (constant2, table_offsets) = tables(&members, surroundings)?;
+    let (constant2, table_offsets) = tables(target.words, &members, surroundings)?;
     let linker = Linker {
         target,
         members: &members,
@@ -234,6 +235,7 @@ type Variables<'a> = BTreeMap<&'a str, &'a ModuleVariable>;
 
 /// The kernel and everything it reaches, in order of first reference.
 fn closure<'a>(
+    shape: WordShape,
     entry: &str,
     surroundings: &Surroundings,
     find: &dyn Fn(&str) -> Option<&'a LinkedFunction>,
@@ -263,7 +265,7 @@ fn closure<'a>(
             }
         }
         members.push(Member { name, is_routine, function, base, callees });
-        base += 16 * function.encoded.words.len() as u32;
+        base += shape.address(function.encoded.words.len() as u32);
         next += 1;
     }
     Ok(members)
@@ -348,7 +350,11 @@ impl SharedLayout {
 
 /// Constant bank 2: the tables of all members one after the other, but that of functions once; each table's offset by
 /// member.
-fn tables(members: &[Member], surroundings: &Surroundings) -> Result<(Vec<u8>, Vec<Vec<u32>>), ImageError> {
+fn tables(
+    shape: WordShape,
+    members: &[Member],
+    surroundings: &Surroundings,
+) -> Result<(Vec<u8>, Vec<Vec<u32>>), ImageError> {
     let mut bytes = Vec::new();
     let mut offsets = Vec::new();
     let mut functions = None;
@@ -366,7 +372,7 @@ fn tables(members: &[Member], surroundings: &Surroundings) -> Result<(Vec<u8>, V
                 Table::Targets(blocks) => {
                     for block in blocks {
                         let start = member.function.encoded.block_starts.get(*block).copied().unwrap_or(0);
-                        bytes.extend_from_slice(&(member.base + 16 * start).to_le_bytes());
+                        bytes.extend_from_slice(&(member.base + shape.address(start)).to_le_bytes());
                     }
                 }
                 Table::Words(words) => {
@@ -410,7 +416,8 @@ impl Linker<'_> {
                 image.code[first + relocation.at as usize] = word;
             }
         }
-        let at = |position: u32| member.base + 16 * position;
+        let words = self.target.words;
+        let at = |position: u32| member.base + words.address(position);
         image.exits.extend(encoded.exits.iter().map(|&exit| at(exit)));
         image.coop_groups.extend(encoded.warp_wide.iter().map(|&(position, mask)| {
             (at(position), mask.map_or(u32::MAX, |register| 0x0500_0000 | u32::from(register)))
@@ -438,7 +445,7 @@ impl Linker<'_> {
             image.functions.push(InnerFunction {
                 name: format!("${}${}", image.name, member.name),
                 offset: member.base,
-                size: 16 * encoded.words.len() as u32,
+                size: words.address(encoded.words.len() as u32),
                 frame_size: member.function.frame_bytes,
                 return_register: Some(if member.is_routine { ROUTINE_RETURN } else { FUNCTION_RETURN }),
             });
@@ -454,12 +461,13 @@ impl Linker<'_> {
         relocation: &Relocation,
         image: &mut KernelImage,
     ) -> Result<Option<u128>, ImageError> {
-        let end_of_instruction = i64::from(member.base) + 16 * (i64::from(relocation.at) + 1);
+        let words = self.target.words;
+        let end_of_instruction = i64::from(member.base) + words.end(relocation.at);
         let value = match relocation.fixup {
             Fixup::Block(_) => return Err(ImageError::Internal("a block outlived encoding".to_owned())),
             Fixup::KernelStart => -end_of_instruction,
             Fixup::ReturnAddress(AddressPart::Low) => {
-                i64::from(member.base) + 16 * i64::from(relocation.anchor)
+                i64::from(member.base + words.address(relocation.anchor))
             }
             Fixup::ReturnAddress(AddressPart::High) => 0,
             Fixup::Call(symbol) => {
@@ -483,7 +491,7 @@ impl Linker<'_> {
                             AddressPart::High => RelocationKind::Abs32Hi,
                         };
                         image.relocations.push(TextRelocation {
-                            offset: member.base + 16 * relocation.at,
+                            offset: member.base + words.address(relocation.at),
                             kind,
                             target: SymbolRef::Global(self.global_index(&symbol.name)?),
                             addend: i64::from(offset),

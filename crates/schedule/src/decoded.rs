@@ -1,7 +1,7 @@
 //! Finished machine code as blocks with their loops, for figures of any cubin: what the compiler knew of them is gone
 //! there. What was symbolic stays a number.
 
-use oriole_chip::Chip;
+use oriole_chip::{Chip, WordShape};
 use oriole_ori::{
     Block, BlockId, Cfg, Dominators, Function, Loops, MachineBlock, MachineFunction, MachineInstruction,
     Origin,
@@ -20,13 +20,14 @@ pub fn decoded(
     code: &[Instruction],
     tables: &BTreeMap<usize, Vec<usize>>,
 ) -> Result<MachineFunction, EncodeError> {
-    let starts = starts(code, tables);
+    let shape = chip.words();
+    let starts = starts(shape, code, tables);
     let block_of = |index: usize| BlockId::from(starts.partition_point(|&start| start <= index) - 1);
     let mut graph = Function::default();
     let mut function = MachineFunction::default();
     for (at, &start) in starts.iter().enumerate() {
         let end = starts.get(at + 1).copied().unwrap_or(code.len());
-        let next = next(code, end - 1, tables).into_iter().map(block_of).collect::<BTreeSet<_>>();
+        let next = next(shape, code, end - 1, tables).into_iter().map(block_of).collect::<BTreeSet<_>>();
         let instructions = code[start..end]
             .iter()
             .map(|instruction| MachineInstruction::new(chip, instruction.clone(), Origin(0)));
@@ -46,11 +47,11 @@ pub fn decoded(
 }
 
 /// First instructions of blocks, ascending.
-fn starts(code: &[Instruction], tables: &BTreeMap<usize, Vec<usize>>) -> Vec<usize> {
+fn starts(shape: WordShape, code: &[Instruction], tables: &BTreeMap<usize, Vec<usize>>) -> Vec<usize> {
     let mut starts = BTreeSet::from([0]);
     starts.extend(tables.values().flatten());
     for (index, instruction) in code.iter().enumerate() {
-        starts.extend(target(instruction, index));
+        starts.extend(target(shape, instruction, index));
         if leaves(instruction.op) || instruction.op == Op::CALL {
             starts.insert(index + 1);
         }
@@ -59,9 +60,14 @@ fn starts(code: &[Instruction], tables: &BTreeMap<usize, Vec<usize>>) -> Vec<usi
 }
 
 /// Where control may go behind the last instruction of a block.
-fn next(code: &[Instruction], last: usize, tables: &BTreeMap<usize, Vec<usize>>) -> BTreeSet<usize> {
+fn next(
+    shape: WordShape,
+    code: &[Instruction],
+    last: usize,
+    tables: &BTreeMap<usize, Vec<usize>>,
+) -> BTreeSet<usize> {
     let instruction = &code[last];
-    let mut next: BTreeSet<usize> = target(instruction, last).into_iter().collect();
+    let mut next: BTreeSet<usize> = target(shape, instruction, last).into_iter().collect();
     next.extend(tables.get(&last).into_iter().flatten());
     if !leaves(instruction.op) || conditional(instruction) {
         next.insert(last + 1);
@@ -71,12 +77,14 @@ fn next(code: &[Instruction], last: usize, tables: &BTreeMap<usize, Vec<usize>>)
 }
 
 /// Where a branch or call goes.
-fn target(instruction: &Instruction, index: usize) -> Option<usize> {
+fn target(shape: WordShape, instruction: &Instruction, index: usize) -> Option<usize> {
     if !matches!(instruction.op, Op::BRA | Op::JMP | Op::CALL) {
         return None;
     }
     instruction.operands.iter().find_map(|operand| match operand.kind {
-        OperandKind::Target(distance) => usize::try_from(index as i64 + 1 + distance / 16).ok(),
+        OperandKind::Target(distance) => {
+            shape.beginning_at(shape.end(index as u32) + distance).map(|index| index as usize)
+        }
         _ => None,
     })
 }

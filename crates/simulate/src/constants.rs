@@ -3,7 +3,7 @@
 
 use crate::launch::{Fault, Launch};
 use crate::memory::{CONSTANT_WINDOW, Global, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW};
-use oriole_chip::{ConstantBank, ParameterWindow};
+use oriole_chip::{ConstantBank, ParameterWindow, WordShape};
 use oriole_cubin::read::{Kernel, Section};
 use oriole_cubin::{Cubin, RelocationKind};
 
@@ -89,11 +89,17 @@ pub(crate) fn place_variables(cubin: &Cubin, global: &mut Global) -> Result<Vari
 }
 
 /// The code with the addresses that the loader would write into it.
-pub(crate) fn relocated_code(cubin: &Cubin, kernel: &Kernel, variables: &Variables) -> Vec<u128> {
+pub(crate) fn relocated_code(
+    shape: WordShape,
+    cubin: &Cubin,
+    kernel: &Kernel,
+    variables: &Variables,
+) -> Vec<u128> {
     let mut code = kernel.code.clone();
     for relocation in &cubin.sections[kernel.text].relocations {
         let value = address(cubin, relocation.symbol, variables).wrapping_add(relocation.addend as u64);
-        if let (Some(kind), Some(word)) = (relocation.kind(), code.get_mut(relocation.offset as usize / 16)) {
+        let at = u32::try_from(relocation.offset).ok().map(|offset| shape.index(offset) as usize);
+        if let (Some(kind), Some(word)) = (relocation.kind(), at.and_then(|at| code.get_mut(at))) {
             *word = kind.patch(*word, value);
         }
     }

@@ -5,7 +5,7 @@
 use crate::launch::{Hazard, HazardKind};
 use crate::program::{Program, Step, is_always};
 use crate::tracker::{Condition, Tracker};
-use oriole_chip::Chip;
+use oriole_chip::{Chip, WordShape};
 use oriole_cubin::Cubin;
 use oriole_cubin::read::Kernel;
 use oriole_latency::Model;
@@ -58,9 +58,9 @@ pub(crate) fn chip_of(sm: u16, accelerated: bool) -> Option<Chip> {
 }
 
 /// The index that a branch operand names.
-fn target(step: &Step, pc: u32) -> Option<u32> {
+fn target(shape: WordShape, step: &Step, pc: u32) -> Option<u32> {
     step.instruction.operands.iter().find_map(|operand| match operand.kind {
-        OperandKind::Target(distance) => u32::try_from((i64::from(pc) * 16 + 16 + distance) / 16).ok(),
+        OperandKind::Target(distance) => shape.beginning_at(shape.end(pc) + distance),
         _ => None,
     })
 }
@@ -79,21 +79,21 @@ fn is_conditional(step: &Step) -> bool {
 }
 
 /// The ways on from the last instruction of a block.
-fn ways(kernel: &Kernel, step: &Step, pc: u32) -> Vec<(u32, bool)> {
+fn ways(shape: WordShape, kernel: &Kernel, step: &Step, pc: u32) -> Vec<(u32, bool)> {
     use Op::*;
     let fall = (pc + 1, false);
     match step.instruction.op {
         BRA | JMP => {
-            let mut next: Vec<_> = target(step, pc).map(|to| (to, false)).into_iter().collect();
+            let mut next: Vec<_> = target(shape, step, pc).map(|to| (to, false)).into_iter().collect();
             if is_conditional(step) {
                 next.push(fall);
             }
             next
         }
         BRX | BRXU | JMX | JMXU => {
-            let table = kernel.indirect_branches.iter().find(|branch| branch.offset == pc * 16);
+            let table = kernel.indirect_branches.iter().find(|branch| branch.offset == shape.address(pc));
             let mut next: Vec<_> =
-                table.iter().flat_map(|branch| &branch.targets).map(|&to| (to / 16, false)).collect();
+                table.iter().flat_map(|branch| &branch.targets).map(|&to| (shape.index(to), false)).collect();
             if is_conditional(step) {
                 next.push(fall);
             }
@@ -107,24 +107,24 @@ fn ways(kernel: &Kernel, step: &Step, pc: u32) -> Vec<(u32, bool)> {
             }
         }
         CALL => vec![(pc + 1, true)],
-        WARPSYNC if target(step, pc).is_some() => vec![(pc + 1, true)],
+        WARPSYNC if target(shape, step, pc).is_some() => vec![(pc + 1, true)],
         _ => vec![fall],
     }
 }
 
 fn blocks(kernel: &Kernel, program: &Program) -> BTreeMap<u32, Block> {
     use Op::*;
-    let count = program.steps.len() as u32;
+    let (shape, count) = (program.shape, program.steps.len() as u32);
     let mut starts: BTreeSet<u32> = BTreeSet::from([0]);
     for branch in &kernel.indirect_branches {
-        starts.extend(branch.targets.iter().map(|target| target / 16));
+        starts.extend(branch.targets.iter().map(|&target| shape.index(target)));
     }
     for pc in 0..count {
         let Some(step) = program.get(pc as usize) else {
             starts.insert(pc + 1);
             continue;
         };
-        starts.extend(target(step, pc));
+        starts.extend(target(shape, step, pc));
         if matches!(
             step.instruction.op,
             BRA | BRX | BRXU | JMP | JMX | JMXU | EXIT | RET | KILL | CALL | BSYNC | WARPSYNC | BPT
@@ -136,7 +136,8 @@ fn blocks(kernel: &Kernel, program: &Program) -> BTreeMap<u32, Block> {
     let mut map = BTreeMap::new();
     for (index, &first) in starts.iter().enumerate() {
         let end = starts.get(index + 1).copied().unwrap_or(count);
-        let next = program.get(end as usize - 1).map_or(Vec::new(), |step| ways(kernel, step, end - 1));
+        let next =
+            program.get(end as usize - 1).map_or(Vec::new(), |step| ways(shape, kernel, step, end - 1));
         map.insert(first, Block { first, end, next });
     }
     map
@@ -161,10 +162,11 @@ fn check(model: &Model, kernel: &Kernel, program: &Program, found: &mut BTreeSet
         let mut state = states[&at].clone();
         for pc in block.first..block.end {
             let Some(step) = program.get(pc as usize) else { continue };
-            state.issue(model, step, pc * 16, step.instruction.guard, |conflict| {
+            let address = program.shape.address(pc);
+            state.issue(model, step, address, step.instruction.guard, |conflict| {
                 found.insert(Hazard {
                     kernel: kernel.name.clone(),
-                    pc: pc * 16,
+                    pc: address,
                     other: conflict.other,
                     kind: conflict.kind,
                     file: conflict.register.0,

@@ -162,7 +162,7 @@ impl<'a> Machine<'a> {
         }
         let model =
             Model::of(chip).ok_or_else(|| Fault::Launch(format!("no latencies are known for {chip}")))?;
-        let program = Program::decode(chip, model, &relocated_code(cubin, kernel, &variables));
+        let program = Program::decode(chip, model, &relocated_code(chip.words(), cubin, kernel, &variables));
         // The file states what a kernel needs that calls nothing; recursion needs what the caller grants.
         let calls = (0..kernel.code.len())
             .any(|at| program.get(at).is_some_and(|step| matches!(step.instruction.op, Op::CALL)));
@@ -188,7 +188,12 @@ impl<'a> Machine<'a> {
             kernel,
             program,
             model,
-            surroundings: Surroundings { banks, block: launch.block, perturb: launch.options.perturb },
+            surroundings: Surroundings {
+                shape: chip.words(),
+                banks,
+                block: launch.block,
+                perturb: launch.options.perturb,
+            },
             global,
             buffers,
             shared_size: shared_size as u32,
@@ -262,8 +267,10 @@ impl<'a> Machine<'a> {
                     break;
                 }
                 let stuck = block.warps.iter().find(|warp| warp.live != 0);
-                let pc =
-                    stuck.and_then(|warp| warp.groups.first()).map(|group| group.pc.saturating_sub(1) * 16);
+                let shape = self.program.shape;
+                let pc = stuck
+                    .and_then(|warp| warp.groups.first())
+                    .map(|group| shape.address(group.pc.saturating_sub(1)));
                 let thread = stuck.map(|warp| warp.number * 32 + warp.live.trailing_zeros());
                 return Err(Error { fault: Fault::Deadlock, pc, block: index, thread });
             };
@@ -282,9 +289,10 @@ impl<'a> Machine<'a> {
         let warp = &mut block.warps[at];
         let Some(current) = warp.choose() else { return Ok(()) };
         let group = warp.groups[current];
+        let address = self.program.shape.address(group.pc);
         let place = |fault: Fault, lane: Option<u32>, index: [u32; 3]| Error {
             fault,
-            pc: Some(group.pc * 16),
+            pc: Some(address),
             block: index,
             thread: Some(at as u32 * 32 + lane.unwrap_or(group.lanes.trailing_zeros())),
         };
@@ -303,11 +311,11 @@ impl<'a> Machine<'a> {
             let (hazards, seen, kernel) = (&mut self.hazards, &mut self.seen, &self.kernel.name);
             let mut add =
                 |other: u32, kind: HazardKind, register: (RegisterFile, u8), distance: u32, needed: u32| {
-                    if seen.insert((group.pc * 16, other, kind, register.1)) {
+                    if seen.insert((address, other, kind, register.1)) {
                         let (file, register) = register;
                         hazards.push(Hazard {
                             kernel: kernel.clone(),
-                            pc: group.pc * 16,
+                            pc: address,
                             other,
                             kind,
                             file,
@@ -317,11 +325,11 @@ impl<'a> Machine<'a> {
                         });
                     }
                 };
-            timing.tracker.issue(model, step, group.pc * 16, active, |conflict| {
+            timing.tracker.issue(model, step, address, active, |conflict| {
                 add(conflict.other, conflict.kind, conflict.register, conflict.distance, conflict.needed);
             });
             timing.follow_uniform(step, group.lanes, |register| {
-                add(group.pc * 16, HazardKind::UniformDivergent, register, 0, 0);
+                add(address, HazardKind::UniformDivergent, register, 0, 0);
             });
         }
         advance(warp, timing, step);

@@ -2,7 +2,7 @@
 
 use crate::accesses::accesses;
 use crate::operand_cache::{Source, sources};
-use oriole_chip::Chip;
+use oriole_chip::{Chip, WordShape};
 use oriole_latency::{Class, Model};
 use oriole_sass::decode::decode_with_form;
 use oriole_sass::info::Queue;
@@ -62,6 +62,8 @@ pub(crate) struct Step {
 
 /// A decoded kernel; a word that is no instruction is an error only when it is executed.
 pub(crate) struct Program {
+    /// The shape of its words.
+    pub shape: WordShape,
     pub steps: Vec<Result<Step, String>>,
 }
 
@@ -111,7 +113,7 @@ impl Program {
                 })
             })
             .collect();
-        Program { steps }
+        Program { shape: chip.words(), steps }
     }
 
     /// The instruction at an index.

@@ -261,6 +261,11 @@ struct Writer<'a> {
     section_indices: Vec<u32>,
 }
 
+/// Bytes of the code of a kernel, without the padding.
+fn code_size(rules: &Rules, kernel: &KernelImage) -> u64 {
+    rules.words.size(kernel.code.len())
+}
+
 fn fits(what: impl Fn() -> String, size: u64, limit: u64) -> Result<(), WriteError> {
     if size <= limit { Ok(()) } else { Err(WriteError::TooLarge { what: what(), size, limit }) }
 }
@@ -304,12 +309,12 @@ impl<'a> Writer<'a> {
                 u64::from(kernel.registers),
                 u64::from(rules.registers.general.count),
             )?;
-            fits(|| format!("code of '{name}'"), kernel.code.len() as u64 * 16, 1 << 30)?;
+            fits(|| format!("code of '{name}'"), code_size(&rules, kernel), 1 << 30)?;
             for function in &kernel.functions {
                 fits(
                     || format!("'{}'", function.name),
                     u64::from(function.offset) + u64::from(function.size),
-                    kernel.code.len() as u64 * 16,
+                    code_size(&rules, kernel),
                 )?;
             }
             for parameter in &kernel.parameters {
@@ -348,7 +353,8 @@ impl<'a> Writer<'a> {
     }
 
     fn text_size(&self, kernel: usize) -> u64 {
-        padded_words(self.module.kernels[kernel].code.len()) as u64 * 16
+        let shape = self.rules.words;
+        shape.size(padded_words(shape, self.module.kernels[kernel].code.len()))
     }
 
     fn inner_size(&self, kernel: usize, function: usize) -> u64 {
@@ -631,7 +637,11 @@ impl<'a> Writer<'a> {
             let place = format!(".text.{}", image.name);
             let mut drafts = Vec::new();
             for relocation in &image.relocations {
-                fits(|| place.clone(), u64::from(relocation.offset) + 16, image.code.len() as u64 * 16)?;
+                fits(
+                    || place.clone(),
+                    u64::from(relocation.offset) + self.rules.words.end(0) as u64,
+                    code_size(&self.rules, image),
+                )?;
                 drafts.push(RelocationDraft {
                     offset: u64::from(relocation.offset),
                     kind: relocation.kind,
@@ -717,7 +727,7 @@ impl<'a> Writer<'a> {
         let module = self.module;
         for kernel in self.order.clone() {
             let image = &module.kernels[kernel];
-            let count = padded_words(image.code.len()) - image.code.len() - 1;
+            let count = padded_words(self.rules.words, image.code.len()) - image.code.len() - 1;
             let data = Content::Code {
                 words: &image.code,
                 self_branch: self.rules.self_branch,

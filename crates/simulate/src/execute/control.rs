@@ -79,18 +79,14 @@ impl Context<'_> {
 
     /// The instruction index of a byte offset.
     fn index(&self, offset: i64) -> Result<u32, Fault> {
-        if offset < 0 || offset % 16 != 0 || offset / 16 > i64::from(u32::MAX) {
-            Err(Fault::RunAway)
-        } else {
-            Ok((offset / 16) as u32)
-        }
+        self.surroundings.shape.beginning_at(offset).ok_or(Fault::RunAway)
     }
 
     /// The index that a relative target names.
     fn target(&self, index: usize) -> Result<u32, Fault> {
         match self.kind(index)? {
             OperandKind::Target(distance) | OperandKind::Imm(distance) => {
-                self.index(i64::from(self.pc) * 16 + 16 + distance)
+                self.index(self.surroundings.shape.end(self.pc) + distance)
             }
             _ => Err(self.refuse()),
         }
@@ -117,7 +113,7 @@ impl Context<'_> {
             None => 0,
             _ => return Err(self.refuse()),
         };
-        let base = if absolute { distance } else { i64::from(self.pc) * 16 + 16 + distance };
+        let base = if absolute { distance } else { self.surroundings.shape.end(self.pc) + distance };
         if absolute && bits(lanes).any(|lane| values[lane] >= EXTERN_FUNCTIONS) {
             return Err(Fault::NotSimulated("call of a function outside the file".into()));
         }
@@ -207,7 +203,8 @@ pub(super) fn execute(context: &mut Context) -> Result<Next, Fault> {
         ENDCOLLECTIVE => {
             let lanes = context.acting()?;
             let targets = context.warp().collective;
-            let moves = context.by_target(lanes, |lane| i64::from(targets[lane]) * 16)?;
+            let shape = context.surroundings.shape;
+            let moves = context.by_target(lanes, |lane| i64::from(shape.address(targets[lane])))?;
             context.branch(&moves);
         }
         YIELD | NANOSLEEP => {

@@ -20,11 +20,13 @@ use crate::launch::Fault;
 use crate::memory::{Global, load_words};
 use crate::program::name;
 use crate::warp::{Lanes, Warp, WideLanes, bits};
+use oriole_chip::WordShape;
 use oriole_sass::register::{RZ, URZ};
 use oriole_sass::{Guard, Instruction, Mod, Op, OperandKind};
 
 /// What does not change during a launch.
 pub(crate) struct Surroundings {
+    pub shape: WordShape,
     pub banks: Banks,
     pub block: [u32; 3],
     pub perturb: Option<u64>,

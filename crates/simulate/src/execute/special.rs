@@ -43,7 +43,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
             } else {
                 0
             };
-            let address = (i64::from(context.pc) * 16 + 16).wrapping_add(target) as u64;
+            let address = context.surroundings.shape.end(context.pc).wrapping_add(target) as u64;
             context.write_wide(0, &[address; 32])
         }
         _ => Err(context.refuse()),
