@@ -82,8 +82,8 @@ impl Touched {
 impl Model {
     /// The scheduling class of an opcode with its modifiers.
     pub fn class(&self, op: Op, mods: &Mods) -> Class {
-        let exception =
-            self.timing.classes.iter().find(|(of, with, _)| *of == op && with.iter().all(|&m| mods.has(m)));
+        let mut exceptions = self.timing.chain().flat_map(|timing| timing.classes);
+        let exception = exceptions.find(|(of, with, _)| *of == op && with.iter().all(|&m| mods.has(m)));
         exception.map_or_else(|| op.info().class(mods), |row| row.2)
     }
 
@@ -109,14 +109,14 @@ impl Model {
     /// The least stall that the opcode itself demands, whatever follows; 1 for most. `ERRBAR` has the special
     /// stall 0 with yield, which is not handled by this number.
     pub fn minimum_stall(&self, op: Op) -> u8 {
-        let exception = self.timing.stalls.iter().find(|row| row.0 == op);
+        let exception = self.timing.chain().flat_map(|timing| timing.stalls).find(|row| row.0 == op);
         exception.map_or(op.info().least_stall, |row| row.1)
     }
 
     /// Estimated cycles until the results of a variable instruction arrive. For priorities only, never for
     /// correctness; published or guessed figures.
     pub fn estimate(&self, op: Op) -> u16 {
-        let exception = self.timing.estimates.iter().find(|row| row.0 == op);
+        let exception = self.timing.chain().flat_map(|timing| timing.estimates).find(|row| row.0 == op);
         exception.map_or(op.info().estimate, |row| row.1)
     }
 

@@ -7,21 +7,23 @@
 //! All distances are issue cycles from the issue of the first instruction to the issue of the second.
 
 mod control;
-mod distance;
 mod group;
+mod model;
 mod operand_cache;
 mod resource;
+mod table;
 mod tables;
 
 pub use control::{
     Reports, SCOREBOARDS, Touched, accepts_read_barrier, accepts_write_barrier, counted_scoreboard,
     is_branch_like, waits,
 };
-pub use distance::{Distance, Listed, Model, Origin};
+pub use model::{Listed, Model};
 pub use operand_cache::{CACHE_SLOTS, Cached, banks};
 pub use oriole_sass::access::{ResultPart, Slot};
 pub use oriole_sass::info::{Class, Unit};
 pub use resource::{Resources, UNITS};
+pub use table::{Distance, Origin};
 
 #[cfg(test)]
 mod tests;

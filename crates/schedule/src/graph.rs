@@ -1,6 +1,6 @@
 //! The dependency graph of a block: its shape, the order of memory accesses, and how it is built for a block of Ori.
 
-use crate::numbers::Numbers;
+use crate::dense_ids::DenseIds;
 use oriole_latency::Class;
 use oriole_ori::effects::{is_convergent, is_pure, is_removable};
 use oriole_ori::{Instruction, MemoryInfo, Opcode, Pseudo, Space, Value};
@@ -176,27 +176,63 @@ impl Accesses {
     }
 }
 
+/// What keeps instructions in order whatever their values: memory, lanes that act together, side effects.
+#[derive(Default)]
+struct ProgramOrder {
+    memory: Accesses,
+    together: Option<u32>,
+    wall: Option<u32>,
+    since_wall: Vec<u32>,
+}
+
+impl ProgramOrder {
+    /// Adds an instruction; `edges` get those before it that it must follow.
+    fn add(&mut self, instruction: &Instruction, node: u32, edges: &mut Vec<(u32, Node)>) {
+        let kind = kind(instruction);
+        let mut together = false;
+        match kind {
+            Kind::Free => {}
+            Kind::Memory(info) => {
+                edges.extend(self.memory.add(info, node).into_iter().map(|from| (from, Node::Order)));
+                together = is_convergent(instruction);
+            }
+            Kind::Together => together = true,
+            Kind::Meeting | Kind::Wall => {
+                edges.extend(self.since_wall.drain(..).map(|from| (from, Node::Order)));
+            }
+        }
+        if together {
+            edges.extend(self.together.replace(node).map(|from| (from, Node::Order)));
+        }
+        edges.extend(self.wall.map(|from| (from, Node::Order)));
+        if kind == Kind::Wall {
+            self.wall = Some(node);
+            self.memory = Accesses::default();
+            self.together = None;
+        } else {
+            self.since_wall.push(node);
+        }
+    }
+}
+
 impl Graph {
-    /// Builds the graph; `cycles` says how far apart two instructions must be. `numbers` are empty before and after.
+    /// Builds the graph; `cycles` says how far apart two instructions must be. `ids` are empty before and after.
     pub fn new(
         instructions: &[Instruction],
-        numbers: &mut Numbers,
+        ids: &mut DenseIds,
         cycles: impl Fn(&Instruction, &Instruction, Node) -> u32,
     ) -> Graph {
         let mut graph = Edges::default();
         // For each value of the block who wrote it last, and who has read it since.
         let mut values: Vec<(Option<u32>, SmallVec<[u32; 4]>)> = Vec::new();
-        let mut memory = Accesses::default();
-        let mut together: Option<u32> = None;
-        let mut wall: Option<u32> = None;
-        let mut since_wall: Vec<u32> = Vec::new();
+        let mut order = ProgramOrder::default();
         let mut edges: Vec<(u32, Node)> = Vec::new();
         for (index, instruction) in instructions.iter().enumerate() {
             let node = index as u32;
             graph.next_node();
             edges.clear();
             let mut number = |v: Value| {
-                let number = numbers.number(v) as usize;
+                let number = ids.id(v) as usize;
                 if number == values.len() {
                     values.push((None, SmallVec::new()));
                 }
@@ -208,7 +244,7 @@ impl Graph {
             instruction.for_each_definition(|v| {
                 number(v);
             });
-            let at = |v: Value| numbers.known(v).map_or(0, |number| number as usize);
+            let at = |v: Value| ids.known(v).map_or(0, |number| number as usize);
             instruction.for_each_use(|v| {
                 let (writer, _) = &values[at(v)];
                 edges.extend(writer.map(|from| (from, Node::Read)));
@@ -218,31 +254,7 @@ impl Graph {
                 edges.extend(writer.map(|from| (from, Node::Order)));
                 edges.extend(readers.iter().map(|&from| (from, Node::Order)));
             });
-            match kind(instruction) {
-                Kind::Free => {}
-                Kind::Memory(info) => {
-                    edges.extend(memory.add(info, node).into_iter().map(|from| (from, Node::Order)));
-                    if is_convergent(instruction) {
-                        edges.extend(together.map(|from| (from, Node::Order)));
-                        together = Some(node);
-                    }
-                }
-                Kind::Together => {
-                    edges.extend(together.map(|from| (from, Node::Order)));
-                    together = Some(node);
-                }
-                Kind::Meeting | Kind::Wall => {
-                    edges.extend(since_wall.drain(..).map(|from| (from, Node::Order)));
-                }
-            }
-            edges.extend(wall.map(|from| (from, Node::Order)));
-            if kind(instruction) == Kind::Wall {
-                wall = Some(node);
-                memory = Accesses::default();
-                together = None;
-            } else {
-                since_wall.push(node);
-            }
+            order.add(instruction, node, &mut edges);
             edges.sort_unstable_by_key(|&(from, why)| (from, why == Node::Order));
             edges.dedup_by_key(|(from, _)| *from);
             for &(from, why) in &edges {
@@ -261,7 +273,7 @@ impl Graph {
                 instruction.for_each_definition(|v| values[at(v)].1.push(node));
             }
         }
-        numbers.clear();
+        ids.clear();
         graph.into_graph()
     }
 }

@@ -5,22 +5,22 @@
 //! of each is filled in.
 //! No register is chosen and no bit is laid out here.
 
-mod backward;
+mod bottom_up;
 mod decoded;
+mod dense_ids;
 mod effects;
-mod forward;
 mod graph;
-mod late;
-mod numbers;
-mod order;
-mod piece;
+mod post_ra;
+mod pre_ra;
 mod profile;
+mod region;
 mod report;
 mod reuse;
 mod scoreboards;
 mod serial;
 mod stalls;
 mod statistics;
+mod top_down;
 mod words;
 
 pub use decoded::decoded;
@@ -74,7 +74,7 @@ impl std::error::Error for ScheduleError {}
 /// Orders the instructions within the blocks of a function (phase 97), before registers are chosen.
 pub fn before_allocation(function: &mut Function, tables: &Tables, options: &OrderOptions) {
     if options.reorder {
-        order::order(function, tables.latency, options);
+        pre_ra::order(function, tables.latency, options);
     }
 }
 
@@ -82,7 +82,7 @@ pub fn before_allocation(function: &mut Function, tables: &Tables, options: &Ord
 pub fn after_allocation(function: &mut MachineFunction, tables: &Tables, options: &FinishOptions) {
     if options.reorder {
         let blocks = reverse_postorder(function);
-        late::order(function, tables.latency, tables.forms, &blocks);
+        post_ra::order(function, tables.latency, tables.forms, &blocks);
     }
 }
 
@@ -117,7 +117,7 @@ pub fn control_words(
     Ok(())
 }
 
-/// Blocks in reverse postorder; unreachable ones stand at the end, so that they too get control words.
+/// Blocks in reverse postorder; unreachable ones come last, so that they too get control words.
 fn reverse_postorder(function: &MachineFunction) -> Vec<BlockId> {
     let count = function.blocks.len();
     let mut order = Vec::with_capacity(count);

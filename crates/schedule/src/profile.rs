@@ -5,7 +5,7 @@
 
 use crate::Tables;
 use crate::graph::Node;
-use crate::order::latency;
+use crate::pre_ra::latency;
 use oriole_chip::{Occupancy, Usage, occupancy};
 use oriole_latency::{Class, Model, UNITS, Unit};
 use oriole_ori::{BlockId, Cfg, Function, Opcode, Statistics, Value};
@@ -45,7 +45,7 @@ pub struct Profile {
     pub shared_throughput: f64,
     /// Cycles along the longest path.
     pub worst_latency: f64,
-    /// Cycles, if each way on from a branch is as likely as any other.
+    /// Cycles, if all successors of a branch are equally likely.
     pub average_latency: f64,
     /// Instructions with a hint to the caches.
     pub hinted: u32,

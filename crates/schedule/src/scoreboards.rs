@@ -1,7 +1,7 @@
 //! Scoreboards: which of the six each late result and each late read sets, and what every instruction waits for.
 //!
-//! First the numbers are chosen, block by block, for those only that somebody can wait for. Then a dataflow over the
-//! graph finds for each register which scoreboards stand for it, and from that the waits. A scoreboard is a counter:
+//! First the numbers are chosen, block by block, only for those results and reads that some instruction waits for. Then a
+//! dataflow analysis finds for each register which scoreboards guard it, and from that the waits. A scoreboard is a counter:
 //! two instructions may share one, and a wait means that all of them are through. Whatever the numbers, the waits are
 //! right; good numbers only make them short.
 
@@ -12,14 +12,14 @@ use oriole_ori::{BlockId, MachineFunction};
 use oriole_sass::Op;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
-/// For each register the scoreboards that stand for a result on its way into it and for reads not yet done.
+/// For each register the scoreboards that guard a pending result and pending reads.
 #[derive(Clone, PartialEq, Eq)]
 struct Pending {
     results: [u8; REGISTERS],
     reads: [u8; REGISTERS],
-    /// Fences under way: whatever comes next waits.
+    /// Pending fences: whatever comes next waits.
     fence: u8,
-    /// Everything that may be pending. Most blocks begin and end with nothing, and ask for no look at the rest.
+    /// Everything that may be pending. In most blocks it is nothing at both ends, so that the tables need no look.
     all: u8,
 }
 
@@ -93,16 +93,16 @@ impl Pending {
 /// What is known of the top of a block.
 #[derive(Clone)]
 enum Entry {
-    /// Nobody has come there.
+    /// Not reached yet.
     Unknown,
-    /// Whoever came there had nothing pending.
+    /// Reached with nothing pending.
     Quiet,
     /// What may be pending.
     Busy(Box<Pending>),
 }
 
 impl Entry {
-    /// Somebody comes there with this; true if more is known now.
+    /// Joins the state of a predecessor; true if more is known now.
     fn join(&mut self, state: &Pending) -> bool {
         match self {
             Entry::Busy(known) => state.all != 0 && known.join(state),
@@ -150,7 +150,7 @@ pub fn assign(function: &mut MachineFunction, effects: &TiSlice<BlockId, Vec<Eff
         *first = Entry::Quiet;
     }
     let mut state = Pending::nothing();
-    // Numbers, with the waits as far as they are known: back edges come later and cannot change a number.
+    // DenseIds, with the waits as far as they are known: back edges come later and cannot change a number.
     for &block in order {
         entry[block].load(&mut state);
         choose(function, block, &effects[block], &mut state, usable, &touched[block], &written[block]);
@@ -237,37 +237,20 @@ fn later(
     out.into_iter().unzip()
 }
 
-/// Chooses the scoreboards of one block.
-fn choose(
-    function: &mut MachineFunction,
-    block: BlockId,
-    effects: &[Effects],
-    state: &mut Pending,
-    usable: u8,
-    touched: &Registers,
-    written: &Registers,
-) {
-    const BEHIND: u32 = u32::MAX - 1;
-    const NEVER: u32 = u32::MAX;
-    let asks = |e: &Effects| e.reports.write || e.reports.read || e.reports.fence;
-    let own = |op: Op| counted_scoreboard(op).is_some();
-    let instructions = &mut function.blocks[block].instructions;
-    if !effects.iter().any(asks) && !instructions.iter().any(|machine| own(machine.instruction.op)) {
-        // Nothing here takes a scoreboard.
-        for (machine, e) in instructions.iter_mut().zip(effects) {
-            machine.instruction.control.write_barrier = None;
-            machine.instruction.control.read_barrier = None;
-            state.clear(state.wanted(e));
-        }
-        return;
-    }
-    // Backwards: who touches results next, who overwrites sources next.
+/// In place of an instruction of a block: behind its end.
+const BEHIND: u32 = u32::MAX - 1;
+/// In place of an instruction: there is none.
+const NEVER: u32 = u32::MAX;
+
+/// For each instruction the first that waits for its results, and the first that waits for its sources to be read, each
+/// only where it must report that by a scoreboard.
+fn waiters(effects: &[Effects], touched: &Registers, written: &Registers) -> Vec<(u32, u32)> {
     let at_end = |set: &Registers| -> Vec<u32> {
         (0..REGISTERS as u16).map(|r| if set.contains(r) { BEHIND } else { NEVER }).collect()
     };
     let mut next_touch = at_end(touched);
     let mut next_write = at_end(written);
-    let mut wants = vec![(NEVER, NEVER); effects.len()];
+    let mut waiters = vec![(NEVER, NEVER); effects.len()];
     for (index, e) in effects.iter().enumerate().rev() {
         let position = index as u32;
         if e.drains {
@@ -287,9 +270,9 @@ fn choose(
         // A wait for the result comes first and covers the sources. So does the own result in a source register.
         let read =
             if e.reports.read && (write == NEVER || first_write < write) { first_write } else { NEVER };
-        wants[index] = (write, read);
+        waiters[index] = (write, read);
         if e.reports.fence {
-            wants[index] = (
+            waiters[index] = (
                 if e.reports.write { position } else { NEVER },
                 if e.reports.read { position } else { NEVER },
             );
@@ -302,42 +285,79 @@ fn choose(
             next_touch[usize::from(r)] = position;
         }
     }
-    // Forwards: the lowest free number; with none free, the one that was set last for the same purpose, because
-    // what was asked for together mostly comes together.
-    let mut set_at = [0u32; SCOREBOARDS as usize];
-    let mut for_reads = [false; SCOREBOARDS as usize];
-    for (index, (machine, e)) in function.blocks[block].instructions.iter_mut().zip(effects).enumerate() {
+    waiters
+}
+
+/// Which scoreboard was set where and what for.
+#[derive(Default)]
+struct Numbering {
+    usable: u8,
+    set_at: [u32; SCOREBOARDS as usize],
+    for_reads: [bool; SCOREBOARDS as usize],
+}
+
+impl Numbering {
+    /// The scoreboard for an instruction: the lowest free number; with none free, the one that was set last for the same
+    /// purpose, because what was asked for together mostly comes together.
+    fn take(&mut self, index: usize, state: &Pending, reads: bool, other: Option<u8>) -> u8 {
+        let busy = state.all | other.map_or(0, |n| 1 << n);
+        let usable = |n: &u8| self.usable >> n & 1 != 0;
+        // Reads of stores share one number as long as there are results to serve.
+        let shared = (0..SCOREBOARDS)
+            .filter(usable)
+            .filter(|&n| reads && self.for_reads[usize::from(n)] && state.all >> n & 1 != 0)
+            .max_by_key(|&n| self.set_at[usize::from(n)]);
+        let free = (0..SCOREBOARDS).filter(usable).find(|&n| busy >> n & 1 == 0);
+        let last = (0..SCOREBOARDS)
+            .filter(usable)
+            .filter(|&n| other != Some(n))
+            .max_by_key(|&n| (self.for_reads[usize::from(n)] == reads, self.set_at[usize::from(n)]));
+        let number = shared.or(free).or(last).unwrap_or(SCOREBOARDS - 1);
+        self.set_at[usize::from(number)] = index as u32 + 1;
+        self.for_reads[usize::from(number)] = reads;
+        number
+    }
+}
+
+/// Chooses the scoreboards of one block.
+fn choose(
+    function: &mut MachineFunction,
+    block: BlockId,
+    effects: &[Effects],
+    state: &mut Pending,
+    usable: u8,
+    touched: &Registers,
+    written: &Registers,
+) {
+    let asks = |e: &Effects| e.reports.write || e.reports.read || e.reports.fence;
+    let own = |op: Op| counted_scoreboard(op).is_some();
+    let instructions = &mut function.blocks[block].instructions;
+    if !effects.iter().any(asks) && !instructions.iter().any(|machine| own(machine.instruction.op)) {
+        // Nothing here takes a scoreboard.
+        for (machine, e) in instructions.iter_mut().zip(effects) {
+            machine.instruction.control.write_barrier = None;
+            machine.instruction.control.read_barrier = None;
+            state.clear(state.wanted(e));
+        }
+        return;
+    }
+    let waiters = waiters(effects, touched, written);
+    let mut numbers = Numbering { usable, ..Numbering::default() };
+    for (index, (machine, e)) in instructions.iter_mut().zip(effects).enumerate() {
         let control = &mut machine.instruction.control;
         control.write_barrier = None;
         control.read_barrier = None;
         state.clear(state.wanted(e));
-        let mut take = |state: &Pending, reads: bool, other: Option<u8>| -> u8 {
-            let busy = state.all | other.map_or(0, |n| 1 << n);
-            // Reads of stores share one number as long as there are results to serve.
-            let shared = (0..SCOREBOARDS)
-                .filter(|&n| {
-                    usable >> n & 1 != 0 && reads && for_reads[usize::from(n)] && state.all >> n & 1 != 0
-                })
-                .max_by_key(|&n| set_at[usize::from(n)]);
-            let free = (0..SCOREBOARDS).find(|&n| usable >> n & 1 != 0 && busy >> n & 1 == 0);
-            let last = (0..SCOREBOARDS)
-                .filter(|&n| usable >> n & 1 != 0 && other != Some(n))
-                .max_by_key(|&n| (for_reads[usize::from(n)] == reads, set_at[usize::from(n)]));
-            let number = shared.or(free).or(last).unwrap_or(SCOREBOARDS - 1);
-            set_at[usize::from(number)] = index as u32 + 1;
-            for_reads[usize::from(number)] = reads;
-            number
-        };
         match machine.instruction.op {
             Op::LDGDEPBAR => control.write_barrier = counted_scoreboard(Op::LDGDEPBAR),
             Op::UTMACMDFLUSH => control.read_barrier = counted_scoreboard(Op::UTMACMDFLUSH),
             _ => {
-                let (write, read) = wants[index];
+                let (write, read) = waiters[index];
                 if write != NEVER {
-                    control.write_barrier = Some(take(state, false, None));
+                    control.write_barrier = Some(numbers.take(index, state, false, None));
                 }
                 if read != NEVER {
-                    control.read_barrier = Some(take(state, true, control.write_barrier));
+                    control.read_barrier = Some(numbers.take(index, state, true, control.write_barrier));
                 }
             }
         }

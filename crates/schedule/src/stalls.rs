@@ -23,11 +23,11 @@ struct Past {
     event: Event,
     /// Cycles since.
     age: u8,
-    /// Cycles after which nobody needs to wait for it.
+    /// Cycles after which no instruction needs to wait for it.
     span: u8,
 }
 
-/// What happened to the registers lately, each event once; what nobody needs to wait for is dropped. It is a short list,
+/// What happened to the registers lately, each event once; what no instruction needs to wait for any more is dropped. It is a short list,
 /// since every instruction takes a cycle.
 #[derive(Clone, Default)]
 struct Recent {
@@ -252,7 +252,7 @@ fn write(
     nop: &Nop,
     cap: u16,
 ) {
-    // What has to stand before which instruction; mostly nothing.
+    // What has to be put before which instruction; mostly nothing.
     let mut added: Vec<(usize, MachineInstruction)> = Vec::new();
     let passing = |cycles: u16| Control { stall: cycles as u8, yields: cycles >= 12, ..Control::NEUTRAL };
     let mut pause = u16::from(pause);
@@ -276,21 +276,21 @@ fn write(
         // A branch needs its own few cycles whatever the longest stall may be.
         let cap = cap.max(u16::from(model.minimum_stall(machine.instruction.op)));
         let instruction = &mut machine.instruction;
-        let mut rest = if index + 1 == count { stall.min(cap) } else { stall };
+        let mut left = if index + 1 == count { stall.min(cap) } else { stall };
         if instruction.op == Op::ERRBAR {
             instruction.control.stall = 0;
             instruction.control.yields = true;
-            rest = 0;
+            left = 0;
         } else {
-            let first = rest.min(cap);
+            let first = left.min(cap);
             instruction.control.stall = first as u8;
             instruction.control.yields = yields(model, instruction.op, &instruction.mods, first as u8);
-            rest -= first;
+            left -= first;
         }
-        while rest > 0 {
-            let cycles = rest.min(cap);
+        while left > 0 {
+            let cycles = left.min(cap);
             added.push((index + 1, nop.beside(machine, passing(cycles))));
-            rest -= cycles;
+            left -= cycles;
         }
     }
     if added.is_empty() {

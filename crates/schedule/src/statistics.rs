@@ -9,7 +9,7 @@ use oriole_sass::{Effect, Instruction, Mod};
 /// How many cycles pass between operations of one kind and the first wait for them, within a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Hiding {
-    /// Operations that somebody in the same block waits for.
+    /// Operations that an instruction of the same block waits for.
     pub count: u32,
     /// Fewest cycles.
     pub least: u32,
@@ -81,7 +81,7 @@ impl Usage {
     }
 }
 
-/// What an open scoreboard stands for.
+/// What a pending scoreboard reports.
 #[derive(Clone, Copy)]
 enum Kind {
     Shared,

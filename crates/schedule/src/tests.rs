@@ -594,13 +594,13 @@ proptest::proptest! {
         text += "  EXIT ; 4\n";
         let function = oriole_ori::parse::parse(&text).expect("Ori");
         let instructions = &function.block(BlockId(0)).instructions;
-        let mut numbers = crate::numbers::Numbers::new(function.values.len());
+        let mut numbers = crate::dense_ids::DenseIds::new(function.values.len());
         let graph = crate::graph::Graph::new(instructions, &mut numbers, |_, _, _| 4);
         let edges: Vec<Vec<(u32, u32)>> =
             (0..instructions.len() as u32).map(|node| graph.after(node).to_vec()).collect();
-        let piece = crate::piece::Piece::new(model(), &function, instructions, &[], graph, &mut numbers);
+        let region = crate::region::Region::new(model(), &function, instructions, &[], graph, &mut numbers);
         let budget = [budget, 6, 6];
-        for order in [crate::forward::order(&piece, budget), crate::backward::order(&piece, budget)] {
+        for order in [crate::top_down::order(&region, budget), crate::bottom_up::order(&region, budget)] {
             let mut place = vec![usize::MAX; order.len()];
             for (at, &node) in order.iter().enumerate() {
                 place[node as usize] = at;
@@ -614,16 +614,16 @@ proptest::proptest! {
             // Live between two instructions: touched before, and read behind before anything overwrites it.
             let live = |gap: usize, v: u32| {
                 let first = order[gap..].iter().find_map(|&node| {
-                    let touched = &piece.touches[node as usize];
+                    let touched = &region.operands[node as usize];
                     let read = touched.uses.contains(&v);
                     (read || touched.definitions.contains(&v)).then_some(read)
                 });
                 first == Some(true)
             };
             let most = (0..=order.len())
-                .map(|gap| (0..piece.file.len() as u32).filter(|&v| piece.file[v as usize] == 0 && live(gap, v)).count())
+                .map(|gap| (0..region.file.len() as u32).filter(|&v| region.file[v as usize] == 0 && live(gap, v)).count())
                 .max();
-            let peak = piece.pressure(&order)[0];
+            let peak = region.pressure(&order)[0];
             let most = most.unwrap_or(0) as u32;
             // While an instruction executes, results that nobody reads count, too.
             proptest::prop_assert!(peak >= most && peak <= most + 1, "{peak} {most}");

@@ -2,10 +2,9 @@
 //! group that was seen often; `inferred`: that of sm_90, whose units are alike. Results of the 64-bit floating unit and
 //! of `R2UR` are reported by scoreboard on this chip and have no rows.
 
-use super::{Tables, Timing};
 use crate::Class;
-use crate::distance::{Cell, Row};
 use crate::group::{Consumer as C, Producer as P};
+use crate::table::{Cell, Row, Tables, Timing};
 use oriole_sass::{Mod, Op};
 
 const fn observed(cycles: u8) -> Cell {
@@ -760,7 +759,8 @@ const WAR_VARIABLE: &[(C, Cell)] = &[
     (C::ControlUniform, observed(5)),
 ];
 
-const TIMING: Timing = Timing {
+pub const TIMING: Timing = Timing {
+    like: None,
     variable: &[
         Class::Special,
         Class::Memory,
@@ -824,6 +824,7 @@ const TIMING: Timing = Timing {
 /// The table of sm_80.
 pub const TABLES: Tables = Tables {
     chips: &[80],
+    like: None,
     raw: RAW,
     waw: WAW,
     waw_variable: WAW_VARIABLE,

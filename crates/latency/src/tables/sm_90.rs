@@ -1,11 +1,10 @@
 //! Distances of sm_90. `observed`: the least distance ever left by a mature compiler between such a pair, so that
 //! using it is at least as safe; `published`: from tables that other open compilers state; `inferred`: follows from
-//! a observed neighbour (same unit, same slot).
+//! an observed neighbour (same unit, same slot).
 
-use super::{Tables, Timing};
 use crate::Class;
-use crate::distance::{Cell, Row};
 use crate::group::{Consumer as C, Producer as P};
+use crate::table::{Cell, Row, Tables, Timing};
 use oriole_sass::Op;
 
 const fn observed(cycles: u8) -> Cell {
@@ -1077,6 +1076,7 @@ const WAR_VARIABLE: &[(C, Cell)] = &[
 ];
 
 const TIMING: Timing = Timing {
+    like: None,
     variable: &[
         Class::Special,
         Class::Memory,
@@ -1136,6 +1136,7 @@ const TIMING: Timing = Timing {
 /// The table of sm_90 and sm_90a.
 pub const TABLES: Tables = Tables {
     chips: &[90],
+    like: None,
     raw: RAW,
     waw: WAW,
     waw_variable: WAW_VARIABLE,

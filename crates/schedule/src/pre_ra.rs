@@ -4,15 +4,16 @@
 //! What is kept: reads after writes of each value, the order of conflicting memory accesses, of operations that
 //! several lanes perform together, and of everything whose meaning is more than its result.
 //!
-//! The registers of a function are those of its hungriest block, so that they are weighed for the function as a whole:
+//! The registers of a function are those of its block with the highest pressure, so that they are weighed for the function as a
+//! whole:
 //! its blocks are ordered for some budgets, from the least that an order is known for upwards, and time is weighed
 //! against registers.
 
+use crate::dense_ids::DenseIds;
 use crate::graph::{Graph, Node};
-use crate::late::arrange;
-use crate::numbers::Numbers;
-use crate::piece::{Counts, FILES, Piece};
-use crate::{backward, forward};
+use crate::post_ra::arrange;
+use crate::region::{Counts, FILES, Region};
+use crate::{bottom_up, top_down};
 use oriole_latency::{Class, Model, ResultPart, Slot};
 use oriole_options::{OrderOptions, ScheduleMode};
 use oriole_ori::{BlockId, Cfg, Dominators, File, Function, Instruction, Liveness, Loops, Opcode};
@@ -30,10 +31,10 @@ const STEP: u32 = 4;
 /// registers as a mature compiler gives them.
 const PRICE: u64 = 37;
 
-/// A block on its way to an order.
+/// A block with the orders known for it.
 struct Candidate {
     block: BlockId,
-    piece: Piece,
+    region: Region,
     /// How often it runs for each run of the function, estimated.
     weight: u64,
     /// The order of the program.
@@ -53,8 +54,8 @@ struct Choice {
 }
 
 impl Choice {
-    fn new(piece: &Piece, order: Vec<u32>) -> Choice {
-        Choice { time: piece.time(&order), peak: piece.pressure(&order), order }
+    fn new(region: &Region, order: Vec<u32>) -> Choice {
+        Choice { time: region.time(&order), peak: region.pressure(&order), order }
     }
 
     /// General registers that it asks for, those of spilled predicates included.
@@ -76,8 +77,8 @@ pub fn order(function: &mut Function, model: &Model, options: &OrderOptions) {
         least.iter_mut().zip(candidate.low.peak).for_each(|(all, one)| *all = (*all).max(one));
     }
     for candidate in &mut candidates {
-        let order = forward::order(&candidate.piece, [u32::MAX, least[1], least[2]]);
-        candidate.quick = quicker(Choice::new(&candidate.piece, order), candidate.quick.clone());
+        let order = top_down::order(&candidate.region, [u32::MAX, least[1], least[2]]);
+        candidate.quick = quicker(Choice::new(&candidate.region, order), candidate.quick.clone());
     }
     let (most, price) = match options.mode {
         ScheduleMode::Pressure => (least[0], PRICE),
@@ -120,16 +121,16 @@ fn candidates(function: &Function, model: &Model) -> Vec<Candidate> {
     let cfg = Cfg::new(function);
     let liveness = Liveness::new(function, &cfg);
     let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
-    let mut numbers = Numbers::new(function.values.len());
+    let mut ids = DenseIds::new(function.values.len());
     let candidate = |&block: &BlockId| {
         let instructions = &function.block(block).instructions;
-        let graph = Graph::new(instructions, &mut numbers, |from, to, node| latency(model, from, to, node));
-        let piece = Piece::new(model, function, instructions, liveness.live_out(block), graph, &mut numbers);
-        let source: Vec<u32> = (0..piece.len() as u32).collect();
-        let quick = Choice::new(&piece, source.clone());
-        let low = Choice::new(&piece, backward::order(&piece, [0, PREDICATES, UNIFORM]));
+        let graph = Graph::new(instructions, &mut ids, |from, to, node| latency(model, from, to, node));
+        let region = Region::new(model, function, instructions, liveness.live_out(block), graph, &mut ids);
+        let source: Vec<u32> = (0..region.len() as u32).collect();
+        let quick = Choice::new(&region, source.clone());
+        let low = Choice::new(&region, bottom_up::order(&region, [0, PREDICATES, UNIFORM]));
         let low = if low.registers() < quick.registers() { low } else { quick.clone() };
-        Candidate { block, weight: 8u64.pow(loops.depth(block).min(6)), source, low, quick, piece }
+        Candidate { block, weight: 8u64.pow(loops.depth(block).min(6)), source, low, quick, region }
     };
     cfg.order().iter().map(candidate).collect()
 }
@@ -146,10 +147,13 @@ impl Candidate {
             return self.quick.clone();
         }
         let mut best = self.low.clone();
-        let orders =
-            [self.source.clone(), backward::order(&self.piece, budget), forward::order(&self.piece, budget)];
+        let orders = [
+            self.source.clone(),
+            bottom_up::order(&self.region, budget),
+            top_down::order(&self.region, budget),
+        ];
         for order in orders {
-            let choice = Choice::new(&self.piece, order);
+            let choice = Choice::new(&self.region, order);
             if choice.fits(budget) && (choice.time < best.time || !best.fits(budget)) {
                 best = choice;
             }

@@ -1,74 +1,11 @@
-//! Looking up distances between a producer and a consumer, and listing what nobody has seen.
+//! The latencies of a chip: made from its table when the program is built, looked up by producer and consumer, and listed
+//! with what was never seen.
 
 use crate::group::{ALL_CONSUMERS, ALL_PRODUCERS, CONSUMERS, Consumer, PRODUCERS, Producer};
-use crate::tables::{self, Tables, Timing};
-use crate::{Class, ResultPart, Slot};
+use crate::table::{Cell, Distance, Row, Tables, Timing};
+use crate::{Class, ResultPart, Slot, tables};
 use oriole_chip::Chip;
 use std::fmt;
-
-/// Where a number comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Origin {
-    /// The least distance seen in the output of ptxas: an upper bound of what the chip needs.
-    Observed,
-    /// Stated by a published table.
-    Published,
-    /// Follows from a measured neighbour.
-    Inferred,
-    /// Nobody knows; chosen so that it cannot be too small as far as anything is known.
-    Guessed,
-}
-
-/// A number of issue cycles with its origin.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Distance {
-    /// Issue cycles from the first instruction to the second.
-    pub cycles: u8,
-    /// Where the number comes from.
-    pub origin: Origin,
-}
-
-/// A cell of a table; zero cycles for "no fact".
-#[derive(Clone, Copy, Debug)]
-pub struct Cell {
-    cycles: u8,
-    origin: Origin,
-}
-
-impl Cell {
-    pub const fn observed(cycles: u8) -> Cell {
-        Cell { cycles, origin: Origin::Observed }
-    }
-
-    pub const fn published(cycles: u8) -> Cell {
-        Cell { cycles, origin: Origin::Published }
-    }
-
-    pub const fn inferred(cycles: u8) -> Cell {
-        Cell { cycles, origin: Origin::Inferred }
-    }
-
-    const fn guessed(cycles: u8) -> Cell {
-        Cell { cycles, origin: Origin::Guessed }
-    }
-
-    const fn distance(self) -> Distance {
-        Distance { cycles: self.cycles, origin: self.origin }
-    }
-}
-
-/// One producer of a table: its longest latency and its known pairs.
-pub struct Row<A: 'static, B: 'static> {
-    from: A,
-    longest: u8,
-    to: &'static [(B, Cell)],
-}
-
-impl<A, B> Row<A, B> {
-    pub const fn new(from: A, longest: u8, to: &'static [(B, Cell)]) -> Row<A, B> {
-        Row { from, longest, to }
-    }
-}
 
 /// One pair of a table as a report shows it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -111,9 +48,21 @@ static MODELS: [Model; tables::ALL.len()] = {
 /// The latency that most results of fixed latency do not exceed; a later write by scoreboard is in order behind those.
 const USUAL: u8 = 7;
 
+/// Gives the pairs of a row that were not seen its longest latency.
+const fn guess(cells: &mut [Cell], longest: u8) {
+    let mut at = 0;
+    while at < cells.len() {
+        if cells[at].is_guess() {
+            cells[at] = Cell::guessed(longest);
+        }
+        at += 1;
+    }
+}
+
 impl Model {
-    const fn build(tables: &'static Tables) -> Model {
-        let mut model = Model {
+    /// A model in which nothing is known.
+    const fn empty(tables: &'static Tables) -> Model {
+        Model {
             chips: tables.chips,
             raw: [[Cell::guessed(0); CONSUMERS]; PRODUCERS],
             waw: [[Cell::guessed(0); PRODUCERS]; PRODUCERS],
@@ -122,31 +71,41 @@ impl Model {
             war_variable: [Cell::guessed(tables.war_default); CONSUMERS],
             variable: [false; CLASSES],
             timing: tables.timing,
+        }
+    }
+
+    /// The model of a table: that of the table which it is a delta of, and what it says itself.
+    const fn build(tables: &'static Tables) -> Model {
+        let mut model = match tables.like {
+            Some(base) => Model::build(base),
+            None => Model::empty(tables),
         };
+        (model.chips, model.timing) = (tables.chips, tables.timing);
         let mut row = 0;
         while row < tables.raw.len() {
-            let from = tables.raw[row].from as usize;
-            let longest = tables.raw[row].longest;
-            model.raw[from] = [Cell::guessed(longest); CONSUMERS];
-            // A late write by scoreboard must not be overtaken by a fixed one that started before it.
-            model.waw_variable[from] =
-                Cell::inferred(if longest > USUAL { longest } else { tables.waw_variable });
+            let Row { from, longest, to } = tables.raw[row];
+            let cells = &mut model.raw[from as usize];
+            guess(cells, longest);
+            if tables.like.is_none() {
+                // A late write by scoreboard must not be overtaken by a fixed one that started before it.
+                model.waw_variable[from as usize] =
+                    Cell::inferred(if longest > USUAL { longest } else { tables.waw_variable });
+            }
             let mut column = 0;
-            while column < tables.raw[row].to.len() {
-                let (to, cell) = tables.raw[row].to[column];
-                model.raw[from][to as usize] = cell;
+            while column < to.len() {
+                cells[to[column].0 as usize] = to[column].1.or(longest);
                 column += 1;
             }
             row += 1;
         }
         row = 0;
         while row < tables.waw.len() {
-            let from = tables.waw[row].from as usize;
-            model.waw[from] = [Cell::guessed(tables.waw[row].longest); PRODUCERS];
+            let Row { from, longest, to } = tables.waw[row];
+            let cells = &mut model.waw[from as usize];
+            guess(cells, longest);
             let mut column = 0;
-            while column < tables.waw[row].to.len() {
-                let (to, cell) = tables.waw[row].to[column];
-                model.waw[from][to as usize] = cell;
+            while column < to.len() {
+                cells[to[column].0 as usize] = to[column].1.or(longest);
                 column += 1;
             }
             row += 1;
@@ -154,7 +113,7 @@ impl Model {
         row = 0;
         while row < tables.war.len() {
             let (reader, writer, cell) = tables.war[row];
-            model.war[reader as usize][writer as usize] = cell;
+            model.war[reader as usize][writer as usize] = cell.or(tables.war_default);
             row += 1;
         }
         row = 0;
@@ -166,7 +125,7 @@ impl Model {
         row = 0;
         while row < tables.war_variable.len() {
             let (reader, cell) = tables.war_variable[row];
-            model.war_variable[reader as usize] = cell;
+            model.war_variable[reader as usize] = cell.or(tables.war_default);
             row += 1;
         }
         row = 0;
@@ -220,8 +179,8 @@ impl Model {
     /// Write after read, the reader of fixed latency (a scoreboard guards the other readers).
     pub fn war(&self, reader: Class, slot: Slot, writer: Class, part: ResultPart) -> u8 {
         match self.producer(writer, part) {
-            Some(column) => self.war[Consumer::of(reader, slot) as usize][column as usize].cycles,
-            None => self.war_variable[Consumer::of(reader, slot) as usize].cycles,
+            Some(column) => self.war[Consumer::of(reader, slot) as usize][column as usize].cycles(),
+            None => self.war_variable[Consumer::of(reader, slot) as usize].cycles(),
         }
     }
 
@@ -231,7 +190,7 @@ impl Model {
         let raw = ALL_CONSUMERS
             .iter()
             .filter(|c| c.kind() == row.kind())
-            .map(|&c| self.raw[row as usize][c as usize].cycles);
+            .map(|&c| self.raw[row as usize][c as usize].cycles());
         raw.max()
     }
 
@@ -244,7 +203,7 @@ impl Model {
         };
         // A row without a longest latency belongs to no instruction of the chip.
         let rows =
-            || ALL_PRODUCERS.into_iter().filter(|&row| self.raw[row as usize].iter().any(|c| c.cycles > 0));
+            || ALL_PRODUCERS.into_iter().filter(|&row| self.raw[row as usize].iter().any(|c| c.cycles() > 0));
         for row in rows() {
             for column in ALL_CONSUMERS.into_iter().filter(|column| column.kind() == row.kind()) {
                 add("RAW", &row, format!("{column:?}"), self.raw[row as usize][column as usize]);

@@ -1,4 +1,4 @@
-//! Small numbers for the values of a block.
+//! Dense ids for the values of a block.
 //!
 //! It is here because each block asks for them several times for each operand: a list over all values of the function,
 //! made once and emptied from block to block, answers without a search.
@@ -8,21 +8,21 @@ use typed_index_collections::{TiVec, ti_vec};
 
 const NONE: u32 = u32::MAX;
 
-/// Numbers of values, in the order in which they are met.
-pub struct Numbers {
+/// Ids of values, in the order in which they are met.
+pub struct DenseIds {
     of: TiVec<Value, u32>,
     met: Vec<Value>,
 }
 
-impl Numbers {
-    /// No numbers yet, for a function with so many values.
-    pub fn new(values: usize) -> Numbers {
-        Numbers { of: ti_vec![NONE; values], met: Vec::new() }
+impl DenseIds {
+    /// No ids yet, for a function with so many values.
+    pub fn new(values: usize) -> DenseIds {
+        DenseIds { of: ti_vec![NONE; values], met: Vec::new() }
     }
 
-    /// The number of a value, given to it now if it has none.
+    /// The id of a value, given to it now if it has none.
     #[inline]
-    pub fn number(&mut self, value: Value) -> u32 {
+    pub fn id(&mut self, value: Value) -> u32 {
         let number = &mut self.of[value];
         if *number == NONE {
             *number = self.met.len() as u32;
@@ -31,13 +31,13 @@ impl Numbers {
         *number
     }
 
-    /// The number of a value that has one.
+    /// The id of a value that has one.
     #[inline]
     pub fn known(&self, value: Value) -> Option<u32> {
         Some(self.of[value]).filter(|&number| number != NONE)
     }
 
-    /// Takes all numbers back.
+    /// Forgets all ids.
     pub fn clear(&mut self) {
         self.met.drain(..).for_each(|value| self.of[value] = NONE);
     }

@@ -1,8 +1,8 @@
-//! A block of Ori as its order sees it: the dependency graph, the values by small numbers, how many of them are live
-//! at once in an order, and how long an order takes.
+//! A scheduling region, which is a block of Ori: its dependency graph, its values by dense ids, how many of them are live at
+//! once in an order, and how long an order takes.
 
+use crate::dense_ids::DenseIds;
 use crate::graph::Graph;
-use crate::numbers::Numbers;
 use oriole_latency::Model;
 use oriole_ori::{File, Function, Instruction, Opcode, Value};
 use smallvec::SmallVec;
@@ -13,9 +13,9 @@ pub const FILES: [File; 3] = [File::R, File::P, File::UR];
 /// Values live at once, by [`FILES`].
 pub type Counts = [u32; 3];
 
-/// What an instruction reads and writes, by the numbers of values in the piece; each value once.
+/// What an instruction reads and writes, by the dense ids of the region; each value once.
 #[derive(Default)]
-pub struct Touches {
+pub struct Operands {
     /// Values read. What a guarded instruction writes counts as read, too: the old value may stay.
     pub uses: SmallVec<[u32; 6]>,
     /// Values written.
@@ -25,68 +25,68 @@ pub struct Touches {
 }
 
 /// A block to be ordered.
-pub struct Piece {
+pub struct Region {
     /// Order and distances.
     pub graph: Graph,
     /// For each instruction the values.
-    pub touches: Vec<Touches>,
+    pub operands: Vec<Operands>,
     /// For each value the index into [`FILES`].
     pub file: Vec<u8>,
     /// Values that are live after the block.
     pub live_out: Vec<bool>,
-    /// Values that live through the block and are not touched in it.
+    /// Values that live through the block and that nothing in it reads or writes.
     pub through: Counts,
     /// For each instruction the cycles until a result of it that is used behind the block arrives.
-    pub leaving: Vec<u32>,
+    pub live_out_latency: Vec<u32>,
 }
 
-impl Piece {
-    /// Prepares a block. `live_out` are the values live behind it; `numbers` are empty before and after.
+impl Region {
+    /// Prepares a block. `live_out` are the values live behind it; `ids` are empty before and after.
     pub fn new(
         model: &Model,
         function: &Function,
         instructions: &[Instruction],
         live_out: &[Value],
         graph: Graph,
-        numbers: &mut Numbers,
-    ) -> Piece {
+        ids: &mut DenseIds,
+    ) -> Region {
         let mut file = Vec::new();
-        let mut touches = Vec::with_capacity(instructions.len());
+        let mut operands = Vec::with_capacity(instructions.len());
         let index = |v: Value| FILES.iter().position(|&f| f == function.file(v));
         for instruction in instructions {
             let mut number = |v: Value| {
                 let at = index(v)?;
-                let number = numbers.number(v);
+                let number = ids.id(v);
                 if number as usize == file.len() {
                     file.push(at as u8);
                 }
                 Some(number)
             };
-            let mut touched = Touches { guarded: instruction.guard.is_some(), ..Touches::default() };
-            instruction.for_each_use(|v| touched.uses.extend(number(v)));
-            instruction.for_each_definition(|v| touched.definitions.extend(number(v)));
-            if touched.guarded {
-                touched.uses.extend_from_slice(&touched.definitions);
+            let mut own = Operands { guarded: instruction.guard.is_some(), ..Operands::default() };
+            instruction.for_each_use(|v| own.uses.extend(number(v)));
+            instruction.for_each_definition(|v| own.definitions.extend(number(v)));
+            if own.guarded {
+                own.uses.extend_from_slice(&own.definitions);
             }
-            for list in [&mut touched.uses[..], &mut touched.definitions[..]] {
+            for list in [&mut own.uses[..], &mut own.definitions[..]] {
                 list.sort_unstable();
             }
-            touched.uses.dedup();
-            touched.definitions.dedup();
-            touches.push(touched);
+            own.uses.dedup();
+            own.definitions.dedup();
+            operands.push(own);
         }
         let mut through = Counts::default();
         let mut out = vec![false; file.len()];
         for &v in live_out {
-            match (numbers.known(v), index(v)) {
+            match (ids.known(v), index(v)) {
                 (Some(number), _) => out[number as usize] = true,
                 (None, Some(at)) => through[at] += 1,
                 (None, None) => {}
             }
         }
-        numbers.clear();
-        let leaving = instructions.iter().zip(&touches).map(|(instruction, touched)| {
-            let leaves = touched.definitions.iter().any(|&v| out[v as usize]);
+        ids.clear();
+        let live_out_latency = instructions.iter().zip(&operands).map(|(instruction, own)| {
+            let leaves = own.definitions.iter().any(|&v| out[v as usize]);
             match instruction.opcode {
                 Opcode::Sass(op) if leaves && model.is_variable(op, &instruction.mods) => {
                     u32::from(model.estimate(op))
@@ -94,16 +94,16 @@ impl Piece {
                 _ => 1,
             }
         });
-        let leaving = leaving.collect();
-        Piece { graph, touches, file, live_out: out, through, leaving }
+        let live_out_latency = live_out_latency.collect();
+        Region { graph, operands, file, live_out: out, through, live_out_latency }
     }
 
     /// How many instructions there are.
     pub fn len(&self) -> usize {
-        self.touches.len()
+        self.operands.len()
     }
 
-    /// Values live at once behind the block, and which of those that the piece knows.
+    /// Values live at once behind the block, and which of those occur in the region.
     pub fn end(&self) -> (Counts, Vec<bool>) {
         let mut count = self.through;
         for (v, _) in self.live_out.iter().enumerate().filter(|(_, live)| **live) {
@@ -112,21 +112,21 @@ impl Piece {
         (count, self.live_out.clone())
     }
 
-    /// Moves a state of liveness upwards across an instruction. Gives the most values live while it executes: a
-    /// result that nobody reads takes a register all the same.
-    pub fn rise(&self, node: u32, count: &mut Counts, live: &mut [bool]) -> Counts {
-        let touched = &self.touches[node as usize];
+    /// Moves a state of liveness backwards over an instruction. Gives the most values live while it executes: a dead
+    /// result takes a register all the same.
+    pub fn step_backwards(&self, node: u32, count: &mut Counts, live: &mut [bool]) -> Counts {
+        let own = &self.operands[node as usize];
         let mut with_dead = *count;
-        for &v in &touched.definitions {
+        for &v in &own.definitions {
             let at = usize::from(self.file[v as usize]);
             if !live[v as usize] {
                 with_dead[at] += 1;
-            } else if !touched.guarded {
+            } else if !own.guarded {
                 live[v as usize] = false;
                 count[at] -= 1;
             }
         }
-        for &v in &touched.uses {
+        for &v in &own.uses {
             if !std::mem::replace(&mut live[v as usize], true) {
                 count[usize::from(self.file[v as usize])] += 1;
             }
@@ -139,7 +139,7 @@ impl Piece {
         let (mut count, mut live) = self.end();
         let mut peak = count;
         for &node in order.iter().rev() {
-            let here = self.rise(node, &mut count, &mut live);
+            let here = self.step_backwards(node, &mut count, &mut live);
             peak.iter_mut().zip(here).for_each(|(p, c)| *p = (*p).max(c));
         }
         peak
@@ -155,7 +155,7 @@ impl Piece {
             for &(to, distance) in self.graph.after(node) {
                 ready[to as usize] = ready[to as usize].max(issue + distance);
             }
-            end = end.max(issue + self.leaving[at]);
+            end = end.max(issue + self.live_out_latency[at]);
             cycle = issue + 1;
         }
         end

@@ -20,10 +20,10 @@ const LATE_READ: u32 = 12;
 
 /// Orders the instructions of every block.
 pub fn order(function: &mut MachineFunction, model: &Model, forms: &'static Table, blocks: &[BlockId]) {
-    // Cycles until the results on their way at the end of a block arrive, by register. Blocks that come later in the
-    // order, over back edges, are not known and count as nothing on its way.
+    // Cycles until the results that are pending at the end of a block arrive, by register. Blocks that come later in the
+    // order, over back edges, are not known and count as nothing pending.
     let mut left: TiVec<BlockId, Vec<(u16, u32)>> = ti_vec![Vec::new(); function.blocks.len()];
-    let mut under_way: Vec<(u16, u32)> = Vec::new();
+    let mut pending: Vec<(u16, u32)> = Vec::new();
     let mut arrival = vec![0u32; REGISTERS];
     let mut uses: Vec<Uses> = vec![Uses::default(); REGISTERS];
     for &id in blocks {
@@ -32,12 +32,12 @@ pub fn order(function: &mut MachineFunction, model: &Model, forms: &'static Tabl
             let known = &mut arrival[usize::from(register)];
             *known = (*known).max(cycles);
         }
-        under_way.clear();
+        pending.clear();
         order_block(&mut function.blocks[id], model, forms, &mut arrival, &mut uses);
         let late = (0u16..).zip(&arrival).filter(|&(_, &cycles)| cycles > 0);
-        under_way.extend(late.map(|(r, &cycles)| (r, cycles)));
+        pending.extend(late.map(|(r, &cycles)| (r, cycles)));
         for &successor in &function.blocks[id].successors {
-            left[successor].extend_from_slice(&under_way);
+            left[successor].extend_from_slice(&pending);
         }
     }
 }
@@ -95,83 +95,14 @@ fn result_time(model: &Model, from: &MachineInstruction, class: Class, part: Res
 /// The dependency graph of a block. `registers` is empty before and after.
 fn graph(block: &MachineBlock, effects: &[Effects], model: &Model, registers: &mut [Uses]) -> Graph {
     let mut graph = Edges::default();
-    let mut memory = Accesses::default();
-    let mut together: Option<u32> = None;
-    let mut wall: Option<u32> = None;
-    let mut since_wall: Vec<u32> = Vec::new();
-    let mut meeting: Option<u32> = None;
-    let mut since_meeting: Vec<u32> = Vec::new();
+    let mut order = ProgramOrder::default();
     let mut edges: Vec<(u32, u32)> = Vec::new();
     for (index, (machine, e)) in block.instructions.iter().zip(effects).enumerate() {
         let node = index as u32;
         graph.next_node();
         edges.clear();
-        for &(register, slot) in &e.reads {
-            if let Some((from, part)) = registers[usize::from(register)].writer {
-                let class = effects[from as usize].class;
-                let distance = match model.raw(class, part, e.class, slot) {
-                    Some(distance) => u32::from(distance.cycles),
-                    None => result_time(model, &block.instructions[from as usize], class, part),
-                };
-                edges.push((from, distance));
-            }
-        }
-        for &(register, part) in &e.writes {
-            let uses = &registers[usize::from(register)];
-            if let Some((from, first)) = uses.writer {
-                let class = effects[from as usize].class;
-                let distance = match model.waw(class, first, e.class, part) {
-                    Some(distance) => u32::from(distance.cycles),
-                    None => result_time(model, &block.instructions[from as usize], class, first),
-                };
-                edges.push((from, distance));
-            }
-            for &(from, slot) in &uses.readers {
-                let reader = &effects[from as usize];
-                let distance = match reader.reported_read(register) {
-                    true => LATE_READ,
-                    false => u32::from(model.war(reader.class, slot, e.class, part)),
-                };
-                edges.push((from, distance));
-            }
-        }
-        let kind = kind(machine);
-        let touches_memory = !matches!(kind, Kind::Free);
-        match kind {
-            Kind::Free => {}
-            Kind::Memory(info) => edges.extend(memory.add(info, node).into_iter().map(|from| (from, 1))),
-            Kind::Together => {
-                edges.extend(together.map(|from| (from, 1)));
-                together = Some(node);
-            }
-            Kind::Meeting => {
-                edges.extend(since_meeting.drain(..).map(|from| (from, 1)));
-                memory = Accesses::default();
-                together = None;
-            }
-            Kind::Wall => {
-                edges.extend(since_wall.drain(..).map(|from| (from, 1)));
-                since_meeting.clear();
-                memory = Accesses::default();
-                together = None;
-                meeting = None;
-            }
-        }
-        edges.extend(wall.map(|from| (from, 1)));
-        if touches_memory {
-            edges.extend(meeting.map(|from| (from, 1)));
-        }
-        match kind {
-            Kind::Wall => wall = Some(node),
-            Kind::Meeting => {
-                meeting = Some(node);
-                since_wall.push(node);
-            }
-            _ => since_wall.push(node),
-        }
-        if touches_memory && kind != Kind::Wall {
-            since_meeting.push(node);
-        }
+        register_edges(block, effects, model, registers, index, &mut edges);
+        order.add(kind(machine), node, &mut edges);
         // Of several reasons the longest counts.
         edges.sort_unstable_by_key(|&(from, distance)| (from, std::cmp::Reverse(distance)));
         edges.dedup_by_key(|(from, _)| *from);
@@ -194,6 +125,100 @@ fn graph(block: &MachineBlock, effects: &[Effects], model: &Model, registers: &m
         touched.for_each(|register| registers[usize::from(register)] = Uses::default());
     }
     graph.into_graph()
+}
+
+/// The edges of an instruction to those before it that read or write its registers.
+fn register_edges(
+    block: &MachineBlock,
+    effects: &[Effects],
+    model: &Model,
+    registers: &[Uses],
+    index: usize,
+    edges: &mut Vec<(u32, u32)>,
+) {
+    let e = &effects[index];
+    for &(register, slot) in &e.reads {
+        if let Some((from, part)) = registers[usize::from(register)].writer {
+            let class = effects[from as usize].class;
+            let distance = match model.raw(class, part, e.class, slot) {
+                Some(distance) => u32::from(distance.cycles),
+                None => result_time(model, &block.instructions[from as usize], class, part),
+            };
+            edges.push((from, distance));
+        }
+    }
+    for &(register, part) in &e.writes {
+        let uses = &registers[usize::from(register)];
+        if let Some((from, first)) = uses.writer {
+            let class = effects[from as usize].class;
+            let distance = match model.waw(class, first, e.class, part) {
+                Some(distance) => u32::from(distance.cycles),
+                None => result_time(model, &block.instructions[from as usize], class, first),
+            };
+            edges.push((from, distance));
+        }
+        for &(from, slot) in &uses.readers {
+            let reader = &effects[from as usize];
+            let distance = match reader.reported_read(register) {
+                true => LATE_READ,
+                false => u32::from(model.war(reader.class, slot, e.class, part)),
+            };
+            edges.push((from, distance));
+        }
+    }
+}
+
+/// What keeps instructions in order whatever their registers: memory, lanes that act together, barriers.
+#[derive(Default)]
+struct ProgramOrder {
+    memory: Accesses,
+    together: Option<u32>,
+    wall: Option<u32>,
+    since_wall: Vec<u32>,
+    meeting: Option<u32>,
+    since_meeting: Vec<u32>,
+}
+
+impl ProgramOrder {
+    /// Adds an instruction; `edges` get those before it that it must follow.
+    fn add(&mut self, kind: Kind, node: u32, edges: &mut Vec<(u32, u32)>) {
+        let touches_memory = !matches!(kind, Kind::Free);
+        match kind {
+            Kind::Free => {}
+            Kind::Memory(info) => edges.extend(self.memory.add(info, node).into_iter().map(|from| (from, 1))),
+            Kind::Together => {
+                edges.extend(self.together.map(|from| (from, 1)));
+                self.together = Some(node);
+            }
+            Kind::Meeting => {
+                edges.extend(self.since_meeting.drain(..).map(|from| (from, 1)));
+                self.memory = Accesses::default();
+                self.together = None;
+            }
+            Kind::Wall => {
+                edges.extend(self.since_wall.drain(..).map(|from| (from, 1)));
+                self.since_meeting.clear();
+                self.memory = Accesses::default();
+                self.together = None;
+                self.meeting = None;
+            }
+        }
+        edges.extend(self.wall.map(|from| (from, 1)));
+        if touches_memory {
+            edges.extend(self.meeting.map(|from| (from, 1)));
+        }
+        match kind {
+            Kind::Wall => self.wall = Some(node),
+            Kind::Meeting => {
+                self.meeting = Some(node);
+                self.since_wall.push(node);
+            }
+            _ => self.since_wall.push(node),
+        }
+        if touches_memory && kind != Kind::Wall {
+            self.since_meeting.push(node);
+        }
+    }
 }
 
 /// The time at which each instruction issues in an order, and the time after the last one. `arrival` says when the
@@ -239,7 +264,7 @@ impl<'a> Clock<'a> {
 }
 
 /// Puts the instructions of a block in a new order, unless the old one is as quick. `arrival` holds the cycles until
-/// the results arrive that are under way at the start, and after the call those at the end.
+/// the results arrive that are pending at the start, and after the call those at the end.
 fn order_block(
     block: &mut MachineBlock,
     model: &Model,
@@ -277,7 +302,7 @@ pub fn arrange<T>(list: &mut Vec<T>, order: &[u32]) {
     list.extend(order.iter().filter_map(|&node| old[node as usize].take()));
 }
 
-/// Cycles from the issue of each instruction to the end of the longest way that starts there. A result that leaves
+/// Cycles from the issue of each instruction to the end of the longest path that starts there. A result that leaves
 /// the block counts with the time that it takes to arrive.
 fn heights(block: &MachineBlock, effects: &[Effects], graph: &Graph, model: &Model) -> Vec<u32> {
     let mut height = vec![0u32; effects.len()];
@@ -285,14 +310,14 @@ fn heights(block: &MachineBlock, effects: &[Effects], graph: &Graph, model: &Mod
     for node in (0..effects.len()).rev() {
         let e = &effects[node];
         let machine = &block.instructions[node];
-        let leaving = e
+        let live_out_latency = e
             .writes
             .iter()
             .filter(|&&(r, _)| !overwritten.contains(r))
             .map(|&(_, part)| result_time(model, machine, e.class, part))
             .max();
         let below = graph.after(node as u32).iter().map(|&(to, cycles)| height[to as usize] + cycles).max();
-        height[node] = below.unwrap_or(1).max(leaving.unwrap_or(1));
+        height[node] = below.unwrap_or(1).max(live_out_latency.unwrap_or(1));
         e.writes.iter().for_each(|&(r, _)| overwritten.insert(r));
     }
     height
@@ -301,7 +326,7 @@ fn heights(block: &MachineBlock, effects: &[Effects], graph: &Graph, model: &Mod
 /// So many ready instructions are compared; more would cost time without much gain.
 const WINDOW: usize = 64;
 
-/// The list scheduler: forwards, of the ready instructions the one that waits least, then the one on the longest way.
+/// The list scheduler: forwards, of the ready instructions the one that waits least, then the one on the longest path.
 /// Gives the order, the times, and the time after the last one.
 fn list(mut clock: Clock<'_>, height: &[u32]) -> (Vec<u32>, Vec<u32>, u32) {
     let count = height.len();

@@ -1,0 +1,115 @@
+//! The top-down list scheduler: of the ready instructions the one that waits least, and of those the one on the longest path
+//! to the end; where registers run short, the one that frees most.
+
+use crate::region::{Counts, FILES, Region};
+
+/// So many ready instructions are compared; more would cost time without much gain.
+const WINDOW: usize = 48;
+
+/// Registers kept free for results that come several at once.
+const SLACK: Counts = [4, 1, 2];
+
+struct State<'a> {
+    region: &'a Region,
+    /// Readers of each value still to come.
+    readers: Vec<u32>,
+    live: Vec<bool>,
+    count: Counts,
+}
+
+impl State<'_> {
+    fn new(region: &Region) -> State<'_> {
+        // What is live at the start.
+        let (mut count, mut live) = region.end();
+        let mut readers = vec![0; region.file.len()];
+        for node in (0..region.len() as u32).rev() {
+            region.step_backwards(node, &mut count, &mut live);
+            region.operands[node as usize].uses.iter().for_each(|&v| readers[v as usize] += 1);
+        }
+        State { region, readers, live, count }
+    }
+
+    fn is_last(&self, v: u32) -> bool {
+        self.readers[v as usize] == 1 && !self.region.live_out[v as usize] && self.live[v as usize]
+    }
+
+    /// How many values more of each file are live after the instruction.
+    fn change(&self, node: u32) -> [i32; 3] {
+        let own = &self.region.operands[node as usize];
+        let mut change = [0; 3];
+        for &v in &own.definitions {
+            change[usize::from(self.region.file[v as usize])] += i32::from(!self.live[v as usize]);
+        }
+        for &v in &own.uses {
+            change[usize::from(self.region.file[v as usize])] -= i32::from(self.is_last(v));
+        }
+        change
+    }
+
+    fn issue(&mut self, node: u32) {
+        let own = &self.region.operands[node as usize];
+        for &v in &own.uses {
+            if self.is_last(v) {
+                self.live[v as usize] = false;
+                self.count[usize::from(self.region.file[v as usize])] -= 1;
+            }
+            self.readers[v as usize] -= 1;
+        }
+        for &v in &own.definitions {
+            let wanted = self.readers[v as usize] > 0 || self.region.live_out[v as usize];
+            if wanted && !std::mem::replace(&mut self.live[v as usize], true) {
+                self.count[usize::from(self.region.file[v as usize])] += 1;
+            }
+        }
+    }
+}
+
+/// Cycles from each instruction to the end of the longest path that starts there.
+fn heights(region: &Region) -> Vec<u32> {
+    let mut height = vec![0u32; region.len()];
+    for node in (0..region.len()).rev() {
+        let below =
+            region.graph.after(node as u32).iter().map(|&(to, cycles)| height[to as usize] + cycles).max();
+        height[node] = below.unwrap_or(1).max(region.live_out_latency[node]);
+    }
+    height
+}
+
+/// An order that hides latencies as long as no more values are live than `budget` says.
+pub fn order(region: &Region, budget: Counts) -> Vec<u32> {
+    let height = heights(region);
+    let mut state = State::new(region);
+    let mut waiting = region.graph.before_counts();
+    let mut ready_at = vec![0u32; region.len()];
+    // The earliest in program order come first, so that the window follows the program.
+    let mut ready: Vec<u32> = (0..region.len() as u32).filter(|&n| waiting[n as usize] == 0).collect();
+    let mut places = Vec::with_capacity(region.len());
+    let mut cycle = 0u32;
+    while !ready.is_empty() {
+        let tight = (0..FILES.len()).find(|&k| state.count[k].saturating_add(SLACK[k]) > budget[k]);
+        let key = |node: u32| {
+            let wait = i64::from(ready_at[node as usize].saturating_sub(cycle));
+            let height = i64::from(height[node as usize]);
+            match tight {
+                Some(k) => (i64::from(-state.change(node)[k]), height - wait, -i64::from(node)),
+                None => (-wait, height, -i64::from(node)),
+            }
+        };
+        let best = (0..ready.len().min(WINDOW)).max_by_key(|&slot| key(ready[slot]));
+        let Some(slot) = best else { break };
+        let node = ready.remove(slot);
+        let issue = cycle.max(ready_at[node as usize]);
+        cycle = issue + 1;
+        state.issue(node);
+        places.push(node);
+        for &(to, cycles) in region.graph.after(node) {
+            let at = to as usize;
+            ready_at[at] = ready_at[at].max(issue + cycles);
+            waiting[at] -= 1;
+            if waiting[at] == 0 {
+                ready.insert(ready.partition_point(|&n| n < to), to);
+            }
+        }
+    }
+    places
+}
