@@ -93,7 +93,8 @@ impl Model {
             }
             let mut column = 0;
             while column < to.len() {
-                cells[to[column].0 as usize] = to[column].1.or(longest);
+                let (other, cell) = to[column];
+                cells[other as usize] = cell.or(longest);
                 column += 1;
             }
             row += 1;
@@ -105,7 +106,8 @@ impl Model {
             guess(cells, longest);
             let mut column = 0;
             while column < to.len() {
-                cells[to[column].0 as usize] = to[column].1.or(longest);
+                let (other, cell) = to[column];
+                cells[other as usize] = cell.or(longest);
                 column += 1;
             }
             row += 1;
