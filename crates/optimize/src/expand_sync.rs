@@ -226,14 +226,14 @@ fn barrier_sites(function: &mut Function) -> Vec<Barrier> {
         }
         barriers.push((site, inside, leaving));
     }
-    let first = function.blocks.len() as u32;
+    let gathers = (function.blocks.len()..).map(BlockId::from);
     barriers
         .into_iter()
-        .enumerate()
-        .map(|(index, (site, inside, leaving))| Barrier {
+        .zip(gathers)
+        .map(|((site, inside, leaving), gather)| Barrier {
             site,
             value: function.new_value(File::B, None),
-            gather: BlockId(first + index as u32),
+            gather,
             inside,
             leaving,
         })

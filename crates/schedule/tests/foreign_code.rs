@@ -35,7 +35,7 @@ fn function(code: &[u128], chip: Chip) -> Option<MachineFunction> {
     starts.retain(|&s| s < instructions.len());
     starts.sort_unstable();
     starts.dedup();
-    let block_of = |at: usize| starts.binary_search(&at).ok().map(|b| BlockId(b as u32));
+    let block_of = |at: usize| starts.binary_search(&at).ok().map(BlockId::from);
     let mut function = MachineFunction::default();
     for (number, &start) in starts.iter().enumerate() {
         let end = starts.get(number + 1).copied().unwrap_or(instructions.len());
