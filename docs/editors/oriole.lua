@@ -138,6 +138,12 @@ function M.figures()
   return text
 end
 
+--- Which queries the last edit made run, and why. The first call turns the recording on, from the next edit on.
+function M.why()
+  local told = request('ptx/lastEdit', vim.empty_dict())
+  return told and show('oriole://edit', 'text', told.text)
+end
+
 local function start(buffer)
   local name = vim.api.nvim_buf_get_name(buffer)
   local root = root_of(name)
@@ -192,6 +198,7 @@ function M.setup(config)
   command('OrioleSass', M.sass, { desc = 'Machine code of the kernel under the cursor' })
   command('OrioleOri', function(given) M.ori(given.args) end, { nargs = '?', desc = 'Ori after a phase' })
   command('OrioleTarget', function(given) M.target(given.args) end, { nargs = '?', desc = 'Show the file for another chip' })
+  command('OrioleWhy', M.why, { desc = 'Why queries ran again after the last edit' })
   command('OrioleFigures', M.figures, { desc = 'Figures of the kernel under the cursor' })
 end
 

@@ -209,6 +209,7 @@ impl AnalysisHost {
         if data.settings == settings {
             return;
         }
+        self.begin_edit();
         for (_, config) in data.configs.clone() {
             config.update(&mut self.db, &settings.options);
         }
@@ -253,8 +254,16 @@ impl AnalysisHost {
         }
     }
 
+    /// Begins the record of an edit, for a host that records edits.
+    fn begin_edit(&self) {
+        if let Some(log) = self.db.log() {
+            log.begin_edit(salsa::plumbing::current_revision(&self.db));
+        }
+    }
+
     /// Changes a text. Ranges outside of it are clipped.
     pub fn change(&mut self, file: FileId, changes: &[Change]) {
+        self.begin_edit();
         let Some(data) = Arc::make_mut(&mut self.files).get_mut(file.0 as usize) else { return };
         let mut edited = EditedText::new(&data.text, data.lines.clone());
         changes.iter().for_each(|change| edited.apply(change));
@@ -279,6 +288,7 @@ impl AnalysisHost {
 
     /// Takes over the text of a file from a host that has the same files; nothing is copied.
     pub fn take_text(&mut self, file: FileId, text: &SharedText) {
+        self.begin_edit();
         let Some(data) = Arc::make_mut(&mut self.files).get_mut(file.0 as usize) else { return };
         (data.text, data.lines) = (text.text.clone(), text.lines.clone());
         if data.language == Language::Ptx {
@@ -360,6 +370,19 @@ impl AnalysisHost {
     pub fn query_counts(&self) -> Vec<crate::QueryCount> {
         let counts = self.db.log().map(oriole_inputs::ExecutionLog::counts).unwrap_or_default();
         counts.into_iter().map(|(name, count)| crate::QueryCount { name: name.to_owned(), count }).collect()
+    }
+
+    /// Whether a host that counts also records what edits make run, from the next edit on. Causes are known only in a
+    /// process whose `tracing` subscriber has the layer of [`crate::Reads`], while it is on.
+    pub fn record_edits(&self, wanted: bool) {
+        if let Some(log) = self.db.log() {
+            log.record_edits(wanted);
+        }
+    }
+
+    /// What the last edit made run, in order, of a host that records it.
+    pub fn last_edit(&self) -> Option<crate::Recomputed> {
+        self.db.log()?.last_edit().map(crate::Recomputed::from)
     }
 
     /// What the database holds, largest first. Cancels snapshots.

@@ -6,5 +6,6 @@ mod embedding;
 mod features;
 mod hostile;
 mod insight;
+mod recomputed;
 mod support;
 mod typing;

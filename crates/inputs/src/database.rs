@@ -6,9 +6,8 @@ use std::sync::Arc;
 use oriole_store::Cache;
 
 use tracing::debug_span;
-use tracing::span::EnteredSpan;
 
-use crate::{ExecutionLog, Place};
+use crate::{ExecutionLog, Place, Running};
 
 /// What queries may ask of the database besides salsa's own operations.
 #[salsa::db]
@@ -17,7 +16,7 @@ pub trait Db: salsa::Database {
     /// executions; without a log it does nothing.
     ///
     /// What it gives lives as long as the body runs: it is the query's span.
-    fn executes(&self, query: &'static str, place: Place<'_>) -> EnteredSpan;
+    fn executes(&self, query: &'static str, place: Place<'_>) -> Running;
 
     /// True if results of inner stages are kept for the next edit; a database that sees one text only needs the last
     /// one. It never changes during the life of a database, so queries may ask.
@@ -81,16 +80,14 @@ impl salsa::Database for Database {}
 
 #[salsa::db]
 impl Db for Database {
-    fn executes(&self, query: &'static str, place: Place<'_>) -> EnteredSpan {
-        if let Some(log) = &self.log {
-            log.note(self, query, place);
-        }
+    fn executes(&self, query: &'static str, place: Place<'_>) -> Running {
+        let noted = self.log.as_ref().and_then(|log| Some((log, log.note(self, query, place)?)));
         let span = debug_span!("query", name = query, unit = tracing::field::Empty);
-        // A unit is put into words only if somebody listens.
+        // A unit is put into words only if there is a subscriber.
         if !span.is_disabled() {
             span.record("unit", place.words(self).0);
         }
-        span.entered()
+        Running::new(span.entered(), noted)
     }
 
     fn keeps_stages(&self) -> bool {

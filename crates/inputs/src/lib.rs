@@ -8,10 +8,12 @@ mod config;
 mod database;
 mod file;
 mod log;
+mod reads;
 mod unit;
 
 pub use config::{ChipKey, Config};
 pub use database::{Database, Db};
 pub use file::SourceFile;
-pub use log::{Execution, ExecutionLog, Place};
+pub use log::{Cause, Edit, Execution, ExecutionLog, Place, Running};
+pub use reads::{Reads, record_reads};
 pub use unit::{FunctionUnit, UnitText};

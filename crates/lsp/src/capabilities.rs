@@ -53,8 +53,14 @@ impl Client {
 }
 
 /// Commands that the server executes.
-pub(crate) const COMMANDS: [&str; 5] =
-    ["oriole.showSass", "oriole.showOri", "oriole.comparePtxas", "oriole.setTarget", "oriole.explain"];
+pub(crate) const COMMANDS: [&str; 6] = [
+    "oriole.showSass",
+    "oriole.showOri",
+    "oriole.comparePtxas",
+    "oriole.setTarget",
+    "oriole.explain",
+    "oriole.explainEdit",
+];
 
 pub(crate) fn server(client: &Client) -> Value {
     let encoding = match client.encoding {

@@ -14,7 +14,7 @@ use crate::state::{Answer, Failure, Snapshot};
 use crate::virtual_documents::Document;
 
 /// Names of the requests.
-pub(crate) const REQUESTS: [&str; 14] = [
+pub(crate) const REQUESTS: [&str; 15] = [
     "ptx/viewSyntaxTree",
     "ptx/phases",
     "ptx/viewIr",
@@ -27,6 +27,7 @@ pub(crate) const REQUESTS: [&str; 14] = [
     "ptx/serverStatus",
     "ptx/writeWaits",
     "ptx/queryStats",
+    "ptx/lastEdit",
     "ptx/memoryUsage",
     "ptx/reload",
 ];

@@ -35,4 +35,5 @@ mod workspace;
 pub use config::{Config, DirectoryConfig, HintConfig, schema};
 pub use environment::{Environment, Nothing, Ptxas};
 pub use lsp_server::Connection;
+pub use oriole_ide::Reads;
 pub use server::{End, serve};

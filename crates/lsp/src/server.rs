@@ -217,13 +217,14 @@ impl Server {
         if let Some(answer) = self.own(&request) {
             return self.core.respond(request.id, answer.map_err(failure));
         }
-        if let Some(report) = report(&request.method) {
-            // The workshop may be in the middle of something; nobody but the one who asked waits for it.
+        if let Some(report) = report(&request.method, &request.params) {
+            // The workshop may be in the middle of something; only the one who asked waits for it.
             let core = self.core.clone();
-            let id = request.id;
             return self.pool.patient(move || {
-                let value = report(&mut locked(&core.state).host, &mut locked(&core.workshop).host);
-                core.respond(id, Ok(value));
+                let (mut first, mut second) = (locked(&core.state), locked(&core.workshop));
+                let answer = report(&mut [&mut first.host, &mut second.host], &request.params);
+                drop((first, second));
+                core.respond(request.id, answer.map_err(failure));
             });
         }
         if request.method == "workspace/diagnostic" {

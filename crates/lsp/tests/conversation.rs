@@ -4,6 +4,7 @@ use crate::support::Client;
 use lsp_server::{Message, RequestId};
 use oriole_lsp::End;
 use serde_json::{Value, json};
+use tracing_subscriber::layer::SubscriberExt;
 
 const KERNEL: &str = "\
 .version 8.0
@@ -109,5 +110,41 @@ fn parameters_may_be_null() {
         let answer = client.ask_value(method, Value::Null);
         assert!(answer["error"].is_null(), "{method}: {answer}");
     }
+    client.stop();
+}
+
+/// What the last edit made run, and why: recorded from the edit behind the first request on, until a client wants no more.
+#[test]
+fn the_server_says_why_a_query_ran_again() {
+    let subscriber = tracing_subscriber::registry().with(oriole_lsp::Reads::layer());
+    tracing::subscriber::set_global_default(subscriber).expect("no other test sets one");
+    let uri = "file:///w/one.ptx";
+    let mut client = Client::start(json!({}));
+    client.open(uri, "ptx", KERNEL);
+    client.ask_value("textDocument/hover", hover(uri));
+    let first = client.ask_value("ptx/lastEdit", json!({}));
+    assert_eq!(first["recording"], true);
+    assert_eq!(first["queries"], json!([]));
+    assert!(first["text"].as_str().is_some_and(|text| text.starts_with("From the next edit on")), "{first}");
+    client.edit(uri, 2, (6, 22), (6, 23), "6");
+    let sass = json!({ "textDocument": { "uri": uri }, "kernel": "one" });
+    client.ask_value("textDocument/documentSymbol", json!({ "textDocument": { "uri": uri } }));
+    client.ask_value("ptx/viewSass", sass);
+    let told = client.ask_value("ptx/lastEdit", json!({}));
+    let because = |host: &str, query: &str| {
+        let queries = told["queries"].as_array().expect("a list");
+        let ran = queries.iter().find(|ran| ran["host"] == host && ran["query"] == query);
+        ran.unwrap_or_else(|| panic!("{query} did not run: {told}"))["because"].clone()
+    };
+    assert_eq!(because("answers", "split_file"), json!({ "field": "SourceFile.cut" }));
+    assert_eq!(because("compiles", "function_tree"), json!({ "field": "FunctionUnit.text" }));
+    assert_eq!(because("compiles", "bridged"), json!({ "query": "body", "unit": "entry one", "chip": null }));
+    let line = "compiles: bridged entry one sm_90: because of body entry one";
+    assert!(told["text"].as_str().is_some_and(|text| text.lines().any(|each| each == line)), "{told}");
+    // As a command it gives the same.
+    let command = json!({ "command": "oriole.explainEdit", "arguments": [] });
+    assert_eq!(client.ask_value("workspace/executeCommand", command), told);
+    let last = client.ask_value("ptx/lastEdit", json!({ "record": false }));
+    assert_eq!((&last["recording"], &last["queries"]), (&json!(false), &json!([])));
     client.stop();
 }

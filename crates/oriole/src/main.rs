@@ -31,7 +31,8 @@ fn main() -> ExitCode {
         Err(error) => return lists::answer(&error).map_or_else(|| error.exit(), Outcome::into),
     };
     let timed = matches!(&arguments.command, Command::Compile(compile) if compile.time_passes);
-    let tracing = match Tracing::start(timed, arguments.trace.as_deref(), arguments.log.as_deref()) {
+    let serves = matches!(&arguments.command, Command::Lsp(_));
+    let tracing = match Tracing::start(timed, arguments.trace.as_deref(), arguments.log.as_deref(), serves) {
         Ok(tracing) => tracing,
         Err(message) => return misused(&message).into(),
     };

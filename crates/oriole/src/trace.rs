@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Subscriber, subscriber};
+use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::{LookupSpan, Registry};
@@ -31,22 +32,30 @@ pub struct Tracing {
 }
 
 impl Tracing {
-    /// Listens to what is asked for.
+    /// Listens to what is asked for; `reads` is for the server, which may be asked what an edit made run.
     ///
     /// # Errors
     /// A message: the filter is none, or the trace cannot be written there.
-    pub fn start(times: bool, trace: Option<&Path>, log: Option<&str>) -> Result<Tracing, String> {
+    pub fn start(
+        times: bool,
+        trace: Option<&Path>,
+        log: Option<&str>,
+        reads: bool,
+    ) -> Result<Tracing, String> {
         let variable = std::env::var(VARIABLE).ok();
         let filter = log.or(variable.as_deref()).filter(|filter| !filter.is_empty());
         let filter = filter.map(EnvFilter::try_new).transpose().map_err(|error| format!("--log: {error}"))?;
         let output = trace.map(|path| Output::new(path, Path::new(""))).transpose()?;
         let start = Instant::now();
         let recorder = (times || output.is_some()).then(|| Arc::new(Recorder::new(start, output.is_some())));
-        if recorder.is_some() || filter.is_some() {
+        if recorder.is_some() || filter.is_some() || reads {
             let lines = filter.map(|filter| {
                 fmt::layer().with_writer(std::io::stderr).with_span_events(FmtSpan::CLOSE).with_filter(filter)
             });
-            let listener = Registry::default().with(recorder.clone().map(Listener)).with(lines);
+            let spans =
+                recorder.clone().map(|it| Listener(it).with_filter(filter_fn(|metadata| metadata.is_span())));
+            let reads = reads.then(oriole_lsp::Reads::layer);
+            let listener = Registry::default().with(spans).with(lines).with(reads);
             subscriber::set_global_default(listener).map_err(|error| error.to_string())?;
         }
         Ok(Tracing { recorder, output, times, start })

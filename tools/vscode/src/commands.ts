@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 
 import { Panes } from './panes';
 import { LAST, phasePicks } from './phases';
-import { Ask, Comparison, DocumentSymbol, MemoryUsage, TreeNode, messageOf } from './protocol';
+import { Ask, Comparison, DocumentSymbol, LastEdit, MemoryUsage, TreeNode, messageOf } from './protocol';
 import { ReportDocuments } from './reportDocuments';
 import { comparison, memoryText, treeText } from './reports';
 import { functionAt, functions } from './symbols';
@@ -77,6 +77,7 @@ export function commands(parts: Parts): vscode.Disposable[] {
       const nodes = await ask<TreeNode[]>('ptx/viewSyntaxTree', { textDocument: { uri }, range });
       await reports.show('syntax tree', treeText(nodes));
     },
+    'oriole.explainEdit': async () => reports.show('last edit', (await ask<LastEdit>('ptx/lastEdit', {})).text + '\n'),
     'oriole.memoryUsage': async () => reports.show('memory', memoryText(await ask<MemoryUsage>('ptx/memoryUsage', {}))),
   };
   const registered = Object.entries(table).map(([name, run]) =>

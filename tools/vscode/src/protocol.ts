@@ -127,6 +127,12 @@ export interface Comparison {
   };
 }
 
+export interface LastEdit {
+  recording: boolean;
+  /** The report in words. */
+  text: string;
+}
+
 export interface MemoryUsage {
   bytes: number;
   rows: { name: string; count: number; bytes: number }[];

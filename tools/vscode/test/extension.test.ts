@@ -126,6 +126,8 @@ describe('extension', () => {
   test('reports, and an error that is told', async () => {
     await editor.run('oriole.memoryUsage');
     assert.match(last().text, /^The database holds /);
+    await editor.run('oriole.explainEdit');
+    assert.match(last().text, /^From the next edit on/);
     editor.active = source;
     await editor.run('oriole.showSyntaxTree');
     assert.match(last().text, /^UNIT@1:1/);

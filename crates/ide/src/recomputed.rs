@@ -1,0 +1,60 @@
+//! What the last edit made run again, and why, in plain data.
+
+use oriole_inputs::{Cause, Edit, Execution};
+
+/// What an edit made run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recomputed {
+    /// The queries in the order in which they began.
+    pub queries: Vec<Ran>,
+    /// How many ran beyond those.
+    pub left_out: usize,
+}
+
+/// A query that ran.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ran {
+    /// The query.
+    pub what: Query,
+    /// Why; `None` if all that it read was as before the edit: its result had never been asked for, or was dropped.
+    pub because: Option<Because>,
+}
+
+/// A query, and what it is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Query {
+    /// Its name in the query graph.
+    pub name: &'static str,
+    /// The kind and name of the unit; empty if it is about no unit.
+    pub unit: String,
+    /// The chip; empty if it is about none.
+    pub chip: String,
+}
+
+/// What made a query run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Because {
+    /// The result of another query changed.
+    Query(Query),
+    /// A field of an input, or of a unit of the text, changed; its name.
+    Field(String),
+}
+
+impl From<Execution> for Query {
+    fn from(it: Execution) -> Query {
+        Query { name: it.query, unit: it.unit, chip: it.config }
+    }
+}
+
+impl From<Edit> for Recomputed {
+    fn from(edit: Edit) -> Recomputed {
+        let ran = |(it, cause): (Execution, Option<Cause>)| Ran {
+            what: it.into(),
+            because: cause.map(|cause| match cause {
+                Cause::Query(query) => Because::Query(query.into()),
+                Cause::Field(name) => Because::Field(name),
+            }),
+        };
+        Recomputed { queries: edit.executions.into_iter().map(ran).collect(), left_out: edit.left_out }
+    }
+}
