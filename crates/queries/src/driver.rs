@@ -97,6 +97,29 @@ pub fn place_of(db: &dyn Db, file: SourceFile, name: &str) -> Option<Span> {
 /// # Panics
 /// Unwinds with [`salsa::Cancelled`] if a write is waiting.
 pub fn warm(db: &Database, file: SourceFile, config: Config, threads: usize) {
+    each_code_unit(db, file, threads, |db, unit| {
+        let _ = graph::encoded(db, unit, config);
+    });
+}
+
+/// Parses and resolves every function on `threads` threads, if there is so much text that it is worth while.
+fn check_each(db: &Database, file: SourceFile, threads: usize) {
+    /// A smaller text is parsed and resolved before other threads would be at work.
+    const SMALL: usize = 64 << 10;
+    if threads > 1 && file.text(db).len() > SMALL {
+        each_code_unit(db, file, threads, |db, unit| {
+            let _ = unit_findings(db, unit);
+        });
+    }
+}
+
+/// Does something for each unit with code, in file order on one thread and in no particular order on several.
+fn each_code_unit(
+    db: &Database,
+    file: SourceFile,
+    threads: usize,
+    act: impl for<'db> Fn(&'db Database, FunctionUnit<'db>) + Sync,
+) {
     let count = code_units(db, file).len();
     let next = AtomicUsize::new(0);
     let work = |db: &Database| {
@@ -104,7 +127,7 @@ pub fn warm(db: &Database, file: SourceFile, config: Config, threads: usize) {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(&unit) = units.get(at) else { break };
-            let _ = graph::encoded(db, unit, config);
+            act(db, unit);
         }
     };
     if threads <= 1 || count <= 1 {
@@ -140,6 +163,7 @@ pub fn compile(db: &Database, file: SourceFile, config: Config, threads: usize) 
 }
 
 fn compile_now(db: &Database, file: SourceFile, config: Config, threads: usize) -> Compiled {
+    check_each(db, file, threads);
     let mut found = findings(db, file);
     found.extend(target_findings(db, file, config));
     if found.iter().any(Diagnostic::is_error) {

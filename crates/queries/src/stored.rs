@@ -25,7 +25,10 @@ const SCHEMA: &str = "linked function, 1";
 const ROUTINE_SCHEMA: &str = "routine, 1";
 
 /// The same for whole files.
-const FILE_SCHEMA: &str = "cubin, 1";
+const FILE_SCHEMA: &str = "cubin, 2";
+
+/// The same for the text of a unit, whose hash is part of the key of a file.
+const UNIT_SCHEMA: &str = "unit, 1";
 
 /// The hash of the sources of all crates that have a say in what a function compiles to, and of the lock file.
 const BUILD: &str = env!("ORIOLE_BUILD");
@@ -100,7 +103,13 @@ pub(crate) fn whole_file(
     compile: impl FnOnce() -> Compiled,
 ) -> Compiled {
     let Some(cache) = db.cache().filter(|cache| cache.mode() != Mode::Off) else { return compile() };
-    let key = start(db, config, FILE_SCHEMA).with(&**file.text(db)).finish();
+    // By the hashes of its units, which are the file when joined: an edit changes one of them.
+    let unit = |text: &str| KeyBuilder::new(UNIT_SCHEMA, BUILD).with(text).finish().0;
+    let mut key = start(db, config, FILE_SCHEMA);
+    for piece in file.cut(db).pieces() {
+        key.with(piece.source.digest(unit));
+    }
+    let key = key.finish();
     let known = cache.find(&key, |value| Some(value.to_vec()));
     if cache.mode() != Mode::Verify
         && let Some(cubin) = known

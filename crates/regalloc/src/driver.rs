@@ -189,5 +189,6 @@ fn file(
     registers: &Registers,
 ) -> Result<(), AllocateError> {
     let states = scan(work, before, registers, facts)?;
-    edges::repair(work, registers, facts, &states)
+    edges::repair(work, registers, facts, &states);
+    Ok(())
 }

@@ -1,24 +1,19 @@
 //! Moves on edges: where a block ends with values in other places than its successor expects them.
 
-use crate::AllocateError;
 use crate::linear_scan::{BlockStates, Facts, Location, NONE, Registers, location};
 use crate::moves::{Emitter, From, Move, Place};
 use crate::set::RegisterSet;
 use crate::work::Work;
 use oriole_ori::effects::is_transfer;
 use oriole_ori::{Block, BlockId, Instruction, Origin, SourceKind, Table, Value};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Puts the moves in: at the end of a block with one successor, else in a new block on the edge.
-pub fn repair(
-    work: &mut Work,
-    registers: &Registers,
-    facts: &Facts,
-    states: &BlockStates,
-) -> Result<(), AllocateError> {
+pub fn repair(work: &mut Work, registers: &Registers, facts: &Facts, states: &BlockStates) {
     for &block in facts.cfg.order() {
         let successors = work.function.block(block).successors.clone();
         let mut done: FxHashSet<BlockId> = FxHashSet::default();
+        let mut split: Vec<(BlockId, BlockId)> = Vec::new();
         for &successor in &successors {
             if !done.insert(successor) {
                 continue;
@@ -46,11 +41,13 @@ pub fn repair(
                 work.function.blocks[block].instructions = instructions;
                 work.inserted[block] = marks;
             } else {
-                split(work, registers, block, successor, &plan)?;
+                split.push((successor, edge_block(work, registers, block, successor, &plan)));
             }
         }
+        if !split.is_empty() {
+            redirect(work, block, split.into_iter().collect());
+        }
     }
-    Ok(())
 }
 
 /// Index of the first of the transfers that end a block.
@@ -137,41 +134,10 @@ impl Plan {
     }
 }
 
-/// Makes a block on the edge and puts the moves there.
-fn split(
-    work: &mut Work,
-    registers: &Registers,
-    from: BlockId,
-    to: BlockId,
-    plan: &Plan,
-) -> Result<(), AllocateError> {
+/// Makes a block for an edge and puts the moves there; the edge does not lead through it yet.
+fn edge_block(work: &mut Work, registers: &Registers, from: BlockId, to: BlockId, plan: &Plan) -> BlockId {
     let new = work.function.blocks.next_key();
-    let source = &mut work.function.blocks[from];
-    let origin = source.instructions.last().map_or(Origin(0), |i| i.origin);
-    let tail = tail_start(&source.instructions);
-    for instruction in &mut source.instructions[tail..] {
-        for operand in &mut instruction.sources {
-            if operand.kind == SourceKind::Block(to) {
-                operand.kind = SourceKind::Block(new);
-            }
-        }
-    }
-    let successors = source.successors.clone();
-    source.successors.iter_mut().filter(|s| **s == to).for_each(|s| *s = new);
-    if successors.len() > 2
-        || source.instructions[tail..].iter().any(|i| {
-            matches!(i.opcode, oriole_ori::Opcode::Sass(oriole_sass::Op::BRX | oriole_sass::Op::BRXU))
-        })
-    {
-        // A jump through a table: the tables that serve this block alone are those that name only its successors.
-        for table in &mut work.function.tables {
-            if let Table::Targets(targets) = table
-                && targets.iter().all(|t| successors.contains(t))
-            {
-                targets.iter_mut().filter(|t| **t == to).for_each(|t| *t = new);
-            }
-        }
-    }
+    let origin = work.function.block(from).instructions.last().map_or(Origin(0), |i| i.origin);
     let mut instructions = Vec::new();
     let mut marks = Vec::new();
     plan.emit(work, registers, origin, &mut instructions, &mut marks);
@@ -182,5 +148,38 @@ fn split(
     work.function.blocks.push(Block { phis: Vec::new(), instructions, successors: smallvec::smallvec![to] });
     work.inserted.push(marks);
     work.blocks.push(None);
-    Ok(())
+    new
+}
+
+/// Leads edges of a block through the blocks that were made for them: all at once, since a jump through a table may have as
+/// many edges as the function has blocks.
+fn redirect(work: &mut Work, from: BlockId, through: FxHashMap<BlockId, BlockId>) {
+    let redirect = |to: &mut BlockId| {
+        if let Some(&new) = through.get(to) {
+            *to = new;
+        }
+    };
+    let source = &mut work.function.blocks[from];
+    let tail = tail_start(&source.instructions);
+    for operand in source.instructions[tail..].iter_mut().flat_map(|i| &mut i.sources) {
+        if let SourceKind::Block(to) = &mut operand.kind {
+            redirect(to);
+        }
+    }
+    let through_table = source.successors.len() > 2
+        || source.instructions[tail..].iter().any(|i| {
+            matches!(i.opcode, oriole_ori::Opcode::Sass(oriole_sass::Op::BRX | oriole_sass::Op::BRXU))
+        });
+    if through_table {
+        let successors: FxHashSet<BlockId> = source.successors.iter().copied().collect();
+        // The tables that serve this block alone are those that name only its successors.
+        for table in &mut work.function.tables {
+            if let Table::Targets(targets) = table
+                && targets.iter().all(|target| successors.contains(target))
+            {
+                targets.iter_mut().for_each(redirect);
+            }
+        }
+    }
+    source.successors.iter_mut().for_each(redirect);
 }

@@ -13,6 +13,7 @@ pub struct UnitSource {
     kind: UnitKind,
     text: Arc<str>,
     tree: OnceLock<Parse>,
+    digest: OnceLock<[u8; 32]>,
     /// A tree of a text that was like this one but for a part.
     earlier: Mutex<Option<(Parse, Replaced)>>,
 }
@@ -20,7 +21,13 @@ pub struct UnitSource {
 impl UnitSource {
     /// A text of which nothing is known.
     pub fn new(kind: UnitKind, text: &str) -> UnitSource {
-        UnitSource { kind, text: text.into(), tree: OnceLock::new(), earlier: Mutex::new(None) }
+        UnitSource {
+            kind,
+            text: text.into(),
+            tree: OnceLock::new(),
+            digest: OnceLock::new(),
+            earlier: Mutex::new(None),
+        }
     }
 
     /// A text that `old` becomes when `replaced` is replaced in it. Behind that part it may end earlier or later than `old`.
@@ -62,6 +69,11 @@ impl UnitSource {
         let tree = self.tree.get_or_init(|| tree);
         *self.earlier() = None;
         tree
+    }
+
+    /// The hash of its text, which is always asked for with the same function and computed once.
+    pub fn digest(&self, hash: impl FnOnce(&str) -> [u8; 32]) -> &[u8; 32] {
+        self.digest.get_or_init(|| hash(&self.text))
     }
 
     fn earlier(&self) -> std::sync::MutexGuard<'_, Option<(Parse, Replaced)>> {

@@ -26,6 +26,8 @@ pub struct Project {
     files: BTreeMap<PathBuf, Watched>,
     threads: usize,
     out: Option<PathBuf>,
+    /// What was written last under each path.
+    written: BTreeMap<PathBuf, triomphe::Arc<Vec<u8>>>,
 }
 
 /// A file that was seen.
@@ -48,7 +50,16 @@ impl Project {
         out: Option<PathBuf>,
     ) -> Project {
         let db = Database::with_log().cached(cache);
-        Project { db, chips, options, configs: BTreeMap::new(), files: BTreeMap::new(), threads, out }
+        Project {
+            db,
+            chips,
+            options,
+            configs: BTreeMap::new(),
+            files: BTreeMap::new(),
+            threads,
+            out,
+            written: BTreeMap::new(),
+        }
     }
 
     /// The paths that were seen.
@@ -81,7 +92,7 @@ impl Project {
             return;
         }
         let text = match input::text(path) {
-            Ok(text) => text,
+            Ok(text) => Arc::new(text),
             Err(message) => {
                 eprintln!("error: {message}");
                 println!("{name}: cannot be read; what was written before stays");
@@ -89,9 +100,9 @@ impl Project {
             }
         };
         let (input, explained) = match self.files.get_mut(path) {
-            Some(file) if file.there && file.compiled && **file.input.text(&self.db) == *text => return,
+            Some(file) if file.there && file.compiled && *file.input.text(&self.db) == text => return,
             Some(file) => {
-                file.input.update(&mut self.db, &text);
+                file.input.replace(&mut self.db, &text);
                 file.there = true;
                 (file.input, std::mem::replace(&mut file.compiled, true))
             }
@@ -133,7 +144,7 @@ impl Project {
             let failed = compiled.cubin.is_none();
             let result = match compiled.cubin {
                 None => "not compiled; what was written before stays".to_owned(),
-                Some(cubin) => self.write(path, &self.output(root, path, chip, chips.len()), &cubin),
+                Some(cubin) => self.write(path, &self.output(root, path, chip, chips.len()), cubin),
             };
             println!("{name} [{chip}]: {}; {result}; {milliseconds:.1} ms", ran.summary());
             if explained {
@@ -143,14 +154,17 @@ impl Project {
     }
 
     /// Writes a cubin, unless it is there as it is.
-    fn write(&self, input: &Path, path: &Path, cubin: &[u8]) -> String {
+    fn write(&mut self, input: &Path, path: &Path, cubin: triomphe::Arc<Vec<u8>>) -> String {
+        let before = self.written.insert(path.to_owned(), cubin.clone());
+        // Where other bytes were written last, these are not there; else they may be, unless somebody changed the file.
+        let differs = before.is_some_and(|before| before != cubin);
         let folder = output::folder(path);
         let made = std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()));
         let written = made.and_then(|()| Output::new(path, input)).and_then(|output| {
-            if output.holds(cubin) {
+            if !differs && output.holds(&cubin) {
                 return Ok("the cubin stays the same".to_owned());
             }
-            output.write(cubin).map(|()| format!("wrote {} bytes", cubin.len()))
+            output.write(&cubin).map(|()| format!("wrote {} bytes", cubin.len()))
         });
         written.unwrap_or_else(|message| {
             eprintln!("error: {message}");
