@@ -124,7 +124,7 @@ impl Attribute {
         NAMES.iter().find(|row| row.0 == self.code).map(|row| row.1)
     }
 
-    /// The payload as 32-bit words: sized bytes in groups of four (a rest is dropped), a half or byte widened.
+    /// The payload as 32-bit words: sized bytes in groups of four (a remainder is dropped), a half or byte widened.
     pub fn to_words(&self) -> Vec<u32> {
         match &self.payload {
             Payload::None => Vec::new(),

@@ -9,7 +9,7 @@ pub(crate) struct Frame {
     pub size: u64,
     /// Bytes of stack frame.
     pub frame_size: u32,
-    /// Offset in the function at which the frame stands.
+    /// Offset in the function from which on the frame is set up.
     pub established_at: u32,
     /// Offset of the function in the text.
     pub offset: u64,
@@ -26,7 +26,7 @@ pub(crate) struct AddressField {
 }
 
 const DW64: u32 = 0xffff_ffff;
-/// The number behind the last general register: it stands for the return address.
+/// The number behind the last general register: it means the return address.
 const RETURN_PSEUDO_REGISTER: u8 = u8::MAX;
 /// The stack pointer `R1`.
 const STACK_POINTER: u8 = 1;

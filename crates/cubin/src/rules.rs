@@ -28,13 +28,15 @@ pub struct Rules {
 /// How the files of a family of chips are built.
 #[derive(Debug)]
 pub(crate) struct Family {
+    /// The low byte of the flags of the file: 4 for machine code only.
+    pub flags: u8,
     /// There is a section that says what the file is compatible with.
     pub compat: bool,
-    /// Relocations without addend stand in sections of their own, and the file explains one kind of relocation.
+    /// Relocations without addend are in sections of their own, and the file explains one kind of relocation.
     pub plain_relocations: bool,
     /// The section of a kernel's code tells its registers.
     pub registers_in_section: bool,
-    /// Constant bank 0 stands before the code, and the range of memory that is loaded with it starts there.
+    /// Constant bank 0 comes before the code, and the range of memory that is loaded with it starts there.
     pub constants_before_code: bool,
     /// Local symbols come first.
     pub local_symbols_first: bool,
@@ -49,6 +51,7 @@ pub(crate) struct Family {
 }
 
 static AMPERE: Family = Family {
+    flags: 4,
     compat: false,
     plain_relocations: true,
     registers_in_section: true,
@@ -61,6 +64,7 @@ static AMPERE: Family = Family {
 };
 
 static HOPPER: Family = Family {
+    flags: 4,
     compat: true,
     plain_relocations: false,
     registers_in_section: false,

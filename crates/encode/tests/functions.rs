@@ -144,7 +144,7 @@ fn layout_completes_words() {
     "#]],
     );
     let call = &encoded.relocations[2];
-    assert!(patch(CHIP, call, 2).is_err(), "instructions stand at multiples of four");
+    assert!(patch(CHIP, call, 2).is_err(), "instructions are at multiples of four");
     let shared = &encoded.relocations[4];
     assert!(patch(CHIP, shared, 1 << 24).is_err(), "the offset has 24 bits");
 }

@@ -92,14 +92,14 @@ impl Model {
         self.is_variable_class(self.class(op, mods)) || is_reported_fence(op)
     }
 
-    /// True if the instruction must set a write scoreboard when somebody uses its results. `FENCE` has no result;
+    /// True if the instruction must set a write scoreboard when its results are used. `FENCE` has no result;
     /// its scoreboard tells that the fence is through.
     pub fn needs_write_barrier(&self, op: Op, mods: &Mods) -> bool {
         self.is_variable(op, mods)
             && matches!(op.info().write_scoreboard, Scoreboard::Yes | Scoreboard::Fence)
     }
 
-    /// True if the instruction must set a read scoreboard when somebody overwrites a register that it reads. General
+    /// True if the instruction must set a read scoreboard when a register that it reads is overwritten. General
     /// registers count always; uniform registers only for the asynchronous engines. `MEMBAR` reads nothing; its
     /// scoreboard tells that the fence is through.
     pub fn needs_read_barrier(&self, op: Op, mods: &Mods) -> bool {
@@ -139,9 +139,9 @@ impl Model {
             };
         }
         match op {
-            // An exchange of the whole barrier object is waited for although nobody wants the old one.
+            // An exchange of the whole barrier object is waited for although the old value is dead.
             Op::SYNCS => Reports { write: true, read: sources, fence: mods.has(Mod::EXCH) },
-            // General from convergence register has only the one field, the other way round only the other.
+            // General from convergence register has only the one field, the opposite direction only the other.
             Op::BMOV => {
                 let to_general =
                     instruction.operands.first().is_some_and(|o| matches!(o.kind, OperandKind::Reg(_)));

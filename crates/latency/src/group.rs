@@ -238,7 +238,7 @@ impl Producer {
                 _ => P::OtherGeneral,
             },
             (ResultPart::Predicate, class) => match class {
-                // `ELECT` stands with the uniform votes; its predicate is as quick as one of the integer unit.
+                // `ELECT` is among the uniform votes; its predicate is as quick as one of the integer unit.
                 Class::Alu | Class::UniformVote => P::AluPredicate,
                 Class::Fma | Class::Wide | Class::Dual => P::FmaPredicate,
                 Class::HalfAlu => P::HalfPredicate,
@@ -278,33 +278,7 @@ impl Consumer {
     pub fn of(class: Class, slot: Slot) -> Consumer {
         use Consumer as C;
         match slot {
-            Slot::Operand => match class {
-                Class::Alu => C::Alu,
-                Class::Fma => C::Fma,
-                Class::Dual => C::Dual,
-                Class::Wide => C::Wide,
-                Class::Half => C::Half,
-                Class::HalfToSingle => C::HalfToSingle,
-                // What a mask of predicates reads beside them: no other distance than the integer unit's is known.
-                Class::Mask => C::Alu,
-                Class::HalfAlu => C::HalfAlu,
-                Class::HalfMma => C::HalfMma,
-                Class::Double => C::Double,
-                Class::Matrix88 | Class::MatrixOne => C::Matrix,
-                Class::MatrixOneInteger => C::MatrixInteger,
-                Class::MatrixTwo => C::MatrixTwo,
-                Class::MatrixDouble => C::MatrixDouble,
-                Class::Group => C::Group,
-                // Barriers in shared memory and textures read their sources as the special unit does, not as stores do.
-                Class::Special | Class::Sync | Class::Texture => C::Special,
-                Class::ToUniform => C::ToUniform,
-                // Number and count of a barrier in registers: the reference keeps the distance of an address.
-                Class::Fence => C::Address,
-                Class::SpecialRegister => C::Special,
-                Class::Control => C::Control,
-                Class::Memory => C::Data,
-                _ => C::OtherGeneral,
-            },
+            Slot::Operand => Consumer::of_general(class),
             Slot::AddendLow => C::WideLow,
             Slot::AddendHigh => C::WideHigh,
             Slot::Accumulator => match class {
@@ -327,24 +301,7 @@ impl Consumer {
             },
             Slot::SlowPredicate => C::SlowPredicate,
             Slot::Guard => C::Guard,
-            Slot::Uniform => match class {
-                Class::Uniform | Class::UniformLoad | Class::UniformVote => C::Uniform,
-                Class::UniformMove => C::UniformMove,
-                Class::Sync => C::SyncData,
-                Class::Texture => C::TextureHandle,
-                Class::Double | Class::Special | Class::Memory | Class::Bulk => C::SlowUniform,
-                Class::Control => C::ControlUniform,
-                Class::Alu
-                | Class::Fma
-                | Class::Dual
-                | Class::Wide
-                | Class::Half
-                | Class::HalfToSingle
-                | Class::HalfAlu
-                | Class::HalfMma
-                | Class::Mask => C::VectorUniform,
-                _ => C::OtherUniform,
-            },
+            Slot::Uniform => Consumer::of_uniform(class),
             Slot::UniformAddress if class == Class::Texture => C::TextureHandle,
             Slot::UniformAddress => C::SlowUniform,
             Slot::MatrixDescriptor => C::MatrixDescriptor,
@@ -359,6 +316,61 @@ impl Consumer {
             Slot::UniformGuard => C::UniformGuard,
             // Convergence barriers are kept in order by their unit; they have no column and no row asks for them.
             Slot::Barrier => C::OtherUniformPredicate,
+        }
+    }
+
+    /// The column of an instruction that reads a general register as an ordinary operand.
+    fn of_general(class: Class) -> Consumer {
+        use Consumer as C;
+        match class {
+            Class::Alu => C::Alu,
+            Class::Fma => C::Fma,
+            Class::Dual => C::Dual,
+            Class::Wide => C::Wide,
+            Class::Half => C::Half,
+            Class::HalfToSingle => C::HalfToSingle,
+            // What a mask of predicates reads beside them: no other distance than the integer unit's is known.
+            Class::Mask => C::Alu,
+            Class::HalfAlu => C::HalfAlu,
+            Class::HalfMma => C::HalfMma,
+            Class::Double => C::Double,
+            Class::Matrix88 | Class::MatrixOne => C::Matrix,
+            Class::MatrixOneInteger => C::MatrixInteger,
+            Class::MatrixTwo => C::MatrixTwo,
+            Class::MatrixDouble => C::MatrixDouble,
+            Class::Group => C::Group,
+            // Barriers in shared memory and textures read their sources as the special unit does, not as stores do.
+            Class::Special | Class::Sync | Class::Texture => C::Special,
+            Class::ToUniform => C::ToUniform,
+            // Number and count of a barrier in registers: the reference keeps the distance of an address.
+            Class::Fence => C::Address,
+            Class::SpecialRegister => C::Special,
+            Class::Control => C::Control,
+            Class::Memory => C::Data,
+            _ => C::OtherGeneral,
+        }
+    }
+
+    /// The column of an instruction that reads a uniform register as an ordinary operand.
+    fn of_uniform(class: Class) -> Consumer {
+        use Consumer as C;
+        match class {
+            Class::Uniform | Class::UniformLoad | Class::UniformVote => C::Uniform,
+            Class::UniformMove => C::UniformMove,
+            Class::Sync => C::SyncData,
+            Class::Texture => C::TextureHandle,
+            Class::Double | Class::Special | Class::Memory | Class::Bulk => C::SlowUniform,
+            Class::Control => C::ControlUniform,
+            Class::Alu
+            | Class::Fma
+            | Class::Dual
+            | Class::Wide
+            | Class::Half
+            | Class::HalfToSingle
+            | Class::HalfAlu
+            | Class::HalfMma
+            | Class::Mask => C::VectorUniform,
+            _ => C::OtherUniform,
         }
     }
 

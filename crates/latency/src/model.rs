@@ -196,7 +196,7 @@ impl Model {
         raw.max()
     }
 
-    /// Every pair of groups that can meet, in the order of the tables. A write that a scoreboard reports stands as
+    /// Every pair of groups that can meet, in the order of the tables. A write that a scoreboard reports is listed as
     /// `by scoreboard`.
     pub fn listed(&self) -> Vec<Listed> {
         let mut list = Vec::new();

@@ -3,7 +3,7 @@
 //! A group of the tables has one number for many opcodes, and the least distance ever seen in a group is that of its
 //! fastest member. So each opcode is looked at alone: what it is given must be no less than the least it was ever given
 //! by a compiler that knows. Pairs that were seen seldom have least distances that are too long by chance, or because
-//! something else stands between them always; [`MEMBERS`] tells how often a pair must have been seen to count, and
+//! something else is always between them; [`MEMBERS`] tells how often a pair must have been seen to count, and
 //! [`EXPLAINED`] which of those that count are long for another reason than their latency.
 
 use oriole_chip::Chip;
@@ -11,7 +11,7 @@ use oriole_latency::{Class, Model, ResultPart, Slot};
 use oriole_sass::{Mod, Mods, Op};
 use std::collections::BTreeMap;
 
-/// A group of pairs counts from this many on; of overwriting far more, since mostly somebody reads in between.
+/// A group of pairs counts from this many on; of overwriting far more, since mostly there is a reader in between.
 const GROUP: [(&str, u32); 3] = [("raw", 50), ("waw", 200), ("war", 200)];
 
 /// One opcode with all the others of a group counts from this many on.
@@ -147,7 +147,7 @@ fn left(model: &Model, fact: &Fact) -> Option<u8> {
 }
 
 /// Pairs that count, and why their least distance is longer than their latency. The halves are an opcode with its slot;
-/// `*` stands for every one.
+/// `*` means every one.
 const EXPLAINED: &[(&str, &str, &str, &str)] = &[
     ("raw", "LEA.R", "IMAD.WIDE.CL", "the high half of the address comes from a carry between the two"),
     ("raw", "*", "HGMMA.A", "the facts do not tell accumulators, which need two more, from sources"),
@@ -180,7 +180,7 @@ const EXPLAINED_ON: &[(u8, &str, &str, &str, &str)] = &[
     (89, "raw", "IMAD.*.P", "*.pred", "5 is seen on sm_80 and sm_90"),
 ];
 
-/// True if the name is the pattern, in which a star stands for anything.
+/// True if the name is the pattern, in which a star matches anything.
 fn fits(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(name) = name.strip_prefix(head) else { return false };
@@ -276,7 +276,7 @@ fn no_reader_is_asked_for_more_than_was_seen() {
     let model = Model::of(Chip::SM_90).expect("distances");
     let mut long = Vec::new();
     for fact in facts_of(90, model).iter().filter(|fact| fact.hazard == "raw") {
-        // A guard of a uniform vote stands for guards of all units, of which the facts know only the name.
+        // A guard of a uniform vote is a guard of any unit, of which the facts know only the name.
         if fact.role == "UP" && fact.second_role == "guard" {
             continue;
         }

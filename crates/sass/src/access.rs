@@ -167,34 +167,50 @@ struct Operands<'a> {
 
 impl Operands<'_> {
     fn visit(&self, operand: &Operand, visit: &mut impl FnMut(Access)) {
-        let role = self.role;
-        let info = self.instruction.op.info();
-        let mut read = |file: RegisterFile, first: u8, count: u8, slot: Slot| {
-            for (k, register) in self.span(file, first, count) {
-                let slot = if slot == Slot::AddendLow && k == 1 { Slot::AddendHigh } else { slot };
-                visit(Access::Read { file, register, slot });
-            }
-        };
-        use RegisterFile::{Barrier, General, Predicate, Uniform, UniformPredicate};
-        // Whole operands.
-        if role.access != Direction::Def {
-            match operand.kind {
-                OperandKind::Reg(n) => read(General, n, role.components, self.general_slot()),
-                OperandKind::UReg(n) => read(Uniform, n, role.components, info.uniform_role),
-                OperandKind::Pred(n) if info.slow_predicates => read(Predicate, n, 1, Slot::SlowPredicate),
-                OperandKind::Pred(n) => read(Predicate, n, 1, Slot::Predicate),
-                OperandKind::UPred(n) => read(UniformPredicate, n, 1, Slot::UniformPredicate),
-                OperandKind::Barrier(n) => read(Barrier, n, 1, Slot::Barrier),
-                OperandKind::Symbol(Symbol::PR) => {
-                    masked(self.instruction, |n| read(Predicate, n, 1, Slot::Predicate));
-                }
-                OperandKind::Symbol(Symbol::UPR) => {
-                    masked(self.instruction, |n| read(UniformPredicate, n, 1, Slot::UniformPredicate));
-                }
-                _ => {}
-            }
+        if self.role.access != Direction::Def {
+            self.whole_reads(operand, visit);
         }
         // What is inside of an address is always read.
+        self.address_reads(operand, visit);
+        if self.role.access != Direction::Use {
+            self.writes(operand, visit);
+        }
+    }
+
+    fn read(&self, file: RegisterFile, first: u8, count: u8, slot: Slot, visit: &mut impl FnMut(Access)) {
+        for (k, register) in self.span(file, first, count) {
+            let slot = if slot == Slot::AddendLow && k == 1 { Slot::AddendHigh } else { slot };
+            visit(Access::Read { file, register, slot });
+        }
+    }
+
+    /// Registers that are the operand.
+    fn whole_reads(&self, operand: &Operand, visit: &mut impl FnMut(Access)) {
+        use RegisterFile::{Barrier, General, Predicate, Uniform, UniformPredicate};
+        let (role, info) = (self.role, self.instruction.op.info());
+        let mut read = |file, first, count, slot| self.read(file, first, count, slot, visit);
+        match operand.kind {
+            OperandKind::Reg(n) => read(General, n, role.components, self.general_slot()),
+            OperandKind::UReg(n) => read(Uniform, n, role.components, info.uniform_role),
+            OperandKind::Pred(n) if info.slow_predicates => read(Predicate, n, 1, Slot::SlowPredicate),
+            OperandKind::Pred(n) => read(Predicate, n, 1, Slot::Predicate),
+            OperandKind::UPred(n) => read(UniformPredicate, n, 1, Slot::UniformPredicate),
+            OperandKind::Barrier(n) => read(Barrier, n, 1, Slot::Barrier),
+            OperandKind::Symbol(Symbol::PR) => {
+                masked(self.instruction, |n| read(Predicate, n, 1, Slot::Predicate));
+            }
+            OperandKind::Symbol(Symbol::UPR) => {
+                masked(self.instruction, |n| read(UniformPredicate, n, 1, Slot::UniformPredicate));
+            }
+            _ => {}
+        }
+    }
+
+    /// Registers inside of an address.
+    fn address_reads(&self, operand: &Operand, visit: &mut impl FnMut(Access)) {
+        use RegisterFile::{General, Uniform};
+        let role = self.role;
+        let mut read = |file, first, count, slot| self.read(file, first, count, slot, visit);
         match operand.kind {
             OperandKind::ConstIndexed { index, .. } => read(General, index, 1, Slot::ConstantIndex),
             OperandKind::ConstUniformIndexed { index, .. } => read(Uniform, index, 1, Slot::UniformIndex),
@@ -222,9 +238,11 @@ impl Operands<'_> {
             OperandKind::MatrixDescriptor(n) => read(Uniform, n, role.components, Slot::MatrixDescriptor),
             _ => {}
         }
-        if role.access == Direction::Use {
-            return;
-        }
+    }
+
+    fn writes(&self, operand: &Operand, visit: &mut impl FnMut(Access)) {
+        use RegisterFile::{Barrier, General, Predicate, Uniform, UniformPredicate};
+        let role = self.role;
         let mut write = |file: RegisterFile, first: u8, count: u8, part: ResultPart| {
             for (k, register) in self.span(file, first, count) {
                 let part = if part == ResultPart::Low && k == 1 { ResultPart::High } else { part };

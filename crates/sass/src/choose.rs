@@ -1,5 +1,5 @@
 //! Which form an instruction has: the one that takes its operands, modifiers and signs. It is found once for each
-//! instruction; who has the form's number never asks again. What a form takes stands in tables: no word is made to find
+//! instruction; with the form's number no search is made again. What a form takes is in tables: no word is made to find
 //! out, except to say why no form takes an instruction.
 
 use crate::encode::{EncodeError, Leftover, fill, guard_bits, operand_bits};

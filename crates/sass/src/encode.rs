@@ -110,7 +110,7 @@ impl Wanted {
         self.tokens.iter().position(|(wanted, _)| same(*wanted, token, slot))
     }
 
-    /// Ticks a token off; false if nobody asked for it.
+    /// Ticks a token off; false if the instruction does not have it.
     fn tick(&mut self, token: Token, slot: u8) -> bool {
         match self.has(token, slot) {
             Some(index) => {
@@ -238,108 +238,124 @@ fn best_row(set: &Set, wanted: &Wanted) -> Option<&'static form::Row> {
 }
 
 /// The raw bits of an operand's fields, in the order of the slot's fields; `None` if a number does not fit.
-pub(crate) fn operand_bits(slot: &Slot, operand: &Operand) -> Option<SmallVec<[u64; 4]>> {
+pub(crate) fn operand_bits(slot: &Slot, operand: &Operand) -> Option<FieldBits> {
     use RegisterFile::{Barrier, General, Predicate, Uniform, UniformPredicate};
-    let fields = slot.fields;
-    let mut bits = SmallVec::new();
-    let offset = |field: &Field, value: i32| {
-        // A 16-bit offset prints signed, but counts as unsigned as well.
-        let value = value as i64;
-        let (low, high) = field.range();
-        let span = high - low + field.scale as i64;
-        if field.signed && span == 0x10000 && (0x8000..0x10000).contains(&value) {
-            field.number_bits(value - 0x10000)
-        } else {
-            field.number_bits(value)
-        }
-    };
+    let first = || slot.fields.first();
+    let one = |bits: u64| Some(smallvec::smallvec![bits]);
     match operand.kind {
-        OperandKind::Scoreboard(n) if u64::from(n) >= crate::decode::SCOREBOARDS => return None,
-        OperandKind::Reg(n) => bits.push(fields.first()?.named_bits(General, n)?),
-        OperandKind::UReg(n) | OperandKind::MatrixDescriptor(n) => {
-            bits.push(fields.first()?.named_bits(Uniform, n)?);
-        }
-        OperandKind::Pred(n) => bits.push(fields.first()?.named_bits(Predicate, n)?),
-        OperandKind::UPred(n) => bits.push(fields.first()?.named_bits(UniformPredicate, n)?),
-        OperandKind::Barrier(n) => bits.push(fields.first()?.named_bits(Barrier, n)?),
-        OperandKind::Scoreboard(n) | OperandKind::ScoreboardSet(n) => {
-            bits.push(fields.first()?.register_bits(n)?);
-        }
-        OperandKind::Imm(value) => bits.push(immediate_bits(fields.first()?, value)?),
-        OperandKind::Target(value) => bits.push(fields.first()?.number_bits(value)?),
+        OperandKind::Scoreboard(n) if u64::from(n) >= crate::decode::SCOREBOARDS => None,
+        OperandKind::Reg(n) => one(first()?.named_bits(General, n)?),
+        OperandKind::UReg(n) | OperandKind::MatrixDescriptor(n) => one(first()?.named_bits(Uniform, n)?),
+        OperandKind::Pred(n) => one(first()?.named_bits(Predicate, n)?),
+        OperandKind::UPred(n) => one(first()?.named_bits(UniformPredicate, n)?),
+        OperandKind::Barrier(n) => one(first()?.named_bits(Barrier, n)?),
+        OperandKind::Scoreboard(n) | OperandKind::ScoreboardSet(n) => one(first()?.register_bits(n)?),
+        OperandKind::Imm(value) => one(immediate_bits(first()?, value)?),
+        OperandKind::Target(value) => one(first()?.number_bits(value)?),
         OperandKind::Float(value) => {
-            let field = fields.first()?;
-            if field.width() < 32 && value as u64 >> field.width() != 0 {
-                return None;
-            }
-            bits.push(value as u64);
+            let width = first()?.width();
+            if width < 32 && value as u64 >> width != 0 { None } else { one(value as u64) }
         }
-        OperandKind::Const { offset: value, .. }
-        | OperandKind::ConstBindless { offset: value, .. }
-        | OperandKind::ConstIndexed { offset: value, .. }
-        | OperandKind::ConstUniformIndexed { offset: value, .. }
-        | OperandKind::ConstBindlessIndexed { offset: value, .. } => {
-            bits.push(match operand.kind {
-                OperandKind::Const { bank, .. }
-                | OperandKind::ConstIndexed { bank, .. }
-                | OperandKind::ConstUniformIndexed { bank, .. } => fields.first()?.register_bits(bank)?,
-                OperandKind::ConstBindless { handle, .. }
-                | OperandKind::ConstBindlessIndexed { handle, .. } => {
-                    fields.first()?.named_bits(Uniform, handle)?
-                }
-                _ => return None,
-            });
-            if let [_, field, _] = fields {
-                bits.push(match operand.kind {
-                    OperandKind::ConstIndexed { index, .. }
-                    | OperandKind::ConstBindlessIndexed { index, .. } => field.named_bits(General, index)?,
-                    OperandKind::ConstUniformIndexed { index, .. } => field.named_bits(Uniform, index)?,
-                    // The slot has an index register; the operand without one names `RZ`.
-                    _ => field.named_bits(General, RZ)?,
-                });
-            }
-            bits.push(offset(fields.last()?, value)?);
-        }
-        OperandKind::Memory { descriptor, base, uniform, offset } => {
-            let (with_descriptor, with_base, with_uniform, with_offset) = match slot.kind {
-                SlotKind::Memory { descriptor, base, uniform, offset } => (descriptor, base, uniform, offset),
-                _ => return None,
-            };
-            let mut rest = fields.iter();
-            let parts = [
-                (with_descriptor, Uniform, descriptor),
-                (with_base, General, base),
-                (with_uniform, Uniform, uniform),
-            ];
-            for (_, file, number) in parts.into_iter().filter(|(present, ..)| *present) {
-                let field = rest.next()?;
-                bits.push(match number {
-                    Some(number) => field.named_bits(file, number)?,
-                    None => field.elided_bits()?,
-                });
-            }
-            if with_offset {
-                let field = rest.next()?;
-                // Without a register the offset is the address itself, which counts from zero up.
-                let alone = base.is_none_or(|base| base == RZ) && uniform.is_none();
-                let unsigned =
-                    (offset >= 0 && (offset as u64) >> field.width() == 0).then_some(offset as u64);
-                bits.push(field.number_bits(offset as i64).or(unsigned.filter(|_| alone))?);
-            }
-        }
+        OperandKind::Const { .. }
+        | OperandKind::ConstIndexed { .. }
+        | OperandKind::ConstUniformIndexed { .. }
+        | OperandKind::ConstBindless { .. }
+        | OperandKind::ConstBindlessIndexed { .. } => constant_bits(slot, operand.kind),
+        OperandKind::Memory { .. } => memory_bits(slot, operand.kind),
         OperandKind::Attribute { base, uniform, offset } => {
-            let mut rest = fields.iter();
+            let (mut fields, mut bits) = (slot.fields.iter(), FieldBits::new());
             for (file, number) in [(General, base), (Uniform, uniform)] {
                 if let Some(number) = number {
-                    bits.push(rest.next()?.named_bits(file, number)?);
+                    bits.push(fields.next()?.named_bits(file, number)?);
                 }
             }
-            if let Some(field) = rest.next() {
+            if let Some(field) = fields.next() {
                 bits.push(field.number_bits(offset as i64)?);
             }
+            Some(bits)
         }
-        OperandKind::Symbol(_) => {}
-        OperandKind::SymbolNumber(_) => return None,
+        OperandKind::Symbol(_) => Some(FieldBits::new()),
+        OperandKind::SymbolNumber(_) => None,
+    }
+}
+
+/// The raw bits of the fields of a slot.
+pub(crate) type FieldBits = SmallVec<[u64; 4]>;
+
+/// Those of a constant: bank or handle, perhaps an index, and the offset.
+fn constant_bits(slot: &Slot, kind: OperandKind) -> Option<FieldBits> {
+    use RegisterFile::{General, Uniform};
+    let fields = slot.fields;
+    let mut bits = FieldBits::new();
+    let (index, offset) = match kind {
+        OperandKind::Const { bank, offset } => {
+            bits.push(fields.first()?.register_bits(bank)?);
+            (None, offset)
+        }
+        OperandKind::ConstIndexed { bank, index, offset } => {
+            bits.push(fields.first()?.register_bits(bank)?);
+            (Some((General, index)), offset)
+        }
+        OperandKind::ConstUniformIndexed { bank, index, offset } => {
+            bits.push(fields.first()?.register_bits(bank)?);
+            (Some((Uniform, index)), offset)
+        }
+        OperandKind::ConstBindless { handle, offset } => {
+            bits.push(fields.first()?.named_bits(Uniform, handle)?);
+            (None, offset)
+        }
+        OperandKind::ConstBindlessIndexed { handle, index, offset } => {
+            bits.push(fields.first()?.named_bits(Uniform, handle)?);
+            (Some((General, index)), offset)
+        }
+        _ => return None,
+    };
+    if let [_, field, _] = fields {
+        // The slot has an index register; the operand without one names `RZ`.
+        let (file, index) = index.unwrap_or((General, RZ));
+        bits.push(field.named_bits(file, index)?);
+    }
+    let (field, value) = (fields.last()?, offset as i64);
+    let (low, high) = field.range();
+    // A 16-bit offset prints signed, but counts as unsigned as well.
+    let halves =
+        field.signed && high - low + field.scale as i64 == 0x10000 && (0x8000..0x10000).contains(&value);
+    bits.push(field.number_bits(if halves { value - 0x10000 } else { value })?);
+    Some(bits)
+}
+
+/// Those of an address in memory.
+fn memory_bits(slot: &Slot, kind: OperandKind) -> Option<FieldBits> {
+    use RegisterFile::{General, Uniform};
+    let OperandKind::Memory { descriptor, base, uniform, offset } = kind else { return None };
+    let SlotKind::Memory {
+        descriptor: with_descriptor,
+        base: with_base,
+        uniform: with_uniform,
+        offset: with_offset,
+    } = slot.kind
+    else {
+        return None;
+    };
+    let (mut fields, mut bits) = (slot.fields.iter(), FieldBits::new());
+    let parts = [
+        (with_descriptor, Uniform, descriptor),
+        (with_base, General, base),
+        (with_uniform, Uniform, uniform),
+    ];
+    for (_, file, number) in parts.into_iter().filter(|(present, ..)| *present) {
+        let field = fields.next()?;
+        bits.push(match number {
+            Some(number) => field.named_bits(file, number)?,
+            None => field.elided_bits()?,
+        });
+    }
+    if with_offset {
+        let field = fields.next()?;
+        // Without a register the offset is the address itself, which counts from zero up.
+        let alone = base.is_none_or(|base| base == RZ) && uniform.is_none();
+        let unsigned = (offset >= 0 && (offset as u64) >> field.width() == 0).then_some(offset as u64);
+        bits.push(field.number_bits(offset as i64).or(unsigned.filter(|_| alone))?);
     }
     Some(bits)
 }

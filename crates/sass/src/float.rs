@@ -1,4 +1,4 @@
-//! Text of floating immediates, in the disassembler's way: up to twenty significant digits, so that the text gives the
+//! Text of floating immediates, as the disassembler writes it: up to twenty significant digits, so that the text gives the
 //! bits back; large numbers always with an exponent; `+INF`, `-QNAN`.
 
 use crate::form::FloatKind;

@@ -122,7 +122,7 @@ pub enum OperandKind {
 pub struct Control {
     /// Cycles until the next instruction of the warp may issue, 0..=15.
     pub stall: u8,
-    /// The printed `Y` flag: the warp gives way (bit 109 is clear).
+    /// The printed `Y` flag: the warp yields (bit 109 is clear).
     pub yields: bool,
     /// Scoreboard 0..=5 released when the results are written.
     pub write_barrier: Option<u8>,

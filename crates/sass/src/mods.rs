@@ -5,7 +5,7 @@ use crate::Mod;
 use std::cmp::Ordering;
 use std::fmt;
 
-/// How many tokens stand in place: more than nearly any instruction has.
+/// How many tokens are stored inline: more than nearly any instruction has.
 const FEW: usize = 7;
 
 /// The dot-suffixes of one instruction, as a sorted set.

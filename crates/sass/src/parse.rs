@@ -46,7 +46,7 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// The instruction of a text. `address` is where it stands, as in the printer; a text without control gets the
+/// The instruction of a text. `address` is its address, as in the printer; a text without control gets the
 /// neutral one.
 pub fn parse(chip: Chip, text: &str, address: Option<u64>) -> Result<Instruction, ParseError> {
     let table = form::table(chip).ok_or(ParseError::Encode(EncodeError::UnsupportedChip(chip)))?;
@@ -82,10 +82,12 @@ pub fn parse(chip: Chip, text: &str, address: Option<u64>) -> Result<Instruction
     for word in words {
         parts.push(parse_operand(word.trim()).ok_or(ParseError::Operand(at(word)))?);
     }
+    // Targets count from the end of the instruction.
+    let end = address.map(|address| (address as i64).wrapping_add(table.words().end(0)));
     let mut error = None;
     for mods in readings {
         for numbers in NUMBERS {
-            let Some(operands) = settle(&parts, numbers, address) else { continue };
+            let Some(operands) = settle(&parts, numbers, end) else { continue };
             let mut instruction = Instruction { guard, op, mods: mods.clone(), operands, control };
             let mut chosen = choose(table, &instruction);
             // A written descriptor is never the one that texts leave out.
@@ -143,7 +145,7 @@ struct Part<'a> {
 }
 
 /// The operands under one reading of the numbers; `None` if a number has no such reading.
-fn settle(parts: &[Part], numbers: Numbers, address: Option<u64>) -> Option<SmallVec<[Operand; 6]>> {
+fn settle(parts: &[Part], numbers: Numbers, end: Option<i64>) -> Option<SmallVec<[Operand; 6]>> {
     let last = parts.len().wrapping_sub(1);
     parts
         .iter()
@@ -154,7 +156,7 @@ fn settle(parts: &[Part], numbers: Numbers, address: Option<u64>) -> Option<Smal
                 operand.kind = OperandKind::Float(float::parse(numbers.float, text)?);
             }
             if let (true, Some(target)) = (numbers.target && index == last, part.absolute_target) {
-                operand.kind = OperandKind::Target(target.wrapping_sub(address? as i64).wrapping_sub(16));
+                operand.kind = OperandKind::Target(target.wrapping_sub(end?));
             }
             Some(operand)
         })
@@ -189,7 +191,7 @@ fn agrees(parts: &[Part], numbers: Numbers, resolved: &Resolved, instruction: &I
     })
 }
 
-/// The sets of modifiers that the names may mean: a name may stand in its first or second place. On failure the name
+/// The sets of modifiers that the names may mean: a name may be in its first or second place. On failure the name
 /// that means nothing.
 fn modifier_readings<'a>(
     table: &'static Table,

@@ -20,7 +20,7 @@ pub enum Style {
     Exact,
 }
 
-/// The text of an instruction that stands at `address` (bytes from the start of its section; branch targets are
+/// The text of an instruction at `address` (bytes from the start of its section; branch targets are
 /// absolute in the text). Without an address targets are written relative, `.+0x40`.
 pub fn text(
     chip: Chip,
@@ -148,7 +148,7 @@ impl Printer<'_> {
             out.push('|');
         }
         self.core(out, operand, slot, at);
-        // Which half of a general register is read stands behind the bars, any other suffix within.
+        // The suffix for the half of a general register is written behind the bars, any other within.
         let half = |suffix: Mod| matches!(suffix, Mod::H0_H0 | Mod::H1_H1 | Mod::H0_NH1 | Mod::F32);
         let bars_first = matches!(operand.kind, OperandKind::Reg(_)) && operand.suffixes.iter().all(half);
         if operand.absolute && bars_first {
@@ -195,113 +195,99 @@ impl Printer<'_> {
     }
 
     fn core(&self, out: &mut String, operand: &Operand, slot: &Slot, at: u8) {
-        let ureg = |number: u8| register("UR", number);
-        let _ = match operand.kind {
-            OperandKind::Reg(n) => write!(out, "{}", register("R", n)),
-            OperandKind::UReg(n) => write!(out, "{}", ureg(n)),
-            OperandKind::Pred(n) => write!(out, "{}", predicate("P", n)),
-            OperandKind::UPred(n) => write!(out, "{}", predicate("UP", n)),
-            OperandKind::Barrier(n) => write!(out, "B{n}"),
-            OperandKind::Scoreboard(n) => write!(out, "SB{n}"),
+        let text = match operand.kind {
+            OperandKind::Reg(n) => register("R", n),
+            OperandKind::UReg(n) => register("UR", n),
+            OperandKind::Pred(n) => predicate("P", n),
+            OperandKind::UPred(n) => predicate("UP", n),
+            OperandKind::Barrier(n) => format!("B{n}"),
+            OperandKind::Scoreboard(n) => format!("SB{n}"),
             OperandKind::Imm(value) => {
-                // The same 32 bits have one spelling, whichever way they came in.
+                // The same 32 bits have one spelling, whether they came in signed or unsigned.
                 let field = slot.fields.first();
                 let value = match (field, operand_bits(slot, operand)) {
                     (Some(field), Some(bits)) => field.number(bits[0]),
                     _ => value,
                 };
-                write!(out, "{}", hex(value))
+                hex(value)
             }
             OperandKind::Float(bits) => {
                 let kind = match slot.kind {
                     SlotKind::Float(kind) => float::kind_under(kind, &self.instruction.mods),
                     _ => form::FloatKind::F32,
                 };
-                write!(out, "{}", float::text(kind, bits, self.style == Style::Exact))
+                float::text(kind, bits, self.style == Style::Exact)
             }
-            OperandKind::Const { bank, offset } => write!(out, "c[{bank:#x}][{}]", hex(wrap(offset))),
-            OperandKind::ConstIndexed { bank, index, offset } => {
-                let index = (index != RZ || offset == 0).then(|| register("R", index));
-                write!(out, "c[{bank:#x}][{}]", sum(&[index], offset))
-            }
-            OperandKind::ConstUniformIndexed { bank, index, offset } => {
-                write!(out, "c[{bank:#x}][{}]", sum(&[Some(ureg(index))], offset))
-            }
-            OperandKind::ConstBindless { handle, offset } => {
-                write!(out, "cx[{}][{}]", ureg(handle), hex(offset as i64))
-            }
-            OperandKind::ConstBindlessIndexed { handle, index, offset } => {
-                // Without an index the offset is unsigned.
-                let alone = index == RZ;
-                let offset = if alone { offset & 0xffff } else { offset };
-                let index = (!alone).then(|| register("R", index));
-                write!(out, "cx[{}][{}]", ureg(handle), sum(&[index], offset))
-            }
-            OperandKind::MatrixDescriptor(n) => write!(out, "gdesc[{}]", ureg(n)),
-            OperandKind::Memory { descriptor, base, uniform, offset } => {
-                let first = descriptor.is_some() as usize;
-                if let (Some(descriptor), None) = (descriptor, slot.hidden_descriptor()) {
-                    let _ = write!(out, "desc[{}]", ureg(descriptor));
-                }
-                if base.is_none()
-                    && uniform.is_none()
-                    && !matches!(slot.kind, SlotKind::Memory { offset: true, .. })
-                {
-                    return;
-                }
-                let with_base = matches!(slot.kind, SlotKind::Memory { base: true, .. });
-                let mut parts = [None, None];
-                let quirks = self.instruction.op.info().text;
-                let wide = !quirks.zero_uniform || operand.has(Mod::_64);
-                let uniform = uniform.filter(|&n| n != URZ || !(wide && hides_zero_uniform(slot)));
-                let hidden = self.hides_zero_base(operand, slot, uniform, offset);
-                if hidden && base.is_none_or(|base| base == RZ) && uniform.is_none() {
-                    // An address without a register counts from zero up; these opcodes take it as an offset still.
-                    let width = slot.fields.last().map_or(32, |field| field.width()).min(32);
-                    let unsigned = (offset as u32 & (u32::MAX >> (32 - width))) as i64;
-                    let _ =
-                        write!(out, "[{}]", hex(if quirks.signed_offset { offset as i64 } else { unsigned }));
-                    return;
-                }
-                let named = base.filter(|&base| base != RZ || !hidden);
-                if let Some(base) = named {
-                    let mut text = register("R", base);
-                    // The scale of an index that is zero is not written.
-                    let idle = base == RZ && uniform.is_none() && self.style == Style::Plain;
-                    if !(idle && quirks.scaled_base) {
-                        self.inner_suffixes(&mut text, operand, at, first as u8);
-                    }
-                    parts[0] = Some(text);
-                }
-                if let Some(uniform) = uniform {
-                    let n = first + with_base as usize;
-                    let mut text = ureg(uniform);
-                    self.inner_suffixes(&mut text, operand, at, n as u8);
-                    parts[1] = Some(text);
-                }
-                write!(out, "[{}]", sum(&parts, offset))
-            }
+            OperandKind::Const { .. }
+            | OperandKind::ConstIndexed { .. }
+            | OperandKind::ConstUniformIndexed { .. }
+            | OperandKind::ConstBindless { .. }
+            | OperandKind::ConstBindlessIndexed { .. } => constant(operand.kind),
+            OperandKind::MatrixDescriptor(n) => format!("gdesc[{}]", register("UR", n)),
+            OperandKind::Memory { .. } => return self.memory(out, operand, slot, at),
             OperandKind::Attribute { base, uniform, offset } => {
                 let uniform = uniform.filter(|&n| n != URZ || offset == 0 || !hides_zero_uniform(slot));
-                let parts = [base.map(|base| register("R", base)), uniform.map(|uniform| ureg(uniform))];
-                write!(out, "a[{}]", sum(&parts, offset))
+                let parts = [base.map(|base| register("R", base)), uniform.map(|n| register("UR", n))];
+                format!("a[{}]", sum(&parts, offset))
             }
             OperandKind::Target(distance) => match self.address {
                 Some(address) => {
-                    write!(out, "{}", hex((address as i64).wrapping_add(16).wrapping_add(distance)))
+                    let end = (address as i64).wrapping_add(self.table.words().end(0));
+                    hex(end.wrapping_add(distance))
                 }
-                None => {
-                    write!(out, ".{}{:#x}", if distance < 0 { '-' } else { '+' }, distance.unsigned_abs())
-                }
+                None => format!(".{}{:#x}", if distance < 0 { '-' } else { '+' }, distance.unsigned_abs()),
             },
-            OperandKind::Symbol(symbol) => write!(out, "{}", symbol.name()),
-            OperandKind::SymbolNumber(number) => write!(out, "SR{number}"),
+            OperandKind::Symbol(symbol) => symbol.name().to_owned(),
+            OperandKind::SymbolNumber(number) => format!("SR{number}"),
             OperandKind::ScoreboardSet(set) => {
                 let members: Vec<String> =
                     (0..6).rev().filter(|n| set >> n & 1 == 1).map(|n: u8| n.to_string()).collect();
-                write!(out, "{{{}}}", members.join(","))
+                format!("{{{}}}", members.join(","))
             }
         };
+        out.push_str(&text);
+    }
+
+    /// An address in memory, with the descriptor in front of it.
+    fn memory(&self, out: &mut String, operand: &Operand, slot: &Slot, at: u8) {
+        let OperandKind::Memory { descriptor, base, uniform, offset } = operand.kind else { return };
+        let first = descriptor.is_some() as usize;
+        if let (Some(descriptor), None) = (descriptor, slot.hidden_descriptor()) {
+            let _ = write!(out, "desc[{}]", register("UR", descriptor));
+        }
+        if base.is_none() && uniform.is_none() && !matches!(slot.kind, SlotKind::Memory { offset: true, .. })
+        {
+            return;
+        }
+        let with_base = matches!(slot.kind, SlotKind::Memory { base: true, .. });
+        let mut parts = [None, None];
+        let quirks = self.instruction.op.info().text;
+        let wide = !quirks.zero_uniform || operand.has(Mod::_64);
+        let uniform = uniform.filter(|&n| n != URZ || !(wide && hides_zero_uniform(slot)));
+        let hidden = self.hides_zero_base(operand, slot, uniform, offset);
+        if hidden && base.is_none_or(|base| base == RZ) && uniform.is_none() {
+            // An address without a register counts from zero up; these opcodes take it as an offset still.
+            let width = slot.fields.last().map_or(32, |field| field.width()).min(32);
+            let unsigned = (offset as u32 & (u32::MAX >> (32 - width))) as i64;
+            let _ = write!(out, "[{}]", hex(if quirks.signed_offset { offset as i64 } else { unsigned }));
+            return;
+        }
+        if let Some(base) = base.filter(|&base| base != RZ || !hidden) {
+            let mut text = register("R", base);
+            // The scale of an index that is zero is not written.
+            let idle = base == RZ && uniform.is_none() && self.style == Style::Plain;
+            if !(idle && quirks.scaled_base) {
+                self.inner_suffixes(&mut text, operand, at, first as u8);
+            }
+            parts[0] = Some(text);
+        }
+        if let Some(uniform) = uniform {
+            let n = first + with_base as usize;
+            let mut text = register("UR", uniform);
+            self.inner_suffixes(&mut text, operand, at, n as u8);
+            parts[1] = Some(text);
+        }
+        let _ = write!(out, "[{}]", sum(&parts, offset));
     }
 
     /// `RZ` as a base is not written where something else remains between the brackets.
@@ -311,6 +297,31 @@ impl Printer<'_> {
         let dropped = uniform.is_none() && self.style == Style::Plain && self.instruction.op != Op::LDGSTS;
         let plain = operand.suffixes.is_empty() || dropped;
         may && plain && (uniform.is_some() || offset != 0)
+    }
+}
+
+/// A constant of a bank, direct or through a handle.
+fn constant(kind: OperandKind) -> String {
+    match kind {
+        OperandKind::Const { bank, offset } => format!("c[{bank:#x}][{}]", hex(wrap(offset))),
+        OperandKind::ConstIndexed { bank, index, offset } => {
+            let index = (index != RZ || offset == 0).then(|| register("R", index));
+            format!("c[{bank:#x}][{}]", sum(&[index], offset))
+        }
+        OperandKind::ConstUniformIndexed { bank, index, offset } => {
+            format!("c[{bank:#x}][{}]", sum(&[Some(register("UR", index))], offset))
+        }
+        OperandKind::ConstBindless { handle, offset } => {
+            format!("cx[{}][{}]", register("UR", handle), hex(offset as i64))
+        }
+        OperandKind::ConstBindlessIndexed { handle, index, offset } => {
+            // Without an index the offset is unsigned.
+            let alone = index == RZ;
+            let offset = if alone { offset & 0xffff } else { offset };
+            let index = (!alone).then(|| register("R", index));
+            format!("cx[{}][{}]", register("UR", handle), sum(&[index], offset))
+        }
+        _ => String::new(),
     }
 }
 

@@ -1,5 +1,5 @@
 //! Round trip over real machine code: every word of the `.text.` sections of the cubins that `cargo xtask guard-data`
-//! makes (`ORIOLE_GUARD_DATA` names the folder) is decoded and encoded again, also by way of its text; and the text is
+//! makes (`ORIOLE_GUARD_DATA` names the folder) is decoded and encoded again, also through its text; and the text is
 //! compared with that of the disassembler in the folder that `ORIOLE_ORACLE` names.
 
 use object::{FileFlags, Object, ObjectSection};
@@ -92,7 +92,7 @@ fn words_survive_their_text() {
             Err(error) => failures.push(format!("{chip} {word:#034x} {printed}: {error}")),
         }
     }
-    println!("{} failures by way of text", failures.len());
+    println!("{} failures through the text", failures.len());
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 

@@ -12,7 +12,7 @@ fn chips() -> [(Chip, &'static str); 3] {
     [(CHIP, WORDS), (chip("sm_80"), WORDS_80), (chip("sm_89"), WORDS_89)]
 }
 
-/// Each line a word, bits 127 to 0, and the text of it when it stands at address 0.
+/// Each line a word, bits 127 to 0, and the text of it at address 0.
 const WORDS: &str = "
 000fc0000383fffffffffffc00fc7947 BRA 0x0
 000fe20000000000000000000000782e ACQBULK

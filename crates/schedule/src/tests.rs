@@ -23,7 +23,7 @@ fn options() -> FinishOptions {
     Options::default().finish()
 }
 
-/// Blocks stand one after the other, `-> n ...` at the head of each names its successors. Printed are wait mask, read
+/// Blocks are written one after the other, `-> n ...` at the head of each names its successors. Printed are wait mask, read
 /// and write scoreboard, yield, stall.
 fn words(input: &str, options: FinishOptions, expected: Expect) {
     let mut function = MachineFunction::default();
@@ -625,7 +625,7 @@ proptest::proptest! {
                 .max();
             let peak = region.pressure(&order)[0];
             let most = most.unwrap_or(0) as u32;
-            // While an instruction executes, results that nobody reads count, too.
+            // While an instruction executes, dead results count, too.
             proptest::prop_assert!(peak >= most && peak <= most + 1, "{peak} {most}");
         }
     }

@@ -2,7 +2,7 @@
 //! latencies and containers, no code names a chip or asks for its number, and no register number is written bare. A chip is
 //! asked what it has (`oriole_sass::has`, `Chip::register_files`), a register is named (`RZ`, `URZ`, `PT`).
 //!
-//! It looks at words, not at meanings: of numbers it sees those that are compared with, that end a range, or that stand for
+//! It looks at words, not at meanings: of numbers it sees those that are compared with, that end a range, or that are
 //! a register of an operand. A named constant passes, and so does a mask in hexadecimal.
 
 /// Where numbers of chips belong: the chips, the language (which states for each form since which target it exists) and
@@ -81,13 +81,13 @@ fn has_a_bare_register(line: &str) -> bool {
             let behind = &line[at + number.len()..];
             let suffix = ["u8", "u16", "u32", "usize", "_u8"].iter().find_map(|s| behind.strip_prefix(s));
             let ends = !suffix.unwrap_or(behind).starts_with(is_word);
-            starts && ends && (range || stands_for_a_register(before))
+            starts && ends && (range || is_taken_as_a_register(before))
         })
     })
 }
 
 /// True if what is written before a number compares with it, ends a range with it, or takes it as a register.
-fn stands_for_a_register(before: &str) -> bool {
+fn is_taken_as_a_register(before: &str) -> bool {
     let shift = ["<<", ">>", "<<=", ">>="].iter().any(|operator| before.ends_with(operator));
     let arrow = before.ends_with("=>") || before.ends_with("->");
     let compared = ["==", "!=", "<=", ">=", " <", " >", "..="].iter().any(|op| before.ends_with(op));

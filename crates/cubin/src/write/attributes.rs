@@ -97,38 +97,7 @@ impl Writer<'_> {
         if !kernel.syscalls.is_empty() {
             rows.push(Attribute::words(code::SYSCALL_OFFSETS, kernel.syscalls.iter().copied()));
         }
-        if !kernel.warp_wide.is_empty() {
-            rows.push(Attribute::words(code::INT_WARP_WIDE_INSTR_OFFSETS, kernel.warp_wide.iter().copied()));
-        }
-        if !kernel.coop_groups.is_empty() {
-            rows.push(Attribute::words(
-                code::COOP_GROUP_MASK_REGIDS,
-                kernel.coop_groups.iter().map(|group| group.1),
-            ));
-            rows.push(Attribute::words(
-                code::COOP_GROUP_INSTR_OFFSETS,
-                kernel.coop_groups.iter().map(|group| group.0),
-            ));
-        }
-        if !kernel.mbarriers.is_empty() {
-            let words = kernel.mbarriers.iter().flat_map(|entry| {
-                let tail = u32::from(entry.kind) | 1 << 8 | u32::from(entry.uniform) << 16;
-                [entry.offset, entry.register, entry.displacement, tail]
-            });
-            rows.push(Attribute::words(code::MBARRIER_INSTR_OFFSETS, words));
-            rows.push(Attribute::half(code::NUM_MBARRIERS, kernel.mbarrier_count));
-        }
-        if !kernel.exits.is_empty() {
-            rows.push(Attribute::words(code::EXIT_INSTR_OFFSETS, kernel.exits.iter().copied()));
-        }
-        if !kernel.indirect_branches.is_empty() {
-            let words = kernel.indirect_branches.iter().flat_map(|branch| {
-                [branch.offset, 0, branch.targets.len() as u32]
-                    .into_iter()
-                    .chain(branch.targets.iter().copied())
-            });
-            rows.push(Attribute::words(code::INDIRECT_BRANCH_TARGETS, words));
-        }
+        rows.extend(instruction_places(kernel));
         match kernel.bound {
             Bound::None => {}
             Bound::AtMost(size) => rows.push(Attribute::words(code::MAX_THREADS, size)),
@@ -181,4 +150,40 @@ impl Writer<'_> {
         }
         out.0
     }
+}
+
+/// The instructions that the driver must know of.
+fn instruction_places(kernel: &KernelImage) -> Vec<Attribute> {
+    let mut rows = Vec::new();
+    if !kernel.warp_wide.is_empty() {
+        rows.push(Attribute::words(code::INT_WARP_WIDE_INSTR_OFFSETS, kernel.warp_wide.iter().copied()));
+    }
+    if !kernel.coop_groups.is_empty() {
+        rows.push(Attribute::words(
+            code::COOP_GROUP_MASK_REGIDS,
+            kernel.coop_groups.iter().map(|group| group.1),
+        ));
+        rows.push(Attribute::words(
+            code::COOP_GROUP_INSTR_OFFSETS,
+            kernel.coop_groups.iter().map(|group| group.0),
+        ));
+    }
+    if !kernel.mbarriers.is_empty() {
+        let words = kernel.mbarriers.iter().flat_map(|entry| {
+            let tail = u32::from(entry.kind) | 1 << 8 | u32::from(entry.uniform) << 16;
+            [entry.offset, entry.register, entry.displacement, tail]
+        });
+        rows.push(Attribute::words(code::MBARRIER_INSTR_OFFSETS, words));
+        rows.push(Attribute::half(code::NUM_MBARRIERS, kernel.mbarrier_count));
+    }
+    if !kernel.exits.is_empty() {
+        rows.push(Attribute::words(code::EXIT_INSTR_OFFSETS, kernel.exits.iter().copied()));
+    }
+    if !kernel.indirect_branches.is_empty() {
+        let words = kernel.indirect_branches.iter().flat_map(|branch| {
+            [branch.offset, 0, branch.targets.len() as u32].into_iter().chain(branch.targets.iter().copied())
+        });
+        rows.push(Attribute::words(code::INDIRECT_BRANCH_TARGETS, words));
+    }
+    rows
 }

@@ -94,8 +94,8 @@ impl Writer<'_> {
     fn file_header(&self, headers_at: u64, programs_at: u64, programs: usize) -> Vec<u8> {
         let mut out = Bytes::default();
         out.raw(&[0x7f, b'E', b'L', b'F', 2, 1, 1, EI_OSABI_CUDA, ABI_VERSION]).raw(&[0; 7]);
-        // The low byte 4 says: machine code only.
-        let flags = self.index_of(Key::CudaNote) << 24 | u32::from(self.module.sm) << 8 | 4;
+        let note = self.index_of(Key::CudaNote) << 24;
+        let flags = note | u32::from(self.module.sm) << 8 | u32::from(self.rules.family.flags);
         out.u16(ET_EXEC).u16(EM_CUDA).u32(1).u64(0).u64(programs_at).u64(headers_at).u32(flags);
         out.u16(64).u16(56).u16(programs as u16).u16(64).u16(self.sections.len() as u16 + 1).u16(1);
         out.0

@@ -14,7 +14,7 @@ use crate::relocation::RelocationKind;
 use crate::rules::{Rules, rules};
 use rustc_hash::FxHashMap;
 
-/// Most bytes of initialized global data: they stand in the file one by one, zeros included, and a file is made in memory.
+/// Most bytes of initialized global data: they are in the file one by one, zeros included, and a file is made in memory.
 const MOST_INITIALIZED: u64 = 1 << 30;
 
 /// Why a module cannot be written.

@@ -7,7 +7,6 @@ use crate::elf::*;
 impl Writer<'_> {
     /// Draws up the symbol table. Indices are final after this.
     pub(super) fn draft_symbols(&mut self) {
-        let module = self.module;
         self.symbol(SymbolDraft {
             name: String::new(),
             kind: STT_NOTYPE,
@@ -17,6 +16,32 @@ impl Writer<'_> {
             value: 0,
             size: 0,
         });
+        self.code_sections();
+        if self.rules.family.reserves_shared {
+            self.reserved_shared();
+        }
+        self.variables();
+        self.section_symbol(".debug_frame", Key::DebugFrame);
+        self.section_symbol(".nv.callgraph", Key::Callgraph);
+        if self.rules.family.plain_relocations {
+            self.section_symbol(".nv.rel.action", Key::RelocationAction);
+        }
+        self.code_symbols();
+        self.outside_symbols();
+        for kernel in self.order.clone() {
+            self.constant0_symbols[kernel] = self.section_symbol(
+                &format!(".nv.constant0.{}", self.module.kernels[kernel].name),
+                Key::Constant0(kernel),
+            );
+        }
+        if self.rules.family.local_symbols_first {
+            self.put_local_symbols_first();
+        }
+    }
+
+    /// The sections of notes and of each kernel.
+    fn code_sections(&mut self) {
+        let module = self.module;
         self.section_symbol(".note.nv.tkinfo", Key::ToolkitNote);
         self.section_symbol(".note.nv.cuinfo", Key::CudaNote);
         for kernel in self.order.clone() {
@@ -34,26 +59,33 @@ impl Writer<'_> {
                 );
             }
         }
-        if self.rules.family.reserves_shared {
-            self.symbol(SymbolDraft {
-                name: ".nv.reservedSmem.offset0".into(),
-                kind: STT_OBJECT,
-                binding: STB_WEAK,
-                other: 0,
-                section: None,
-                value: 0,
-                size: 4,
-            });
-            self.symbol(SymbolDraft {
-                name: "__nv_reservedSMEM_offset_0_alias".into(),
-                kind: STT_NOTYPE,
-                binding: STB_WEAK,
-                other: STO_RESERVED_SHARED,
-                section: Some(Key::ReservedShared),
-                value: 0,
-                size: 0,
-            });
-        }
+    }
+
+    /// What the system keeps of shared memory.
+    fn reserved_shared(&mut self) {
+        self.symbol(SymbolDraft {
+            name: ".nv.reservedSmem.offset0".into(),
+            kind: STT_OBJECT,
+            binding: STB_WEAK,
+            other: 0,
+            section: None,
+            value: 0,
+            size: 4,
+        });
+        self.symbol(SymbolDraft {
+            name: "__nv_reservedSMEM_offset_0_alias".into(),
+            kind: STT_NOTYPE,
+            binding: STB_WEAK,
+            other: STO_RESERVED_SHARED,
+            section: Some(Key::ReservedShared),
+            value: 0,
+            size: 0,
+        });
+    }
+
+    /// The variables, each section of them before its members.
+    fn variables(&mut self) {
+        let module = self.module;
         for (initialized, key, name) in
             [(true, Key::GlobalInit, ".nv.global.init"), (false, Key::Global, ".nv.global")]
         {
@@ -78,11 +110,11 @@ impl Writer<'_> {
                     self.variable_symbol(variable, Key::Constant3, variable.offset);
             }
         }
-        self.section_symbol(".debug_frame", Key::DebugFrame);
-        self.section_symbol(".nv.callgraph", Key::Callgraph);
-        if self.rules.family.plain_relocations {
-            self.section_symbol(".nv.rel.action", Key::RelocationAction);
-        }
+    }
+
+    /// Kernels, and the functions inside each.
+    fn code_symbols(&mut self) {
+        let module = self.module;
         for kernel in self.order.clone() {
             let size = self.text_size(kernel);
             self.kernel_symbols[kernel] = self.symbol(SymbolDraft {
@@ -107,6 +139,11 @@ impl Writer<'_> {
                 });
             }
         }
+    }
+
+    /// Textures, samplers and surfaces, and functions of other files.
+    fn outside_symbols(&mut self) {
+        let module = self.module;
         for opaque in &module.opaque {
             self.symbol(SymbolDraft {
                 name: opaque.name.clone(),
@@ -132,15 +169,6 @@ impl Writer<'_> {
                 value: 0,
                 size: 0,
             });
-        }
-        for kernel in self.order.clone() {
-            self.constant0_symbols[kernel] = self.section_symbol(
-                &format!(".nv.constant0.{}", module.kernels[kernel].name),
-                Key::Constant0(kernel),
-            );
-        }
-        if self.rules.family.local_symbols_first {
-            self.put_local_symbols_first();
         }
     }
 

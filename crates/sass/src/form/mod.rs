@@ -14,10 +14,10 @@ use shape::shapes;
 pub use shape::{MOST_OPERANDS, Shape};
 
 use crate::{Mod, Op, RegisterFile, Symbol};
-use oriole_chip::{Chip, RegisterFiles};
+use oriole_chip::{Chip, RegisterFiles, WordShape};
 use std::sync::OnceLock;
 
-/// A place in the word where a number stands: up to two runs of bits, the lower part first.
+/// The bits of the word that hold a number: up to two runs of bits, the lower part first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Field {
     /// First bit and width in bits of the lower part.
@@ -26,7 +26,7 @@ pub struct Field {
     pub high: (u8, u8),
     /// Two's complement.
     pub signed: bool,
-    /// Stored as the complement, so that zero bits stand for the always-true predicate.
+    /// Stored as the complement, so that zero bits mean the always-true predicate.
     pub complement: bool,
     /// What one step of the field counts: the value is `field * scale`.
     pub scale: u8,
@@ -47,7 +47,7 @@ pub enum Elided {
     Zero,
     /// Left out when all its bits are set.
     Ones,
-    /// Never written: a text stands for an instruction with this register here.
+    /// Never written: a text means an instruction with this register here.
     Hidden(u8),
 }
 
@@ -64,7 +64,7 @@ pub enum FloatKind {
     Bf16,
 }
 
-/// What may stand in a slot.
+/// What a slot takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SlotKind {
     /// General register.
@@ -170,7 +170,7 @@ pub const NO_BIT: u8 = u8::MAX;
 pub struct Slot {
     /// Written or read.
     pub access: Access,
-    /// What may stand here.
+    /// What it takes.
     pub kind: SlotKind,
     /// The fields, in the order of the text: descriptor, base, uniform register, offset; bank before offset.
     pub fields: &'static [Field],
@@ -184,7 +184,7 @@ pub struct Slot {
     pub invert: u8,
 }
 
-/// What a set or a form stands for.
+/// What a set or a form means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Token {
     /// A modifier of the instruction.
@@ -220,11 +220,11 @@ pub enum Place {
 pub struct Row {
     /// The value of the bits.
     pub value: u16,
-    /// What it stands for.
+    /// What it means.
     pub tokens: &'static [Token],
 }
 
-/// A modifier field: bits of the word and what their values stand for.
+/// A modifier field: bits of the word and what their values mean.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Set {
     /// The bits, lowest first.
@@ -235,7 +235,7 @@ pub struct Set {
     pub rows: &'static [Row],
 }
 
-/// One way to read an instruction word.
+/// One interpretation of an instruction word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Form {
     /// The mnemonic.
@@ -250,7 +250,7 @@ pub struct Form {
     pub unused: u128,
     /// How they are written.
     pub unused_value: u128,
-    /// What the form itself stands for.
+    /// What the form itself means.
     pub always: &'static [Token],
     /// The operands.
     pub slots: &'static [Slot],
@@ -273,6 +273,8 @@ pub struct FormId(u16);
 pub struct Table {
     /// The register files of the chip.
     registers: &'static RegisterFiles,
+    /// The shape of the chip's words.
+    words: WordShape,
     forms: &'static [Form],
     /// For each form what it takes.
     shapes: &'static [Shape],
@@ -302,6 +304,11 @@ impl Table {
     /// The register files of the chip.
     pub fn registers(&self) -> &'static RegisterFiles {
         self.registers
+    }
+
+    /// The shape of the chip's words.
+    pub fn words(&self) -> WordShape {
+        self.words
     }
 
     /// The form of a number of this table.
@@ -354,7 +361,7 @@ impl Table {
     }
 }
 
-/// How many bits of the word stand before the scheduling control.
+/// How many bits of the word come before the scheduling control.
 pub const CONTROL_SHIFT: u32 = 105;
 
 impl Form {
@@ -365,7 +372,7 @@ impl Form {
 }
 
 impl Slot {
-    /// The register that stands for a descriptor which the text never writes; `None` if the slot has no such field.
+    /// The register of a descriptor that the text never writes; `None` if the slot has no such field.
     pub fn hidden_descriptor(&self) -> Option<u8> {
         match (self.kind, self.fields.first()) {
             (
@@ -521,9 +528,9 @@ fn run_mask((low, width): (u8, u8)) -> u128 {
 
 // Short names for the generated table.
 
-const fn registers(number: u8) -> &'static RegisterFiles {
+const fn chip(number: u8) -> Chip {
     match Chip::of_number(number) {
-        Some(chip) => chip.register_files(),
+        Some(chip) => chip,
         None => panic!("a form table for no chip"),
     }
 }

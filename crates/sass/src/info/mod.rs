@@ -187,7 +187,7 @@ pub enum Space {
 pub enum Scoreboard {
     /// Nothing.
     No,
-    /// A scoreboard is accepted, but nobody has to wait for it.
+    /// A scoreboard is accepted, but no wait for it is needed.
     May,
     /// Whoever depends on the instruction waits for it, where its class completes at a variable time.
     Yes,
@@ -240,7 +240,7 @@ pub struct SourceTypes {
     pub rest: SourceType,
 }
 
-/// How the disassembler writes addresses, where an opcode has a way of its own.
+/// How the disassembler writes addresses, where an opcode differs from the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TextQuirks {
     /// An offset without a register keeps its sign.

@@ -9,7 +9,7 @@ use crate::form::Place::*;
 use crate::form::SlotKind as K;
 use crate::form::Token::Suffix;
 use crate::form::{Field, FloatKind, Form, Row, SELF, Set, Slot, Table, Token, Width as W};
-use crate::form::{Constraints, Shape, field, registers, row, set, shapes, slot};
+use crate::form::{Constraints, Shape, chip, field, row, set, shapes, slot};
 use crate::{Mod, Op, Symbol};
 use std::sync::OnceLock;
 
@@ -1633,4 +1633,4 @@ static SHAPES: [Shape; FORMS.len()] = shapes(&FORMS);
 static CONSTRAINTS: [OnceLock<Constraints>; FORMS.len()] = [const { OnceLock::new() }; FORMS.len()];
 
 pub(in crate::form) static TABLE: Table =
-    Table { registers: registers(80), forms: &FORMS, shapes: &SHAPES, constraints: &CONSTRAINTS, opcodes: &OPCODES, by_opcode: &BY_OPCODE, ops: &OPS, orders: &ORDERS };
+    Table { registers: chip(80).register_files(), words: chip(80).words(), forms: &FORMS, shapes: &SHAPES, constraints: &CONSTRAINTS, opcodes: &OPCODES, by_opcode: &BY_OPCODE, ops: &OPS, orders: &ORDERS };
