@@ -72,7 +72,7 @@ def main() -> None:
     path = f"{oriole.parent}{os.pathsep}{os.environ.get('PATH', '')}"
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "PATH": path}) as child:
         told: list = []
-        # As Helix does: the configuration goes with the first request, findings are pushed.
+        # As Helix does: the configuration goes with the first request, diagnostics are pushed.
         parameters = {"processId": None, "rootUri": None, "initializationOptions": server["config"],
                       "capabilities": {"general": {"positionEncodings": ["utf-8", "utf-32", "utf-16"]}}}
         send(child, {"id": 1, "method": "initialize", "params": parameters})

@@ -1,6 +1,6 @@
 """Asks a PTX compiler and the checker about many instructions at a time.
 
-Each instruction stands on a line of its own, in a scope of its own, of one kernel: a finding's line says which one is
+Each instruction stands on a line of its own, in a scope of its own, of one kernel: a diagnostic's line says which one is
 meant. What the outside compiler finds only after all else is right is found by asking again without the wrong lines.
 """
 
@@ -57,7 +57,7 @@ class Outside:
         self.chip = chip
 
     def judge(self, lines, version="9.0", target="sm_90a", options=""):
-        """For each line its findings; an empty list where it is accepted."""
+        """For each line its diagnostics; an empty list where it is accepted."""
         found = [None] * len(lines)
         alive = list(range(len(lines)))
         while alive:
@@ -102,7 +102,7 @@ class Outside:
 
 
 class Checker:
-    """Our checker: a program that prints `file:line: severity [code] message` for each finding."""
+    """Our checker: a program that prints `file:line: severity [code] message` for each diagnostic."""
 
     def __init__(self, program):
         self.program = program
@@ -126,5 +126,5 @@ class Checker:
             if 0 <= at < len(lines):
                 found[at].append(match.group(3))
             else:
-                raise RuntimeError("a finding outside of the variants: " + message)
+                raise RuntimeError("a diagnostic outside of the variants: " + message)
         return found

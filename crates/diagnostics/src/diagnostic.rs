@@ -116,7 +116,7 @@ pub struct Related {
     pub message: Message,
 }
 
-/// One finding about the user's input.
+/// One diagnostic about the user's input.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Diagnostic {
     /// Stable code with a page of its own.
@@ -180,8 +180,8 @@ impl Diagnostic {
         self.severity == Severity::Error
     }
 
-    /// The same finding with `offset` bytes added to every span of this unit;
-    /// used when a renderer joins a unit's findings to its file.
+    /// The same diagnostic with `offset` bytes added to every span of this unit;
+    /// used when a renderer joins a unit's diagnostics to its file.
     #[must_use]
     pub fn shifted(mut self, offset: u32) -> Self {
         self.span.start = self.span.start.saturating_add(offset);

@@ -1,4 +1,4 @@
-//! Checks PTX files and prints one line for each finding: file, line, severity, code, message.
+//! Checks PTX files and prints one line for each diagnostic: file, line, severity, code, message.
 //!
 //! It is here so that thousands of small files are judged in one process; `oriole check` is the program for people.
 

@@ -3,7 +3,7 @@
 //!
 //! It is here because the mistake is in the program and shows at run time only. A register counts as an address of a
 //! space if every instruction that writes it makes it one, whatever the order; what cannot be told is left alone, so that
-//! a finding is never wrong. Global and generic addresses of the same byte are equal, so mixing those is no mistake.
+//! a diagnostic is never wrong. Global and generic addresses of the same byte are equal, so mixing those is no mistake.
 
 use oriole_diagnostics::{Code, Diagnostic};
 use oriole_ptx::{Opcode, Space, Word};
@@ -187,7 +187,7 @@ fn words(space: Space) -> String {
     }
 }
 
-/// The findings of a body.
+/// The diagnostics of a body.
 pub(crate) fn check(body: &Body, map: &SourceMap, found: &mut Vec<Diagnostic>) {
     for mismatch in address_space_mismatches(body) {
         let Some(&span) = map.instructions.get(mismatch.instruction as usize) else { continue };
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
     use crate::resolve_module;
 
-    /// Findings of statements in a kernel, by name of the register.
+    /// Diagnostics of statements in a kernel, by name of the register.
     fn check(statements: &str) -> String {
         let module = resolve_module(&format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n.global .u32 g; .const .u32 c;\n\

@@ -1,7 +1,7 @@
 //! Checks that need the whole module: the order of header lines and of declarations, limits of memories, functions
 //! that nobody defines.
 //!
-//! It is here apart from resolution: these findings change no meaning, so that moving a function recompiles nothing.
+//! It is here apart from resolution: these diagnostics change no meaning, so that moving a function recompiles nothing.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub fn check_header<'a>(
     parse: impl Fn(usize) -> &'a Parse,
     header: &mut Header,
 ) -> Vec<(usize, Diagnostic)> {
-    let mut findings = Vec::new();
+    let mut diagnostics = Vec::new();
     let mut position = 0;
     let mut items_seen = false;
     let mut seen = [false; 3];
@@ -60,7 +60,7 @@ pub fn check_header<'a>(
         if kind != UnitKind::Header {
             items_seen |= !matches!(kind, UnitKind::Trailer | UnitKind::Broken);
             if kind != UnitKind::Trailer && position == 0 {
-                findings.push((at, missing_version(first_word(parse(at).syntax()))));
+                diagnostics.push((at, missing_version(first_word(parse(at).syntax()))));
                 position = 1;
             }
             continue;
@@ -69,7 +69,7 @@ pub fn check_header<'a>(
         let unit = parse(at).unit();
         let mut found = Vec::new();
         read_header(&unit, header, &mut found);
-        findings.extend(found.into_iter().map(|found| (at, found)));
+        diagnostics.extend(found.into_iter().map(|found| (at, found)));
         let items: Vec<Item> = unit.items().collect();
         for (number, item) in items.iter().enumerate() {
             let (span, wanted) = match item {
@@ -79,14 +79,14 @@ pub fn check_header<'a>(
                     (directive.span(), 1)
                 }
                 Item::Pragma(pragma) => {
-                    findings.extend(module_pragma(pragma).map(|found| (at, found)));
+                    diagnostics.extend(module_pragma(pragma).map(|found| (at, found)));
                     continue;
                 }
                 Item::AddressSizeDirective(directive) => (directive.span(), 2),
                 _ => continue,
             };
             if items_seen {
-                findings.push((
+                diagnostics.push((
                     at,
                     Diagnostic::new(
                         Code::InvalidHeader,
@@ -97,30 +97,30 @@ pub fn check_header<'a>(
             } else if position == 0 && wanted != 0 {
                 // Other PTX compilers see it at the item behind.
                 let next = items.get(number + 1).map_or(span, |item| first_word(item.syntax()));
-                findings.push((at, missing_version(next)));
+                diagnostics.push((at, missing_version(next)));
             }
             if wanted == 2 && !seen[1] && !items_seen {
-                findings.push((at, Diagnostic::new(Code::MissingTarget, span, MISSING_TARGET)));
+                diagnostics.push((at, Diagnostic::new(Code::MissingTarget, span, MISSING_TARGET)));
                 seen[1] = true;
             }
             if std::mem::replace(&mut seen[wanted], true) && wanted != 1 && !items_seen {
-                findings
+                diagnostics
                     .push((at, Diagnostic::new(Code::InvalidHeader, span, "this directive stands twice")));
             }
             position = position.max(wanted + 1);
         }
     }
     if position == 0 {
-        findings.push((last, missing_version(Span::point(0))));
-    } else if !seen[1] && !findings.iter().any(|found| found.1.is_error()) {
-        findings.push((last, Diagnostic::new(Code::MissingTarget, Span::point(0), MISSING_TARGET)));
+        diagnostics.push((last, missing_version(Span::point(0))));
+    } else if !seen[1] && !diagnostics.iter().any(|found| found.1.is_error()) {
+        diagnostics.push((last, Diagnostic::new(Code::MissingTarget, Span::point(0), MISSING_TARGET)));
     }
     let is_debug = |item| matches!(item, Item::Section(section) if section.name().starts_with(".debug"));
     if header.debug && !sections.into_iter().any(|at| parse(at).unit().items().any(is_debug)) {
         let message = "`debug` promises debug information, and the module has no `.section .debug_...`";
-        findings.push((target.0, Diagnostic::new(Code::InvalidHeader, target.1, message)));
+        diagnostics.push((target.0, Diagnostic::new(Code::InvalidHeader, target.1, message)));
     }
-    findings
+    diagnostics
 }
 
 /// A pragma of the module that other PTX compilers refuse there: one that they do not know, or one of a function.
@@ -204,7 +204,7 @@ pub struct EarlyUse {
 
 impl EarlyUse {
     /// What is said of it, given the places of the unit's uses.
-    pub fn finding(&self, uses: &[Span]) -> Diagnostic {
+    pub fn diagnostic(&self, uses: &[Span]) -> Diagnostic {
         let place = uses.get(self.ordinal).copied().unwrap_or(Span::point(0));
         let message = format!("`{}` is used above its declaration", self.name);
         Diagnostic::new(Code::UseBeforeDeclaration, place, message)
@@ -311,14 +311,14 @@ pub fn check_limits<'a>(
     declared: &[&[Declared]],
     bodies: &[Outline<'_>],
 ) -> Vec<(usize, Diagnostic)> {
-    let mut findings = Vec::new();
+    let mut diagnostics = Vec::new();
     let constants: u64 = variables
         .into_iter()
         .filter(|variable| variable.info.space == Space::Constant)
         .map(|variable| variable.info.size)
         .sum();
     if constants > 65536 {
-        findings.push((
+        diagnostics.push((
             0,
             Diagnostic::new(
                 Code::TooMuchConstantMemory,
@@ -327,7 +327,7 @@ pub fn check_limits<'a>(
             ),
         ));
     }
-    findings.extend(open_externals(symbols, declared));
+    diagnostics.extend(open_externals(symbols, declared));
     let by_name: FxHashMap<&str, usize> =
         bodies.iter().enumerate().map(|(index, body)| (body.name, index)).collect();
     let mut missing: BTreeSet<&str> = BTreeSet::new();
@@ -338,7 +338,7 @@ pub fn check_limits<'a>(
                 && symbols.signature(name).is_some_and(|known| known.external)
                 && missing.insert(name)
             {
-                findings.push((
+                diagnostics.push((
                     unit,
                     Diagnostic::new(
                         Code::UnresolvedExternal,
@@ -353,7 +353,7 @@ pub fn check_limits<'a>(
         for name in body.uses.called.iter().chain(&body.uses.addressed) {
             let external = symbols.signature(name).is_some_and(|known| known.external);
             if external && !SUPPLIED.contains(&name.as_str()) && missing.insert(name) {
-                findings.push((
+                diagnostics.push((
                     body.unit,
                     Diagnostic::new(
                         Code::UnresolvedExternal,
@@ -390,7 +390,7 @@ pub fn check_limits<'a>(
         }
         let total = own + shared.values().sum::<u64>();
         if total > 48 * 1024 {
-            findings.push((
+            diagnostics.push((
                 body.unit,
                 Diagnostic::new(
                     Code::TooMuchSharedMemory,
@@ -400,5 +400,5 @@ pub fn check_limits<'a>(
             ));
         }
     }
-    findings
+    diagnostics
 }

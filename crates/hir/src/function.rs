@@ -124,12 +124,12 @@ fn unused(registers: &[DeclaredRegister]) -> Vec<Span> {
 }
 
 impl<'a> Resolver<'a> {
-    /// Reports a finding, unless the parser has already reported the statement that it is in.
+    /// Reports a diagnostic, unless the parser has already reported the statement that it is in.
     pub fn report(&mut self, code: Code, span: Span, message: impl Into<String>) {
         self.push(Diagnostic::new(code, span, message.into()));
     }
 
-    /// As [`Resolver::report`], for a finding with notes.
+    /// As [`Resolver::report`], for a diagnostic with notes.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         if let Some(instruction) = self.instruction {
             let broken = instruction.descendants().any(|node| node.kind() == SyntaxKind::ERROR)

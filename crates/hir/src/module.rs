@@ -36,12 +36,12 @@ pub struct Module {
     pub functions: Vec<(String, FunctionKind, Resolved)>,
     /// `.alias` lines: alias, function.
     pub aliases: Vec<(String, String)>,
-    /// All findings, with spans relative to the file, in file order.
+    /// All diagnostics, with spans relative to the file, in file order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Module {
-    /// Whether a finding is an error.
+    /// Whether a diagnostic is an error.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
@@ -83,8 +83,8 @@ pub fn resolve_module(text: &str) -> Module {
     let declared: Vec<Vec<Declared>> =
         parses.iter().map(|parse| declarations(&parse.unit(), &header)).collect();
     let declared: Vec<&[Declared]> = declared.iter().map(Vec::as_slice).collect();
-    let (symbols, findings) = Symbols::new(header.clone(), &declared);
-    for (at, found) in findings {
+    let (symbols, reported) = Symbols::new(header.clone(), &declared);
+    for (at, found) in reported {
         place(at, found);
     }
     let mut module = Module { header, aliases: symbols.aliases().to_vec(), ..Module::default() };
@@ -147,7 +147,7 @@ pub fn resolve_module(text: &str) -> Module {
         let at = order.partition_point(|&(unit, _)| unit < early.unit);
         let body = order.get(at).filter(|&&(unit, _)| unit == early.unit);
         let resolved = body.map(|&(_, index)| &module.functions[index].2);
-        place(early.unit, early.finding(resolved.map_or(&[], |resolved| &resolved.source_map.uses)));
+        place(early.unit, early.diagnostic(resolved.map_or(&[], |resolved| &resolved.source_map.uses)));
     }
     for (at, found) in check_locations(&bodies, |at| &parses[at]) {
         place(at, found);
@@ -162,7 +162,7 @@ pub fn resolve_module(text: &str) -> Module {
     for (at, found) in check_limits(module.all_variables(), &symbols, &declared, &bodies) {
         place(at, found);
     }
-    // A finding about the file as a whole stands at its start, behind those with a place.
+    // A diagnostic about the file as a whole stands at its start, behind those with a place.
     diagnostics.sort_by_key(|found| (found.span.start, found.span.len));
     for found in &mut diagnostics {
         found.related.retain(|related| !matches!(&related.place, Place::Symbol(name) if name.is_empty()));
@@ -177,9 +177,9 @@ pub fn unit_variables(unit: &Unit, context: &dyn ModuleContext) -> (Vec<ModuleVa
     let mut diagnostics = Vec::new();
     for item in unit.items() {
         if let Item::Variable(variable) = item {
-            let (mut found, mut findings) = module_variables(&variable, context);
+            let (mut found, mut reported) = module_variables(&variable, context);
             variables.append(&mut found);
-            diagnostics.append(&mut findings);
+            diagnostics.append(&mut reported);
         }
     }
     (variables, diagnostics)

@@ -17,7 +17,7 @@ pub struct Resolved {
     pub has_body: bool,
     /// The way back to the text.
     pub source_map: SourceMap,
-    /// Findings, in text order, with spans relative to the unit.
+    /// Diagnostics, in text order, with spans relative to the unit.
     pub diagnostics: Vec<Diagnostic>,
     /// Names of the module that it uses.
     pub uses: Uses,
@@ -28,7 +28,7 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// Whether a finding is an error: then the body must not be compiled.
+    /// Whether a diagnostic is an error: then the body must not be compiled.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }

@@ -25,7 +25,7 @@ pub enum Linkage {
     Common,
 }
 
-/// The single linkage word of a declaration; more than one is a finding.
+/// The single linkage word of a declaration; more than one is a diagnostic.
 pub(crate) fn single_linkage(
     words: &[(ast::Linkage, TokenRef<'_>)],
     diagnostics: &mut Vec<Diagnostic>,
@@ -62,7 +62,7 @@ pub(crate) struct FunctionHead<'t> {
     pub directives: Directives,
     /// Names of results, then of parameters, with their places.
     pub parameter_names: Vec<(&'t str, Span)>,
-    /// Findings, with spans relative to the unit.
+    /// Diagnostics, with spans relative to the unit.
     pub diagnostics: Vec<Diagnostic>,
 }
 

@@ -6,7 +6,7 @@ use oriole_diagnostics::{Code, Diagnostic};
 
 use crate::{Body, SourceMap, Statement};
 
-/// The instructions of a body that the back end makes no code for, one finding each.
+/// The instructions of a body that the back end makes no code for, one diagnostic each.
 pub fn unsupported(body: &Body, map: &SourceMap) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (statement, span) in body.statements.iter().zip(&map.statements) {

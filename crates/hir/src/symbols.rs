@@ -73,7 +73,7 @@ pub fn declarations(unit: &Unit, context: &dyn ModuleContext) -> Vec<Declared> {
     for item in unit.items() {
         match item {
             Item::Variable(variable) => {
-                // Findings are those of `module_variables`, which reads the same.
+                // Diagnostics are those of `module_variables`, which reads the same.
                 for (_, variable, _) in declared_variables(&variable, &mut Vec::new()) {
                     found.push(Declared::Variable {
                         name: variable.name,
@@ -138,21 +138,21 @@ impl Symbols {
         &self.aliases
     }
 
-    /// Joins the declarations of all units, given in file order. Findings come with the number of their unit.
+    /// Joins the declarations of all units, given in file order. Diagnostics come with the number of their unit.
     pub fn new(header: Header, units: &[&[Declared]]) -> (Symbols, Vec<(usize, Diagnostic)>) {
         let mut symbols = Symbols { header, ..Symbols::default() };
-        let mut findings = Vec::new();
+        let mut diagnostics = Vec::new();
         for (unit, declared) in units.iter().enumerate() {
             for declared in *declared {
-                symbols.add(unit, declared, &mut findings);
+                symbols.add(unit, declared, &mut diagnostics);
             }
         }
-        (symbols, findings)
+        (symbols, diagnostics)
     }
 
-    fn add(&mut self, unit: usize, declared: &Declared, findings: &mut Vec<(usize, Diagnostic)>) {
+    fn add(&mut self, unit: usize, declared: &Declared, diagnostics: &mut Vec<(usize, Diagnostic)>) {
         let mut report = |code, span, message: String, name: &str| {
-            findings.push((
+            diagnostics.push((
                 unit,
                 Diagnostic::new(code, span, message).with_symbol(name, "the other declaration is here"),
             ));

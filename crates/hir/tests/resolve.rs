@@ -1,11 +1,11 @@
-//! Resolution seen from outside: text of PTX in, canonical text of bodies and findings out.
+//! Resolution seen from outside: text of PTX in, canonical text of bodies and diagnostics out.
 
 use expect_test::{Expect, expect};
 use oriole_hir::{resolve_module, unsupported};
 
 const HEAD: &str = ".version 9.0\n.target sm_90\n.address_size 64\n";
 
-/// Bodies and findings of a module without its header lines.
+/// Bodies and diagnostics of a module without its header lines.
 fn check(text: &str, expected: Expect) {
     check_for("sm_90", text, expected);
 }
@@ -30,7 +30,7 @@ fn check_for(target: &str, text: &str, expected: Expect) {
     expected.assert_eq(&found);
 }
 
-/// Findings of statements in a kernel with a few registers.
+/// Diagnostics of statements in a kernel with a few registers.
 fn statements(text: &str, expected: Expect) {
     let module = resolve_module(&format!(
         "{HEAD}.global .u32 g[4]; .shared .u32 s;\n.func fn(.param .b32 a) {{ ret; }}\n.entry k(.param .u64 in) {{\n\

@@ -22,8 +22,8 @@ pub fn kernel(name: &str, times: usize) -> String {
 /// What the threads report.
 #[derive(Debug)]
 pub enum Report {
-    /// How many findings a revision has.
-    Findings(usize, usize),
+    /// How many diagnostics a revision has.
+    Diagnostics(usize, usize),
     /// How many machine instructions a revision has; nothing if a change came first.
     Code(usize, Cancellable<usize>),
 }
@@ -46,8 +46,8 @@ pub fn session(edits: usize) -> Vec<Report> {
                     let listing = analysis.sass(file, "k", Chip::SM_90);
                     Report::Code(revision, listing.map(|found| found.map_or(0, |found| found.rows.len())))
                 } else {
-                    match analysis.findings(file) {
-                        Ok(found) => Report::Findings(revision, found.len()),
+                    match analysis.diagnostics(file) {
+                        Ok(found) => Report::Diagnostics(revision, found.len()),
                         // The next change was quicker: its own question follows.
                         Err(cancelled) => Report::Code(revision, Err(cancelled)),
                     }

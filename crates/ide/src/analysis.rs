@@ -13,7 +13,7 @@ use crate::embedded::Snippet;
 use crate::format::Style;
 use crate::host::{FileData, SettingsData};
 use crate::{
-    Call, CallItem, Completion, Edit, Feature, FileId, Finding, Fix, Fold, Hint, HintOptions, Hover,
+    Call, CallItem, Completion, Edit, Feature, FileDiagnostic, FileId, Fix, Fold, Hint, HintOptions, Hover,
     KernelStatistics, Language, Lens, LineIndex, Link, Liveness, Range, Reference, RegisterMarks,
     RenameError, SassListing, SignatureHelp, Symbol, Target, Token, TreeNode,
 };
@@ -183,17 +183,17 @@ impl Analysis {
         self.with(|this| this.chips(file))
     }
 
-    /// Findings of syntax, names and types, in text order.
-    pub fn findings(&self, file: FileId) -> Cancellable<Vec<Finding>> {
-        self.with(|this| crate::findings::findings(this, file))
+    /// Diagnostics of syntax, names and types, in text order.
+    pub fn diagnostics(&self, file: FileId) -> Cancellable<Vec<FileDiagnostic>> {
+        self.with(|this| crate::diagnostics::diagnostics(this, file))
     }
 
-    /// Findings of code generation for a chip: what cannot be compiled, spills. Takes as long as compiling.
-    pub fn code_findings(&self, file: FileId, chip: Chip) -> Cancellable<Vec<Finding>> {
-        self.with(|this| crate::findings::code_findings(this, file, chip))
+    /// Diagnostics of code generation for a chip: what cannot be compiled, spills. Takes as long as compiling.
+    pub fn code_diagnostics(&self, file: FileId, chip: Chip) -> Cancellable<Vec<FileDiagnostic>> {
+        self.with(|this| crate::diagnostics::code_diagnostics(this, file, chip))
     }
 
-    /// Fixes for the findings that meet a range.
+    /// Fixes for the diagnostics that meet a range.
     pub fn fixes(&self, file: FileId, range: Range) -> Cancellable<Vec<Fix>> {
         self.with(|this| crate::fixes::fixes(this, file, range))
     }

@@ -1,4 +1,4 @@
-//! Fixes: edits that mend a finding, each named for what it does.
+//! Fixes: edits that mend a diagnostic, each named for what it does.
 
 use oriole_chip::Chip;
 use oriole_diagnostics::Code;
@@ -12,18 +12,18 @@ use oriole_syntax::{Path, SyntaxKind, TokenRef, UnitKind};
 use crate::analysis::Located;
 use crate::cursor::{Spot, above, spot, token_range};
 use crate::names::{DeclarationKind, names};
-use crate::{Analysis, Edit, FileId, Finding, Range};
+use crate::{Analysis, Edit, FileDiagnostic, FileId, Range};
 
 mod spaces;
 
-/// A way to mend a finding.
+/// A way to mend a diagnostic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fix {
     /// What it does.
     pub title: String,
-    /// The finding's code.
+    /// The diagnostic's code.
     pub code: Code,
-    /// The finding's place.
+    /// The diagnostic's place.
     pub range: Range,
     /// The change.
     pub edits: Vec<Edit>,
@@ -33,9 +33,9 @@ pub struct Fix {
 
 pub(crate) fn fixes(analysis: &Analysis, file: FileId, range: Range) -> Vec<Fix> {
     let mut all = Vec::new();
-    for finding in crate::findings::findings(analysis, file) {
-        if finding.range.meets(range) {
-            mend(analysis, file, &finding, &mut all);
+    for diagnostic in crate::diagnostics::diagnostics(analysis, file) {
+        if diagnostic.range.meets(range) {
+            mend(analysis, file, &diagnostic, &mut all);
         }
     }
     all
@@ -43,7 +43,7 @@ pub(crate) fn fixes(analysis: &Analysis, file: FileId, range: Range) -> Vec<Fix>
 
 struct Mender<'a> {
     located: Located<'a>,
-    finding: &'a Finding,
+    diagnostic: &'a FileDiagnostic,
     all: &'a mut Vec<Fix>,
 }
 
@@ -51,17 +51,17 @@ impl Mender<'_> {
     fn offer(&mut self, title: impl Into<String>, edits: Vec<Edit>, preferred: bool) {
         let placed: Option<Vec<Edit>> = edits.into_iter().map(|edit| self.located.up_edit(edit)).collect();
         if let Some(edits) = placed {
-            let (code, range) = (self.finding.code, self.finding.range);
+            let (code, range) = (self.diagnostic.code, self.diagnostic.range);
             self.all.push(Fix { title: title.into(), code, range, edits, preferred });
         }
     }
 }
 
-fn mend(analysis: &Analysis, file: FileId, finding: &Finding, all: &mut Vec<Fix>) {
-    let Some(located) = analysis.locate(file, finding.range.start) else { return };
+fn mend(analysis: &Analysis, file: FileId, diagnostic: &FileDiagnostic, all: &mut Vec<Fix>) {
+    let Some(located) = analysis.locate(file, diagnostic.range.start) else { return };
     let db: &dyn Db = &analysis.db;
-    let mut out = Mender { located, finding, all };
-    match finding.code {
+    let mut out = Mender { located, diagnostic, all };
+    match diagnostic.code {
         Code::MissingVersion => {
             let chip = Chip::DEFAULT;
             let text = format!(".version 8.0\n.target {chip}\n.address_size 64\n");
@@ -78,16 +78,16 @@ fn mend(analysis: &Analysis, file: FileId, finding: &Finding, all: &mut Vec<Fix>
         }
         _ => {}
     }
-    // The word of the finding, not the one before it.
-    let inside = located.at + u32::from(!finding.range.is_empty());
+    // The word of the diagnostic, not the one before it.
+    let inside = located.at + u32::from(!diagnostic.range.is_empty());
     let Some(spot) = spot(db, located.source, inside) else { return };
     let Some(path) = spot.path(db) else {
-        if finding.code == Code::Syntax {
+        if diagnostic.code == Code::Syntax {
             syntax(db, &spot, &mut out);
         }
         return;
     };
-    match finding.code {
+    match diagnostic.code {
         Code::Syntax => syntax(db, &spot, &mut out),
         Code::UnknownName => unknown_name(db, &spot, &path, &mut out),
         Code::UnknownInstruction => unknown_instruction(&spot, &path, &mut out),
@@ -127,7 +127,7 @@ fn unterminated_body(db: &dyn Db, out: &mut Mender<'_>) {
 
 /// "`;` expected before …": the place is where it is missing.
 fn syntax(db: &dyn Db, spot: &Spot<'_>, out: &mut Mender<'_>) {
-    let message = &out.finding.message;
+    let message = &out.diagnostic.message;
     for missing in [";", ")", "]", "}"] {
         if message.starts_with(&format!("`{missing}` expected")) {
             // Behind the last word before the place.
@@ -371,7 +371,7 @@ fn raise(db: &dyn Db, path: &Path<'_>, out: &mut Mender<'_>) {
         for node in root.descendants() {
             let start = unit.start(db);
             if let Some(number) = ast::VersionDirective::cast(node).and_then(|it| it.number())
-                && out.finding.code == Code::NeedsVersion
+                && out.diagnostic.code == Code::NeedsVersion
                 && header.version < version
             {
                 let text = format!("{}.{}", version.0, version.1);
@@ -379,7 +379,7 @@ fn raise(db: &dyn Db, path: &Path<'_>, out: &mut Mender<'_>) {
                 out.offer(format!("Raise `.version` to {text}"), vec![edit], true);
             }
             if let Some(name) = ast::TargetDirective::cast(node).and_then(|it| it.names().next())
-                && out.finding.code == Code::NeedsChip
+                && out.diagnostic.code == Code::NeedsChip
                 && let Some(chip) = chip
             {
                 let chip = chip.to_string();

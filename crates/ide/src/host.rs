@@ -52,8 +52,8 @@ pub(crate) struct SettingsData {
 /// A feature that may be switched off for a file because of its size.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Feature {
-    /// Findings of code generation for the whole file.
-    CodeFindings,
+    /// Diagnostics of code generation for the whole file.
+    CodeDiagnostics,
     /// Semantic tokens of the whole file; those of a range are always there.
     FullTokens,
     /// Formatting of the whole file; a range can always be formatted.
@@ -73,7 +73,7 @@ pub enum Feature {
 impl Feature {
     /// Every feature with the bytes of a file from which on it is off.
     pub const LIMITS: [(Feature, u32); 8] = [
-        (Feature::CodeFindings, 32 << 20),
+        (Feature::CodeDiagnostics, 32 << 20),
         (Feature::FullTokens, 32 << 20),
         (Feature::Formatting, 64 << 20),
         (Feature::Folding, 128 << 20),
@@ -86,7 +86,7 @@ impl Feature {
     /// The feature in words.
     pub const fn name(self) -> &'static str {
         match self {
-            Feature::CodeFindings => "findings of code generation",
+            Feature::CodeDiagnostics => "diagnostics of code generation",
             Feature::FullTokens => "semantic tokens of the whole file",
             Feature::Formatting => "formatting of the whole file",
             Feature::Folding => "folding",

@@ -1,5 +1,5 @@
 //! What stands under the cursor: instructions, registers, variables, functions, numbers, directives; and the page of a
-//! finding that is there.
+//! diagnostic that is there.
 
 use oriole_inputs::{Db, FunctionUnit};
 use oriole_ori::File;
@@ -31,10 +31,10 @@ pub(crate) fn hover(analysis: &Analysis, file: FileId, at: u32) -> Option<Hover>
     let found = subject(analysis, file, at);
     let mut pages = Vec::new();
     let mut place = None;
-    for finding in crate::findings::findings(analysis, file) {
-        if finding.range.touches(at) {
-            pages.push(format!("**{}**: {}", finding.code, finding.code.page()));
-            place = place.or(Some(finding.range));
+    for diagnostic in crate::diagnostics::diagnostics(analysis, file) {
+        if diagnostic.range.touches(at) {
+            pages.push(format!("**{}**: {}", diagnostic.code, diagnostic.code.page()));
+            place = place.or(Some(diagnostic.range));
         }
     }
     if found.is_none() && pages.is_empty() {

@@ -47,7 +47,7 @@ impl RegisterMarks {
 /// The marks of a file for a chip. A function that does not compile now keeps those that it had.
 pub(crate) fn marks(analysis: &Analysis, file: FileId, chip: Chip, before: &RegisterMarks) -> RegisterMarks {
     let mut all = RegisterMarks::default();
-    let Some(source) = analysis.ptx(file).filter(|_| analysis.is_on(file, Feature::CodeFindings)) else {
+    let Some(source) = analysis.ptx(file).filter(|_| analysis.is_on(file, Feature::CodeDiagnostics)) else {
         return all;
     };
     let db = &analysis.db;

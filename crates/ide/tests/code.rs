@@ -78,7 +78,7 @@ fn figures_say_why() {
     let all = Range::new(0, fixture.text.len() as u32);
     let hints = analysis.hints(fixture.file, all, HintOptions::default()).unwrap();
     assert!(hints.iter().flat_map(|hint| &hint.why).any(|why| why.contains("reads")));
-    // More values than registers: the lens, the finding and the hint say whose are spilled.
+    // More values than registers: the lens, the diagnostic and the hint say whose are spilled.
     let mut body = String::from("    .reg .f32 %x<64>;\n    ld.param.u64 %d1, [p];\n");
     (0..40).for_each(|at| body.push_str(&format!("    ld.volatile.global.f32 %x{at}, [%d1+{}];\n", 4 * at)));
     (0..40).for_each(|at| {
@@ -93,8 +93,8 @@ fn figures_say_why() {
         "{:?}",
         found.why
     );
-    let findings = analysis.code_findings(fixture.file, Chip::SM_90).unwrap();
-    assert!(findings[0].message.contains("spilled") && !findings[0].related.is_empty());
+    let diagnostics = analysis.code_diagnostics(fixture.file, Chip::SM_90).unwrap();
+    assert!(diagnostics[0].message.contains("spilled") && !diagnostics[0].related.is_empty());
 }
 
 /// Registers that a function saves for its caller are not spilled.
@@ -105,7 +105,7 @@ fn saved_registers_are_no_spills() {
         call g, ();\nadd.s32 %r2, %r1, 1;\nst.param.b32 [r], %r2;\nret;\n}\n";
     let fixture = crate::support::fixture(text);
     let analysis = fixture.analysis();
-    assert_eq!(analysis.code_findings(fixture.file, Chip::SM_90).unwrap(), []);
+    assert_eq!(analysis.code_diagnostics(fixture.file, Chip::SM_90).unwrap(), []);
 }
 
 #[test]
@@ -158,8 +158,8 @@ fn inline_ptx_of_cuda() {
     let fixture = fixture_in(Language::Cuda, text);
     let analysis = fixture.analysis();
     let mut out = String::new();
-    for finding in analysis.findings(fixture.file).unwrap() {
-        out.push_str(&format!("{} {}\n", fixture.show(finding.range), finding.message));
+    for diagnostic in analysis.diagnostics(fixture.file).unwrap() {
+        out.push_str(&format!("{} {}\n", fixture.show(diagnostic.range), diagnostic.message));
     }
     let hover = analysis.hover(fixture.file, fixture.at).unwrap().unwrap();
     out.push_str(&format!("{}\n{}\n", fixture.show(hover.range), hover.text));

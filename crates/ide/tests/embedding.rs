@@ -13,7 +13,7 @@ fn a_session_answers_or_is_cancelled() {
     assert_eq!(reports.len(), 24);
     // The last revision has no change behind it that could cancel it.
     let last = |report: &&Report| match report {
-        Report::Findings(11, found) => *found == 0,
+        Report::Diagnostics(11, found) => *found == 0,
         Report::Code(11, found) => found.is_ok_and(|rows| rows > 0),
         _ => false,
     };
@@ -68,9 +68,9 @@ fn a_cancelled_snapshot_says_so() {
     let file = host.open(Language::Ptx, &kernel("k", 1), SettingsId(0));
     let analysis = host.analysis();
     analysis.canceller().cancel();
-    assert!(analysis.findings(file).is_err());
+    assert!(analysis.diagnostics(file).is_err());
     drop(analysis);
-    assert!(host.analysis().findings(file).is_ok());
+    assert!(host.analysis().diagnostics(file).is_ok());
 }
 
 /// Going back to a target or a level computes nothing again.

@@ -5,13 +5,16 @@ use expect_test::{Expect, expect};
 use oriole_chip::Chip;
 use oriole_ide::{Edit, Range, RegisterMarks};
 
-fn check_findings(text: &str, expected: Expect) {
+fn check_diagnostics(text: &str, expected: Expect) {
     let fixture = fixture(text);
     let mut out = String::new();
-    for finding in fixture.analysis().findings(fixture.file).unwrap() {
-        let place = fixture.show(finding.range);
-        out.push_str(&format!("{place} {} {:?}: {}\n", finding.code, finding.severity, finding.message));
-        for related in finding.related {
+    for diagnostic in fixture.analysis().diagnostics(fixture.file).unwrap() {
+        let place = fixture.show(diagnostic.range);
+        out.push_str(&format!(
+            "{place} {} {:?}: {}\n",
+            diagnostic.code, diagnostic.severity, diagnostic.message
+        ));
+        for related in diagnostic.related {
             out.push_str(&format!("  {} {}\n", fixture.show(related.range), related.message));
         }
     }
@@ -19,8 +22,8 @@ fn check_findings(text: &str, expected: Expect) {
 }
 
 #[test]
-fn findings() {
-    check_findings(
+fn diagnostics() {
+    check_diagnostics(
         &kernel_text("    add.u32 %r1, %r2, %r99;\n    bra nowhere;\n    add.u32 %r1 %r2;\n    ret;"),
         expect![[r#"
             10: "%r99" ptx::unknown-name Error: no register is called `%r99`
@@ -28,7 +31,7 @@ fn findings() {
             12: "%r2" ptx::syntax Error: `;` expected, found `%r2`
         "#]],
     );
-    check_findings(
+    check_diagnostics(
         &format!("{HEAD}.func f() {{ ret; }}\n.func f() {{ ret; }}\n"),
         expect![[r#"
         5: "f" ptx::duplicate-name Error: `f` is defined twice
@@ -38,9 +41,9 @@ fn findings() {
 }
 
 #[test]
-fn code_findings() {
+fn code_diagnostics() {
     let fixture = kernel("    txq.width.b32 %r1, [%d1];\n    ret;");
-    let found = fixture.analysis().code_findings(fixture.file, Chip::SM_90).unwrap();
+    let found = fixture.analysis().code_diagnostics(fixture.file, Chip::SM_90).unwrap();
     let texts: Vec<String> =
         found.iter().map(|it| format!("{} {} {}", fixture.show(it.range), it.code, it.message)).collect();
     expect![[r#"10: "txq.width.b32 %r1, [%d1];" oriole::not-supported `txq.width.b32` is not supported"#]]

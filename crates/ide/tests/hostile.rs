@@ -14,9 +14,9 @@ fn ask_everything(language: Language, text: &str, places: usize, compile: bool) 
     let mut host = AnalysisHost::new();
     let file = host.open(language, text, SettingsId(0));
     let analysis = host.analysis();
-    for finding in analysis.findings(file).unwrap() {
-        good(text, finding.range, "finding");
-        finding.related.iter().for_each(|related| good(text, related.range, "remark"));
+    for diagnostic in analysis.diagnostics(file).unwrap() {
+        good(text, diagnostic.range, "diagnostic");
+        diagnostic.related.iter().for_each(|related| good(text, related.range, "remark"));
     }
     for token in analysis.tokens(file, None, &RegisterMarks::default()).unwrap() {
         good(text, token.range, "token");

@@ -179,16 +179,20 @@ fn check(body: &str, expected: Expect) {
     let fixture = kernel(&format!("    .shared .u32 s;\n{body}\n    ret;"));
     let analysis = fixture.analysis();
     let mut out = String::new();
-    for finding in analysis.findings(fixture.file).unwrap() {
-        out.push_str(&format!("{} {}\n", fixture.show(finding.range), finding.message.replace('\n', " | ")));
-        for fix in analysis.fixes(fixture.file, finding.range).unwrap() {
+    for diagnostic in analysis.diagnostics(fixture.file).unwrap() {
+        out.push_str(&format!(
+            "{} {}\n",
+            fixture.show(diagnostic.range),
+            diagnostic.message.replace('\n', " | ")
+        ));
+        for fix in analysis.fixes(fixture.file, diagnostic.range).unwrap() {
             let after = Edit::apply(&fixture.text, &fix.edits);
             let old: Vec<&str> = fixture.text.lines().collect();
             let new: Vec<&str> = after.lines().filter(|line| !old.contains(line)).map(str::trim).collect();
             out.push_str(&format!("  {}: {}\n", fix.title, new.join(" ")));
             // Each fix leaves nothing to mend.
             let again = crate::support::fixture(&after);
-            assert_eq!(again.analysis().findings(again.file).unwrap(), [], "{after}");
+            assert_eq!(again.analysis().diagnostics(again.file).unwrap(), [], "{after}");
         }
     }
     expected.assert_eq(&out);
@@ -245,8 +249,8 @@ fn edits_of_inline_ptx() {
     let fixture = crate::support::fixture_in(Language::Cuda, source);
     let analysis = fixture.analysis();
     let mut out = String::new();
-    for finding in analysis.findings(fixture.file).unwrap() {
-        for fix in analysis.fixes(fixture.file, finding.range).unwrap() {
+    for diagnostic in analysis.diagnostics(fixture.file).unwrap() {
+        for fix in analysis.fixes(fixture.file, diagnostic.range).unwrap() {
             let after = Edit::apply(&fixture.text, &fix.edits);
             let old: Vec<&str> = fixture.text.lines().collect();
             let new: Vec<&str> = after.lines().filter(|line| !old.contains(line)).map(str::trim).collect();
@@ -297,12 +301,12 @@ fn slips_have_fixes() {
     for text in slips {
         let fixture = fixture(&text);
         let analysis = fixture.analysis();
-        let found = analysis.findings(fixture.file).unwrap();
+        let found = analysis.diagnostics(fixture.file).unwrap();
         assert_eq!(found.len(), 1, "{found:?}");
         let fixes = analysis.fixes(fixture.file, found[0].range).unwrap();
         let best = fixes.iter().find(|fix| fix.preferred).unwrap();
         let again = crate::support::fixture(&Edit::apply(&text, &best.edits));
-        assert_eq!(again.analysis().findings(again.file).unwrap(), [], "{}", again.text);
+        assert_eq!(again.analysis().diagnostics(again.file).unwrap(), [], "{}", again.text);
         out.push_str(&format!("{}: {}\n", found[0].code, best.title));
     }
     expect![[r#"

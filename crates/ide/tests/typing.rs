@@ -295,7 +295,7 @@ fn names_in_forms() {
     let hover = fixture.analysis().hover(fixture.file, fixture.at).unwrap().expect("an instruction");
     assert!(!hover.text.contains("param,param"), "{}", hover.text);
     let fixture = kernel("    add.s3$03 %r1, %r2, %r2;");
-    let found = fixture.analysis().findings(fixture.file).unwrap();
+    let found = fixture.analysis().diagnostics(fixture.file).unwrap();
     assert!(
         found.iter().any(|it| it.message.contains("`.s32`") && !it.message.contains("`.rn`")),
         "{found:?}"

@@ -1,26 +1,26 @@
-//! What runs after a change without being asked for: findings that are pushed, and compiling while the text is at rest.
+//! What runs after a change without being asked for: diagnostics that are pushed, and compiling while the text is at rest.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::findings;
+use crate::diagnostics;
 use crate::hosts::{Core, locked};
 use crate::state::{Failure, Snapshot};
 
 /// Work that takes longer shows its progress.
 const SHOWN_AFTER: Duration = Duration::from_millis(500);
 
-/// Pushes the findings of a document. A change elsewhere cancels it and it begins again; a change of the document itself
+/// Pushes the diagnostics of a document. A change elsewhere cancels it and it begins again; a change of the document itself
 /// has its own push.
-pub(crate) fn push_findings(core: &Core, uri: &str, version: i32) {
+pub(crate) fn push_diagnostics(core: &Core, uri: &str, version: i32) {
     loop {
         let snapshot = core.snapshot();
         if snapshot.documents.get(uri).is_none_or(|document| document.version != version) {
             return;
         }
-        match findings::push(snapshot, uri) {
+        match diagnostics::push(snapshot, uri) {
             Ok(parameters) => return core.notify("textDocument/publishDiagnostics", parameters),
             Err(Failure::Cancelled) => {}
             Err(_) => return,
@@ -28,7 +28,7 @@ pub(crate) fn push_findings(core: &Core, uri: &str, version: i32) {
     }
 }
 
-/// Compiles a document kernel by kernel, and shows what code generation found. True if findings changed.
+/// Compiles a document kernel by kernel, and shows what code generation found. True if diagnostics changed.
 pub(crate) fn compile_in_background(core: &Core, uri: &str, version: i32, stop: &AtomicBool) -> bool {
     let mut progress = Progress::new(core);
     let revision = locked(&core.state).revision;
@@ -39,21 +39,21 @@ pub(crate) fn compile_in_background(core: &Core, uri: &str, version: i32, stop: 
             return false;
         }
         match compile_all(&snapshot, uri, &mut progress, stop) {
-            Ok(Changed { findings, marks }) => {
+            Ok(Changed { diagnostics, marks }) => {
                 let pulls = snapshot.client.pulls_diagnostics;
                 drop(snapshot);
                 progress.end();
-                if findings && !pulls {
-                    push_findings(core, uri, version);
+                if diagnostics && !pulls {
+                    push_diagnostics(core, uri, version);
                 }
-                if findings {
+                if diagnostics {
                     core.refresh();
                 }
                 core.refresh_content(uri);
                 if marks && core.client.refreshes_tokens {
                     core.request("workspace/semanticTokens/refresh", Value::Null);
                 }
-                return findings;
+                return diagnostics;
             }
             Err(Failure::Cancelled) => {}
             Err(_) => {
@@ -67,7 +67,7 @@ pub(crate) fn compile_in_background(core: &Core, uri: &str, version: i32, stop: 
 /// What changed in what is shown.
 #[derive(Default)]
 struct Changed {
-    findings: bool,
+    diagnostics: bool,
     marks: bool,
 }
 
@@ -87,10 +87,10 @@ fn compile_all(
         progress.report(kernel, at, kernels.len());
         snapshot.analysis.lens(file, kernel, chip)?;
     }
-    let found = snapshot.analysis.code_findings(file, chip)?;
+    let found = snapshot.analysis.code_diagnostics(file, chip)?;
     let marks = snapshot.analysis.register_marks(file, chip, &snapshot.shared.marks(file))?;
     Ok(Changed {
-        findings: snapshot.shared.keep_code(file, snapshot.revision, found),
+        diagnostics: snapshot.shared.keep_code(file, snapshot.revision, found),
         marks: snapshot.shared.keep_marks(file, marks),
     })
 }

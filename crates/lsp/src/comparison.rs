@@ -2,7 +2,7 @@
 
 use oriole_chip::Chip;
 use oriole_diagnostics::{Family, Severity};
-use oriole_ide::{FileId, Finding};
+use oriole_ide::{FileDiagnostic, FileId};
 use serde_json::{Value, json};
 
 use crate::environment::Ptxas;
@@ -45,12 +45,12 @@ pub(crate) fn compare(snapshot: Snapshot, asked: Asked) -> Answer {
 
 /// What Oriole says of the file, for a chip.
 fn verdict(snapshot: &Snapshot, file: FileId, chip: Chip) -> Result<Value, Failure> {
-    let mut errors: Vec<Finding> = snapshot.analysis.findings(file)?;
+    let mut errors: Vec<FileDiagnostic> = snapshot.analysis.diagnostics(file)?;
     if !errors.iter().any(|found| found.severity == Severity::Error) {
-        errors.extend(snapshot.analysis.code_findings(file, chip)?);
+        errors.extend(snapshot.analysis.code_diagnostics(file, chip)?);
     }
     errors.retain(|found| found.severity == Severity::Error);
-    let ours = |found: &Finding| matches!(found.code.family(), Family::Support | Family::Internal);
+    let ours = |found: &FileDiagnostic| matches!(found.code.family(), Family::Support | Family::Internal);
     let verdict = match errors.as_slice() {
         [] => ACCEPTED,
         list if list.iter().all(ours) => NOT_SUPPORTED,
@@ -58,7 +58,7 @@ fn verdict(snapshot: &Snapshot, file: FileId, chip: Chip) -> Result<Value, Failu
     };
     let messages: Vec<String> =
         errors.iter().take(16).map(|found| format!("{}: {}", found.code, found.message)).collect();
-    Ok(json!({ "verdict": verdict, "findings": messages }))
+    Ok(json!({ "verdict": verdict, "diagnostics": messages }))
 }
 
 /// Figures and code of the other compiler's cubin.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use gen_lsp_types as lsp;
 use oriole_diagnostics::Severity;
 use oriole_ide::{
-    Access, Analysis, CallItem, Completion, CompletionKind, Edit, Encoding, FileId, Finding, Fold, FoldKind,
-    LineIndex, Position, Range, Symbol, SymbolKind, Tag,
+    Access, Analysis, CallItem, Completion, CompletionKind, Edit, Encoding, FileDiagnostic, FileId, Fold,
+    FoldKind, LineIndex, Position, Range, Symbol, SymbolKind, Tag,
 };
 
 /// A text with what it takes to convert positions in it.
@@ -50,13 +50,13 @@ pub(crate) fn markdown(text: String) -> lsp::MarkupContent {
     lsp::MarkupContent { kind: lsp::MarkupKind::Markdown, value: text }
 }
 
-pub(crate) fn finding(text: &Text, uri: &str, finding: &Finding) -> lsp::Diagnostic {
-    let severity = match finding.severity {
+pub(crate) fn diagnostic(text: &Text, uri: &str, diagnostic: &FileDiagnostic) -> lsp::Diagnostic {
+    let severity = match diagnostic.severity {
         Severity::Error => lsp::DiagnosticSeverity::Error,
         Severity::Warning => lsp::DiagnosticSeverity::Warning,
         Severity::Note => lsp::DiagnosticSeverity::Information,
     };
-    let related: Vec<lsp::DiagnosticRelatedInformation> = finding
+    let related: Vec<lsp::DiagnosticRelatedInformation> = diagnostic
         .related
         .iter()
         .map(|related| lsp::DiagnosticRelatedInformation {
@@ -64,7 +64,7 @@ pub(crate) fn finding(text: &Text, uri: &str, finding: &Finding) -> lsp::Diagnos
             message: related.message.clone(),
         })
         .collect();
-    let tags: Vec<lsp::DiagnosticTag> = finding
+    let tags: Vec<lsp::DiagnosticTag> = diagnostic
         .tags
         .iter()
         .map(|tag| match tag {
@@ -72,12 +72,12 @@ pub(crate) fn finding(text: &Text, uri: &str, finding: &Finding) -> lsp::Diagnos
         })
         .collect();
     lsp::Diagnostic {
-        range: text.range(finding.range),
+        range: text.range(diagnostic.range),
         severity: Some(severity),
-        code: Some(finding.code.as_str().to_owned().into()),
+        code: Some(diagnostic.code.as_str().to_owned().into()),
         code_description: None,
         source: Some("oriole".to_owned()),
-        message: finding.message.clone().into(),
+        message: diagnostic.message.clone().into(),
         tags: (!tags.is_empty()).then_some(tags),
         related_information: (!related.is_empty()).then_some(related),
         data: None,

@@ -9,7 +9,7 @@ use gen_lsp_types as lsp;
 use oriole_ide::{Change, EditedText, Language, LineIndex, Position, Range, Settings, SettingsId};
 use serde_json::{Value, json};
 
-use crate::background::{compile_in_background, push_findings};
+use crate::background::{compile_in_background, push_diagnostics};
 use crate::capabilities::Client;
 use crate::config::rule;
 use crate::hosts::{HostState, locked};
@@ -126,14 +126,14 @@ impl Server {
         self.touched(&address);
     }
 
-    /// After a change: findings and followed code at once, the rest when there is rest.
+    /// After a change: diagnostics and followed code at once, the rest when there is rest.
     pub fn touched(&mut self, uri: &str) {
         let document = locked(&self.core.state).documents.get(uri).cloned();
         let Some(document) = document else { return };
         let version = document.version;
         if !self.core.client.pulls_diagnostics {
             let (core, uri) = (self.core.clone(), uri.to_owned());
-            self.pool.urgent(move || push_findings(&core, &uri, version));
+            self.pool.urgent(move || push_diagnostics(&core, &uri, version));
         }
         if !self.core.shared.followed.of(uri).is_empty() {
             let (core, uri) = (self.core.clone(), uri.to_owned());
@@ -166,7 +166,7 @@ impl Server {
         self.wake(Scope::Open);
     }
 
-    /// Has the long answers of findings go on.
+    /// Has the long answers of diagnostics go on.
     pub fn wake(&self, scope: Scope) {
         for stream in self.streams.iter().filter(|stream| stream.wake(scope)) {
             let (core, stream) = (self.core.clone(), stream.clone());

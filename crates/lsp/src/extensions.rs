@@ -273,7 +273,7 @@ pub(crate) fn status(snapshot: &Snapshot) -> Value {
         }
     }
     for uri in snapshot.shared.files.too_large() {
-        off.push(json!({ "uri": uri, "features": ["findings before it is opened"] }));
+        off.push(json!({ "uri": uri, "features": ["diagnostics before it is opened"] }));
     }
     let message = off
         .iter()

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::state::{Answer, Snapshot, parse};
-use crate::{comparison, extensions, findings, handlers};
+use crate::{comparison, diagnostics, extensions, handlers};
 
 /// Runs a handler over its parameters.
 fn on<P: DeserializeOwned>(
@@ -86,7 +86,7 @@ pub(crate) const ROWS: &[Row] = &[
     builds("textDocument/inlayHint", |s, p| on(s, p, handlers::inlay_hints)),
     reads("textDocument/codeLens", |s, p| on(s, p, handlers::code_lenses)),
     builds("codeLens/resolve", |s, p| on(s, p, handlers::resolve_code_lens)),
-    reads("textDocument/diagnostic", |s, p| on(s, p, findings::pull)),
+    reads("textDocument/diagnostic", |s, p| on(s, p, diagnostics::pull)),
     builds("workspace/textDocumentContent", |s, p| on(s, p, handlers::content)),
     builds("workspace/executeCommand", |s, p| on(s, p, extensions::command)),
     reads("ptx/viewSyntaxTree", |s, p| on(s, p, extensions::syntax_tree)),

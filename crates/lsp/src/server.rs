@@ -42,7 +42,7 @@ pub(crate) struct Server {
     pub dirty: BTreeSet<String>,
     pub rest_until: Option<Instant>,
     pub stop: Arc<AtomicBool>,
-    /// Answers of findings that go on.
+    /// Answers of diagnostics that go on.
     pub streams: Vec<Arc<Stream>>,
     /// Tells that the process of the client is gone.
     gone: (Sender<()>, Receiver<()>),
@@ -228,7 +228,7 @@ impl Server {
             });
         }
         if request.method == "workspace/diagnostic" {
-            return self.workspace_findings(request, pending);
+            return self.workspace_diagnostics(request, pending);
         }
         let Some(row) = row(&request.method) else {
             let message = format!("there is no request `{}`", request.method);
@@ -249,8 +249,8 @@ impl Server {
         }
     }
 
-    /// Findings of the whole workspace: one answer, or one that goes on.
-    fn workspace_findings(&mut self, request: Request, pending: Arc<Pending>) {
+    /// Diagnostics of the whole workspace: one answer, or one that goes on.
+    fn workspace_diagnostics(&mut self, request: Request, pending: Arc<Pending>) {
         match parse::<workspace::Pull>(request.params) {
             Err(found) => self.core.respond(request.id, Err(failure(found))),
             Ok(asked) => {

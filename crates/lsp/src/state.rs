@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gen_lsp_types as lsp;
 use oriole_chip::Chip;
-use oriole_ide::{Analysis, Cancelled, FileId, Finding, HintOptions, RegisterMarks};
+use oriole_ide::{Analysis, Cancelled, FileDiagnostic, FileId, HintOptions, RegisterMarks};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -50,20 +50,20 @@ pub(crate) struct Document {
     pub root: String,
 }
 
-/// The findings of code generation, of a revision.
-pub(crate) type CodeFindings = (u64, Arc<Vec<Finding>>);
+/// The diagnostics of code generation, of a revision.
+pub(crate) type CodeDiagnostics = (u64, Arc<Vec<FileDiagnostic>>);
 
 /// What answers share: what the client has, and what was found while compiling.
 #[derive(Default)]
 pub(crate) struct Shared {
     counter: AtomicU64,
     tokens: Mutex<BTreeMap<FileId, (String, Vec<u32>)>>,
-    code: Mutex<BTreeMap<FileId, CodeFindings>>,
+    code: Mutex<BTreeMap<FileId, CodeDiagnostics>>,
     waits: Mutex<Waits>,
     marks: Mutex<BTreeMap<FileId, Arc<RegisterMarks>>>,
     /// Machine code that the client follows.
     pub followed: Followed,
-    /// Findings of files that are not open.
+    /// Diagnostics of files that are not open.
     pub files: Files,
 }
 
@@ -80,8 +80,8 @@ impl Shared {
         locked(&self.tokens).get(&file).filter(|kept| kept.0 == name).map(|kept| kept.1.clone())
     }
 
-    /// Keeps findings of code generation; true if they differ from those before.
-    pub fn keep_code(&self, file: FileId, revision: u64, found: Vec<Finding>) -> bool {
+    /// Keeps diagnostics of code generation; true if they differ from those before.
+    pub fn keep_code(&self, file: FileId, revision: u64, found: Vec<FileDiagnostic>) -> bool {
         let mut code = locked(&self.code);
         let before = code.get(&file).map(|known| known.1.clone());
         let same = before.is_some_and(|before| *before == found);
@@ -89,8 +89,8 @@ impl Shared {
         !same
     }
 
-    /// The findings of code generation of a revision of the text.
-    pub fn code(&self, file: FileId, revision: u64) -> Arc<Vec<Finding>> {
+    /// The diagnostics of code generation of a revision of the text.
+    pub fn code(&self, file: FileId, revision: u64) -> Arc<Vec<FileDiagnostic>> {
         let code = locked(&self.code);
         code.get(&file).filter(|known| known.0 == revision).map(|known| known.1.clone()).unwrap_or_default()
     }

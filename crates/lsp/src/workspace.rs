@@ -1,6 +1,6 @@
-//! `workspace/diagnostic`: findings of all documents that are open, and of the PTX files in the folders of the workspace.
+//! `workspace/diagnostic`: diagnostics of all documents that are open, and of the PTX files in the folders of the workspace.
 //!
-//! A client that takes partial results gets one long answer: all findings at first, then what changes, until it cancels.
+//! A client that takes partial results gets one long answer: all diagnostics at first, then what changes, until it cancels.
 //! Another one gets what there is. Files that are not open are read and parsed when they are asked for, and kept by their
 //! text; nothing of them stays in the hosts.
 
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::answers::failure;
 use crate::convert::{self, Text};
-use crate::findings;
+use crate::diagnostics;
 use crate::hosts::{Core, Pending, locked};
 use crate::state::{Failure, answer};
 use crate::uri;
@@ -52,13 +52,13 @@ pub(crate) enum Scope {
     Files,
 }
 
-/// Findings of a file that is not open: a hash of its bytes, their name, the findings.
+/// Diagnostics of a file that is not open: a hash of its bytes, their name, the diagnostics.
 type Known = (u64, String, Value);
 
 /// What is known of files that are not open.
 #[derive(Default)]
 pub(crate) struct Files {
-    /// Findings, by address.
+    /// Diagnostics, by address.
     known: Mutex<BTreeMap<String, Known>>,
     /// Addresses of files that are too large to be looked at.
     too_large: Mutex<Vec<String>>,
@@ -76,7 +76,7 @@ pub(crate) struct Stream {
     id: RequestId,
     token: Value,
     pending: Arc<Pending>,
-    /// What the client has, by address: the names of findings.
+    /// What the client has, by address: the names of diagnostics.
     client: Mutex<BTreeMap<String, String>>,
     work: Mutex<Work>,
 }
@@ -88,7 +88,7 @@ struct Work {
     wanted: Option<Scope>,
 }
 
-/// Findings of one document.
+/// Diagnostics of one document.
 struct Found {
     uri: String,
     version: Option<i32>,
@@ -203,7 +203,7 @@ fn round(
     }
     if scope == Scope::Files {
         files(core, pending, &mut seen, &mut |found| report(found, &mut chunk))?;
-        // What is there no more has no findings.
+        // What is there no more has no diagnostics.
         let gone: Vec<String> = locked(client).keys().filter(|uri| !seen.contains(*uri)).cloned().collect();
         for uri in gone {
             locked(client).remove(&uri);
@@ -216,7 +216,7 @@ fn round(
     Ok(())
 }
 
-/// The findings of an open document; nothing if it was closed.
+/// The diagnostics of an open document; nothing if it was closed.
 fn open_document(core: &Core, uri: &str, pending: &Pending) -> Result<Option<Found>, Failure> {
     loop {
         if pending.is_cancelled() {
@@ -226,7 +226,7 @@ fn open_document(core: &Core, uri: &str, pending: &Pending) -> Result<Option<Fou
         let Some(version) = snapshot.documents.get(uri).map(|document| document.version) else {
             return Ok(None);
         };
-        match findings::named(snapshot, uri) {
+        match diagnostics::named(snapshot, uri) {
             Ok((name, items)) => {
                 return Ok(Some(Found { uri: uri.to_owned(), version: Some(version), name, items }));
             }
@@ -237,7 +237,7 @@ fn open_document(core: &Core, uri: &str, pending: &Pending) -> Result<Option<Fou
     }
 }
 
-/// The findings of files that are not open.
+/// The diagnostics of files that are not open.
 fn files(
     core: &Core,
     pending: &Pending,
@@ -278,7 +278,7 @@ fn files(
                 if *count == CHUNK {
                     host = None;
                 }
-                (hash, findings::name(&items), items)
+                (hash, diagnostics::name(&items), items)
             }
         };
         seen.insert(address.clone());
@@ -309,8 +309,8 @@ fn closed_document(
         let analysis = host.analysis();
         let text = Text::of(&analysis, file, core.client.encoding)
             .ok_or_else(|| Failure::Failed("a file that was opened is not there".to_owned()))?;
-        let found = analysis.findings(file)?;
-        answer(found.iter().map(|found| convert::finding(&text, &address, found)).collect::<Vec<_>>())?
+        let found = analysis.diagnostics(file)?;
+        answer(found.iter().map(|found| convert::diagnostic(&text, &address, found)).collect::<Vec<_>>())?
     };
     host.close(file);
     Ok(items)

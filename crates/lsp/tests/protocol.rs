@@ -1,4 +1,4 @@
-//! What the server does without being asked for it each time: code that a client follows, findings of the whole workspace,
+//! What the server does without being asked for it each time: code that a client follows, diagnostics of the whole workspace,
 //! marks of registers, and its end when the client is gone.
 
 use std::path::{Path, PathBuf};
@@ -195,7 +195,7 @@ fn known(items: &Value) -> Value {
 }
 
 #[test]
-fn findings_of_the_workspace() {
+fn diagnostics_of_the_workspace() {
     let world = Arc::new(World::default());
     world.put("/w/a.ptx", KERNEL);
     world.put("/w/sub/b.ptx", &KERNEL.replace("ret;", "rett;"));
@@ -221,7 +221,7 @@ fn findings_of_the_workspace() {
     // A file that is too large is named.
     world.put("/w/large.ptx", &" ".repeat(33 << 20));
     client.ask_value("workspace/diagnostic", json!({ "previousResultIds": [] }));
-    expect![[r#"{"health":"warning","message":"off because of its size for file:///w/large.ptx: findings before it is opened","off":[{"features":["findings before it is opened"],"uri":"file:///w/large.ptx"}],"quiescent":true}"#]]
+    expect![[r#"{"health":"warning","message":"off because of its size for file:///w/large.ptx: diagnostics before it is opened","off":[{"features":["diagnostics before it is opened"],"uri":"file:///w/large.ptx"}],"quiescent":true}"#]]
         .assert_eq(&client.ask("ptx/serverStatus", json!({})));
     world.remove("/w/large.ptx");
     // Another folder, a file that is mended, one that is gone, and an open one that is mended.
@@ -242,18 +242,18 @@ fn findings_of_the_workspace() {
 
 /// Chunks of a long answer until its end.
 fn chunk(client: &Client) -> Value {
-    let found = client.wait_until("$/progress", |told| told["token"] == "findings");
+    let found = client.wait_until("$/progress", |told| told["token"] == "diagnostics");
     let found: Value = serde_json::from_str(&found).unwrap();
     found["value"]["items"].clone()
 }
 
 #[test]
-fn findings_of_the_workspace_go_on() {
+fn diagnostics_of_the_workspace_go_on() {
     let world = Arc::new(World::default());
     world.put("/w/a.ptx", KERNEL);
     let parameters = json!({ "capabilities": {}, "rootUri": "file:///w" });
     let mut client = Client::start_in(world.clone(), parameters);
-    let asked = json!({ "previousResultIds": [], "partialResultToken": "findings" });
+    let asked = json!({ "previousResultIds": [], "partialResultToken": "diagnostics" });
     let id = client.send("workspace/diagnostic", asked.clone());
     let mut shown = report(&chunk(&client));
     // A file changes on disk, one is opened, and one is closed again.
@@ -367,7 +367,7 @@ fn verdicts_are_compared() {
         let verdicts = (&found["oriole"]["verdict"], &found["ptxas"]["verdict"]);
         shown.push_str(&format!(
             "{} {} {} sass {sass:?} {} {}\n",
-            found["agree"], verdicts.0, verdicts.1, found["oriole"]["findings"], found["message"]
+            found["agree"], verdicts.0, verdicts.1, found["oriole"]["diagnostics"], found["message"]
         ));
     };
     row(&mut client);

@@ -90,9 +90,9 @@ fn the_first_ten_minutes() {
     client.stop();
 }
 
-/// A client that cannot pull gets findings pushed, with the version that they are of.
+/// A client that cannot pull gets diagnostics pushed, with the version that they are of.
 #[test]
-fn findings_are_pushed_to_old_clients() {
+fn diagnostics_are_pushed_to_old_clients() {
     let client = Client::start(json!({}));
     client.open(URI, "ptx", KERNEL);
     expect![[r#"{"diagnostics":[],"uri":"file:///w/scale.ptx","version":1}"#]]

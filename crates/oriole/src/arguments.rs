@@ -111,7 +111,7 @@ pub struct Compile {
     pub cache: CacheArguments,
 }
 
-/// How findings are written.
+/// How diagnostics are written.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageFormat {
     /// With source excerpts, to standard error.
@@ -151,7 +151,7 @@ pub struct Check {
     /// Chip to check for; that of the file's `.target` if left out.
     #[arg(long)]
     pub arch: Option<String>,
-    /// How findings are written.
+    /// How diagnostics are written.
     #[arg(long, value_enum, default_value = "human")]
     pub message_format: MessageFormat,
 }
@@ -274,7 +274,7 @@ pub struct Latency {
 pub struct Lint {
     /// Cubin.
     pub cubin: PathBuf,
-    /// One JSON object a finding.
+    /// One JSON object a diagnostic.
     #[arg(long)]
     pub json: bool,
 }

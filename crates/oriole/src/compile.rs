@@ -39,7 +39,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
     let session = Session::once(&text, chip, &options, keep, cache.clone());
     let compiled =
         oriole_queries::compile(&session.db, session.file, session.config, threads(arguments.jobs));
-    render::to_terminal(&input::shown(&arguments.input), &text, &compiled.findings);
+    render::to_terminal(&input::shown(&arguments.input), &text, &compiled.diagnostics);
     let Some(cubin) = compiled.cubin else { return Outcome::Failed };
     if let Err(message) = output.write(&cubin) {
         return failed(&message);
@@ -69,16 +69,16 @@ pub fn check(arguments: &Check) -> Outcome {
         },
     };
     let session = Session::new(&text, chip, &Options::default());
-    let mut findings = oriole_queries::findings(&session.db, session.file);
+    let mut diagnostics = oriole_queries::diagnostics(&session.db, session.file);
     if chip.is_some() {
-        findings.extend(oriole_queries::target_findings(&session.db, session.file, session.config));
+        diagnostics.extend(oriole_queries::target_diagnostics(&session.db, session.file, session.config));
     }
     let path = input::shown(&arguments.input);
     match arguments.message_format {
-        MessageFormat::Human => render::to_terminal(&path, &text, &findings),
-        MessageFormat::Json => render::to_json(&path, &text, &findings),
+        MessageFormat::Human => render::to_terminal(&path, &text, &diagnostics),
+        MessageFormat::Json => render::to_json(&path, &text, &diagnostics),
     }
-    verdict(&findings)
+    verdict(&diagnostics)
 }
 
 /// A virtual chip is nothing to compile for: the file is checked as far as the language goes, and nothing is written.
@@ -92,17 +92,17 @@ fn parse_only(arguments: &Compile, number: &str) -> Outcome {
         Err(message) => return failed(&message),
     };
     let session = Session::new(&text, Some(chip), &Options::default());
-    let mut findings = oriole_queries::findings(&session.db, session.file);
-    findings.extend(oriole_queries::target_findings(&session.db, session.file, session.config));
-    render::to_terminal(&input::shown(&arguments.input), &text, &findings);
-    verdict(&findings)
+    let mut diagnostics = oriole_queries::diagnostics(&session.db, session.file);
+    diagnostics.extend(oriole_queries::target_diagnostics(&session.db, session.file, session.config));
+    render::to_terminal(&input::shown(&arguments.input), &text, &diagnostics);
+    verdict(&diagnostics)
 }
 
-fn verdict(findings: &[Diagnostic]) -> Outcome {
-    if findings.iter().any(Diagnostic::is_error) { Outcome::Failed } else { Outcome::Right }
+fn verdict(diagnostics: &[Diagnostic]) -> Outcome {
+    if diagnostics.iter().any(Diagnostic::is_error) { Outcome::Failed } else { Outcome::Right }
 }
 
-/// Compiles a text for another command; findings go to the terminal.
+/// Compiles a text for another command; diagnostics go to the terminal.
 pub fn cubin_of(
     path: &Path,
     text: &str,
@@ -114,7 +114,7 @@ pub fn cubin_of(
     match compiled.cubin {
         Some(cubin) => Ok(cubin),
         None => {
-            let first = compiled.findings.iter().find(|finding| finding.is_error());
+            let first = compiled.diagnostics.iter().find(|diagnostic| diagnostic.is_error());
             Err(format!("{}: {}", path.display(), first.map_or("no result".to_owned(), ToString::to_string)))
         }
     }

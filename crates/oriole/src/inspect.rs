@@ -16,7 +16,7 @@ use oriole_queries::{Failed, graph, view};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Prints what `shown` gives for each function of a file, or for one; findings go to the terminal.
+/// Prints what `shown` gives for each function of a file, or for one; diagnostics go to the terminal.
 fn functions(
     path: &Path,
     only: Option<&str>,
@@ -33,10 +33,10 @@ fn functions(
     };
     let session = Session::new(&text, chip, &options);
     let (db, name) = (&session.db, input::shown(path));
-    let mut findings = oriole_queries::findings(db, session.file);
-    findings.extend(oriole_queries::target_findings(db, session.file, session.config));
-    if findings.iter().any(Diagnostic::is_error) {
-        render::to_terminal(&name, &text, &findings);
+    let mut diagnostics = oriole_queries::diagnostics(db, session.file);
+    diagnostics.extend(oriole_queries::target_diagnostics(db, session.file, session.config));
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        render::to_terminal(&name, &text, &diagnostics);
         return Outcome::Failed;
     }
     let wanted = |unit: &FunctionUnit<'_>| only.is_none_or(|only| names::is(unit.name(db), only));
@@ -48,7 +48,7 @@ fn functions(
     let mut failures = Vec::new();
     for unit in units {
         if let Err(failure) = shown(&session, unit, &mut out) {
-            failures.extend(view::findings(db, unit, &failure));
+            failures.extend(view::diagnostics(db, unit, &failure));
         }
     }
     render::to_terminal(&name, &text, &failures);

@@ -1,4 +1,4 @@
-//! Diagnostics for people: the message, the source excerpt, the help lines. The only place that lays out a finding
+//! Diagnostics for people: the message, the source excerpt, the help lines. The only place that lays out a diagnostic
 //! for a terminal.
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
@@ -6,12 +6,12 @@ use oriole_diagnostics::{Diagnostic, LineIndex, Place, Severity};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 
-/// Lines of source shown on each side of a finding.
+/// Lines of source shown on each side of a diagnostic.
 const CONTEXT_LINES: u32 = 2;
 /// Longest source line that is shown whole, bytes; longer ones are left out of the excerpt.
 const LONGEST_LINE: u32 = 400;
 
-/// Prints findings of one file to standard error, in order of place. The spans count from the start of the file.
+/// Prints diagnostics of one file to standard error, in order of place. The spans count from the start of the file.
 pub fn to_terminal(path: &str, text: &str, diagnostics: &[Diagnostic]) {
     if diagnostics.is_empty() {
         return;
@@ -80,7 +80,7 @@ fn render(renderer: &Renderer, path: &str, text: &str, lines: &LineIndex, diagno
     renderer.render(&[group])
 }
 
-/// Prints findings as JSON, one object a line, to standard output. Lines and columns count from 1.
+/// Prints diagnostics as JSON, one object a line, to standard output. Lines and columns count from 1.
 pub fn to_json(path: &str, text: &str, diagnostics: &[Diagnostic]) {
     if diagnostics.is_empty() {
         return;

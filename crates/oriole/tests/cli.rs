@@ -233,7 +233,7 @@ fn exit_statuses() {
 }
 
 #[test]
-fn findings_have_a_code_and_a_place() {
+fn diagnostics_have_a_code_and_a_place() {
     let folder = scratch();
     let path = write(folder.path(), "wrong.ptx", wrong());
     for command in ["check", "compile"] {
@@ -241,19 +241,19 @@ fn findings_have_a_code_and_a_place() {
         assert!(run.err.contains("error[ptx::unknown-name]"), "{}", run.err);
         assert!(run.err.contains(&format!("{path}:8:18")), "{}", run.err);
         assert!(run.err.contains("st.global.u32 [%b], 7;"), "the source line is shown: {}", run.err);
-        assert_eq!(run.out, "", "findings for people go to standard error");
+        assert_eq!(run.out, "", "diagnostics for people go to standard error");
     }
     let run = oriole(&["check", &path, "--message-format", "json"]);
     assert_eq!(run.status, Some(1));
-    let findings: Vec<Value> =
+    let diagnostics: Vec<Value> =
         run.out.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect();
-    assert_eq!(findings.len(), 1, "one slip, one finding: {}", run.out);
-    let finding = &findings[0];
-    assert_eq!(finding["code"], "ptx::unknown-name");
-    assert_eq!(finding["severity"], "error");
-    assert_eq!((&finding["line"], &finding["column"]), (&8.into(), &18.into()));
-    assert_eq!(finding["file"], path.as_str());
-    assert_eq!(finding["message"], "no register is called `%b`");
+    assert_eq!(diagnostics.len(), 1, "one slip, one diagnostic: {}", run.out);
+    let diagnostic = &diagnostics[0];
+    assert_eq!(diagnostic["code"], "ptx::unknown-name");
+    assert_eq!(diagnostic["severity"], "error");
+    assert_eq!((&diagnostic["line"], &diagnostic["column"]), (&8.into(), &18.into()));
+    assert_eq!(diagnostic["file"], path.as_str());
+    assert_eq!(diagnostic["message"], "no register is called `%b`");
     let page = oriole(&["explain", "ptx::unknown-name"]);
     assert!(page.out.starts_with("ptx::unknown-name\n"), "{}", page.out);
 }

@@ -1,6 +1,6 @@
 //! Opcodes that a misspelled word may have meant.
 //!
-//! It is here so that a finding and the fix that goes with it offer the same. Nothing but spelling is looked at.
+//! It is here so that a diagnostic and the fix that goes with it offer the same. Nothing but spelling is looked at.
 
 use crate::Opcode;
 

@@ -1,4 +1,4 @@
-//! What a program asks: all findings about a file, and the container, in parallel over functions.
+//! What a program asks: all diagnostics about a file, and the container, in parallel over functions.
 //!
 //! It is here so that binary, editor and tests ask the same way. Functions here are no queries: they may read places.
 
@@ -21,12 +21,12 @@ use crate::view::code_units;
 pub struct Compiled {
     /// The container; `None` if there are errors.
     pub cubin: Option<triomphe::Arc<Vec<u8>>>,
-    /// All findings, in file order.
-    pub findings: Vec<Diagnostic>,
+    /// All diagnostics, in file order.
+    pub diagnostics: Vec<Diagnostic>,
 }
 
-/// The findings about one unit by itself, with spans relative to it.
-fn unit_findings<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Diagnostic> {
+/// The diagnostics about one unit by itself, with spans relative to it.
+fn unit_diagnostics<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Diagnostic> {
     match unit.kind(db) {
         UnitKind::Variable => graph::variables(db, unit).diagnostics.clone(),
         UnitKind::Entry | UnitKind::Function | UnitKind::Declaration => {
@@ -55,32 +55,32 @@ fn unit_findings<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Diagnosti
     }
 }
 
-/// All findings that do not depend on a configuration, each with the ordinal of its unit; spans are relative to it.
-pub(crate) fn findings_by_unit(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diagnostic)> {
+/// All diagnostics that do not depend on a configuration, each with the ordinal of its unit; spans are relative to it.
+pub(crate) fn diagnostics_by_unit(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diagnostic)> {
     let mut found = Vec::new();
     for (at, &unit) in graph::split_file(db, file).iter().enumerate() {
-        found.extend(unit_findings(db, unit).into_iter().map(|finding| (at, finding)));
+        found.extend(unit_diagnostics(db, unit).into_iter().map(|diagnostic| (at, diagnostic)));
     }
-    found.extend(graph::module_findings(db, file).iter().cloned());
+    found.extend(graph::module_diagnostics(db, file).iter().cloned());
     let units = graph::split_file(db, file);
     found.extend(graph::order_check(db, file).iter().map(|early| {
         let places = &graph::source_map(db, units[early.unit]).uses;
-        (early.unit, early.finding(places))
+        (early.unit, early.diagnostic(places))
     }));
     found
 }
 
-/// All findings about a file that do not depend on a configuration, in file order; spans count from its start.
-pub fn findings(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
-    in_file_order(db, file, findings_by_unit(db, file))
+/// All diagnostics about a file that do not depend on a configuration, in file order; spans count from its start.
+pub fn diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
+    in_file_order(db, file, diagnostics_by_unit(db, file))
 }
 
 fn in_file_order(db: &dyn Db, file: SourceFile, found: Vec<(usize, Diagnostic)>) -> Vec<Diagnostic> {
     let units = graph::split_file(db, file);
     // An empty file has no unit, and all the same something to say.
     let start = |at: usize| units.get(at).map_or(0, |unit| unit.start(db));
-    let mut found: Vec<_> = found.into_iter().map(|(at, finding)| finding.shifted(start(at))).collect();
-    found.sort_by_key(|finding| (finding.span.start, finding.span.len));
+    let mut found: Vec<_> = found.into_iter().map(|(at, diagnostic)| diagnostic.shifted(start(at))).collect();
+    found.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.span.len));
     found
 }
 
@@ -154,7 +154,7 @@ fn each_code_unit(
 }
 
 /// Compiles a file. Nothing is compiled if the text has errors. With a content store, a text that compiled before without
-/// a finding is not even parsed.
+/// a diagnostic is not even parsed.
 ///
 /// # Panics
 /// Unwinds with [`salsa::Cancelled`] if a write is waiting.
@@ -164,10 +164,10 @@ pub fn compile(db: &Database, file: SourceFile, config: Config, threads: usize) 
 
 fn compile_now(db: &Database, file: SourceFile, config: Config, threads: usize) -> Compiled {
     check_each(db, file, threads);
-    let mut found = findings(db, file);
-    found.extend(target_findings(db, file, config));
+    let mut found = diagnostics(db, file);
+    found.extend(target_diagnostics(db, file, config));
     if found.iter().any(Diagnostic::is_error) {
-        return Compiled { cubin: None, findings: found };
+        return Compiled { cubin: None, diagnostics: found };
     }
     warm(db, file, config, threads);
     let mut failures = Vec::new();
@@ -190,7 +190,7 @@ fn compile_now(db: &Database, file: SourceFile, config: Config, threads: usize) 
         }
     };
     found.extend(in_file_order(db, file, failures));
-    Compiled { cubin, findings: found }
+    Compiled { cubin, diagnostics: found }
 }
 
 /// The chip that a file's `.target` asks for, or the first one that can stand in for it.
@@ -203,7 +203,7 @@ pub fn target_chip(db: &dyn Db, file: SourceFile) -> Chip {
 }
 
 /// Whether the module may be compiled for the chip.
-pub fn target_findings(db: &dyn Db, file: SourceFile, config: Config) -> Option<Diagnostic> {
+pub fn target_diagnostics(db: &dyn Db, file: SourceFile, config: Config) -> Option<Diagnostic> {
     let chip = graph::chip_info(db, config);
     let header = graph::module_header(db, file);
     if header.address_size == Some(32) && !chip.has_32_bit_addresses() {

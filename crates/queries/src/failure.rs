@@ -151,7 +151,7 @@ pub(crate) fn guarded<T>(stage: &'static str, run: impl FnOnce() -> Result<T, Fa
     }
 }
 
-/// A finding at the start of a unit, for what concerns it as a whole.
+/// A diagnostic at the start of a unit, for what concerns it as a whole.
 pub(crate) fn at_start(code: Code, message: impl Into<oriole_diagnostics::Message>) -> Diagnostic {
     Diagnostic::new(code, Span::point(0), message)
 }

@@ -113,7 +113,7 @@ pub fn global(db: &dyn Db, file: SourceFile, name: Arc<str>) -> Option<GlobalInf
     module::global(db, file, &name)
 }
 
-/// The variables of a unit with their initial values, and the findings about them.
+/// The variables of a unit with their initial values, and the diagnostics about them.
 #[salsa::tracked(returns(ref))]
 pub fn variables<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> VariableUnit {
     let _running = db.executes("variables", Place::Unit(unit));
@@ -172,7 +172,7 @@ pub fn source_map<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<SourceMa
     resolved(db, unit).source_map.clone()
 }
 
-/// Findings of parser and resolver, with spans relative to the unit.
+/// Diagnostics of parser and resolver, with spans relative to the unit.
 #[salsa::tracked(returns(ref))]
 pub fn diagnostics<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<[Diagnostic]> {
     let _running = db.executes("diagnostics", Place::Unit(unit));
@@ -186,7 +186,7 @@ pub fn uses<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<Uses> {
     resolved(db, unit).uses.clone()
 }
 
-/// Shared variables that the function declares or uses; findings only, no stage reads it.
+/// Shared variables that the function declares or uses; diagnostics only, no stage reads it.
 #[salsa::tracked(returns(ref))]
 pub fn shared_variables<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<[Variable]> {
     let _running = db.executes("shared_variables", Place::Unit(unit));
@@ -208,32 +208,32 @@ pub fn section_labels<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<(Str
 }
 
 /// What the control flow of a function says against it: registers that nothing writes before they are read, instructions
-/// that control never reaches. Findings only, no stage reads it. No place enters.
+/// that control never reaches. Diagnostics only, no stage reads it. No place enters.
 #[salsa::tracked(returns(ref))]
 pub fn flow_report<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> FlowReport {
     let _running = db.executes("flow_report", Place::Unit(unit));
     body(db, unit).as_deref().map(oriole_hir::check_flow).unwrap_or_default()
 }
 
-/// Uses that stand above the declaration; findings only, no stage reads it. No place in a unit enters.
+/// Uses that stand above the declaration; diagnostics only, no stage reads it. No place in a unit enters.
 #[salsa::tracked(returns(ref))]
 pub fn order_check(db: &dyn Db, file: SourceFile) -> Vec<EarlyUse> {
     let _running = db.executes("order_check", Place::File(file));
     module::order_check(db, file)
 }
 
-/// Findings that need the whole module, each with the ordinal of its unit; no stage reads it.
+/// Diagnostics that need the whole module, each with the ordinal of its unit; no stage reads it.
 #[salsa::tracked(returns(ref))]
-pub fn module_findings(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diagnostic)> {
-    let _running = db.executes("module_findings", Place::File(file));
-    module::module_findings(db, file)
+pub fn module_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diagnostic)> {
+    let _running = db.executes("module_diagnostics", Place::File(file));
+    module::module_diagnostics(db, file)
 }
 
-/// Whether any finding about the file is an error: then nothing is written.
+/// Whether any diagnostic about the file is an error: then nothing is written.
 #[salsa::tracked(returns(copy))]
 pub fn has_errors(db: &dyn Db, file: SourceFile) -> bool {
     let _running = db.executes("has_errors", Place::File(file));
-    driver::findings_by_unit(db, file).iter().any(|(_, finding)| finding.is_error())
+    driver::diagnostics_by_unit(db, file).iter().any(|(_, diagnostic)| diagnostic.is_error())
 }
 
 // ---- a chip; no edit and no knob runs these again

@@ -13,5 +13,5 @@ mod stored;
 pub mod view;
 mod weight;
 
-pub use driver::{Compiled, compile, findings, place_of, target_chip, target_findings, warm};
+pub use driver::{Compiled, compile, diagnostics, place_of, target_chip, target_diagnostics, warm};
 pub use failure::{Failed, Staged, Static};

@@ -116,7 +116,7 @@ pub(crate) fn index(db: &dyn Db, file: SourceFile) -> Index<'_> {
 pub(crate) fn header(db: &dyn Db, file: SourceFile) -> Header {
     let mut header = Header::default();
     for &unit in graph::split_file(db, file).iter().filter(|unit| unit.kind(db) == UnitKind::Header) {
-        // Findings are those of the module's checks, which read the same.
+        // Diagnostics are those of the module's checks, which read the same.
         oriole_hir::read_header(&graph::function_tree(db, unit).unit(), &mut header, &mut Vec::new());
     }
     header
@@ -127,7 +127,7 @@ pub(crate) fn header(db: &dyn Db, file: SourceFile) -> Header {
 pub struct VariableUnit {
     /// With initial values.
     pub variables: Vec<ModuleVariable>,
-    /// Findings of parser and reader.
+    /// Diagnostics of parser and reader.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -258,15 +258,15 @@ fn outlines(db: &dyn Db, file: SourceFile) -> Vec<Outline<'_>> {
         .collect()
 }
 
-/// The findings that need the whole module, but for the order of functions; each with the ordinal of its unit.
-pub(crate) fn module_findings(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diagnostic)> {
+/// The diagnostics that need the whole module, but for the order of functions; each with the ordinal of its unit.
+pub(crate) fn module_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diagnostic)> {
     let units = graph::split_file(db, file);
     let mut header = Header::default();
     let kinds = units.iter().map(|unit| unit.kind(db));
     let mut found = oriole_hir::check_header(kinds, |at| graph::function_tree(db, units[at]), &mut header);
     let declared = all_declared(db, file);
-    let (symbols, findings) = Symbols::new(header, &declared);
-    found.extend(findings);
+    let (symbols, diagnostics) = Symbols::new(header, &declared);
+    found.extend(diagnostics);
     let first = oriole_hir::first_declarations(&declared);
     let mut defined = Vec::new();
     // Both lists are in file order.
@@ -276,7 +276,9 @@ pub(crate) fn module_findings(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diag
             continue;
         }
         for variable in &graph::variables(db, unit).variables {
-            found.extend(oriole_hir::initializer_order(variable, at, &first).map(|finding| (at, finding)));
+            found.extend(
+                oriole_hir::initializer_order(variable, at, &first).map(|diagnostic| (at, diagnostic)),
+            );
             if symbols.variable_home(&variable.name) == Some(at) {
                 defined.push(variable);
             }
@@ -313,7 +315,7 @@ pub struct Resolution {
     pub body: Option<Arc<Body>>,
     /// The way back to the text.
     pub source_map: Arc<SourceMap>,
-    /// Findings of parser and resolver.
+    /// Diagnostics of parser and resolver.
     pub diagnostics: Arc<[Diagnostic]>,
     /// Names of the module that are used.
     pub uses: Arc<Uses>,

@@ -114,17 +114,17 @@ pub(crate) fn whole_file(
     if cache.mode() != Mode::Verify
         && let Some(cubin) = known
     {
-        return Compiled { cubin: Some(Arc::new(cubin)), findings: Vec::new() };
+        return Compiled { cubin: Some(Arc::new(cubin)), diagnostics: Vec::new() };
     }
     let mut compiled = compile();
     match (known, &compiled.cubin) {
         (Some(known), Some(cubin)) if known == **cubin => {}
         (Some(_), _) => {
             let message = "in the content store: a file was kept that compiles to something else";
-            compiled.findings.push(at_start(Code::InternalError, message));
+            compiled.diagnostics.push(at_start(Code::InternalError, message));
             compiled.cubin = None;
         }
-        (None, Some(cubin)) if compiled.findings.is_empty() => cache.keep(&key, cubin),
+        (None, Some(cubin)) if compiled.diagnostics.is_empty() => cache.keep(&key, cubin),
         (None, _) => {}
     }
     compiled

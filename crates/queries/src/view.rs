@@ -79,8 +79,8 @@ pub fn forms(db: &dyn Db, config: Config) -> Staged<Static<Table>> {
     graph::forms(db, graph::chip_key(db, config)).clone()
 }
 
-/// A failure about a unit as findings, their spans counted from the start of the file; none if the file's findings say it.
-pub fn findings<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, failed: &Failed) -> Vec<Diagnostic> {
+/// A failure about a unit as diagnostics, their spans counted from the start of the file; none if the file's diagnostics say it.
+pub fn diagnostics<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, failed: &Failed) -> Vec<Diagnostic> {
     let found = failed.diagnostics(graph::source_map(db, unit)).into_iter();
-    found.map(|finding| finding.shifted(unit.start(db))).collect()
+    found.map(|diagnostic| diagnostic.shifted(unit.start(db))).collect()
 }

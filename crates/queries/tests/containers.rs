@@ -6,7 +6,7 @@ use oriole_cubin::{Cubin, Payload};
 
 fn compiled(body: &str) -> Cubin {
     let compiled = cold(&format!(".version 8.0\n.target sm_90\n.address_size 64\n{body}"));
-    let cubin = compiled.cubin.unwrap_or_else(|| panic!("{:?}", compiled.findings));
+    let cubin = compiled.cubin.unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
     oriole_cubin::read(&cubin).expect("what is written can be read")
 }
 
@@ -81,7 +81,7 @@ fn addresses_behind_the_reach_of_constant_operands_are_refused() {
     let head = ".version 8.0\n.target sm_90\n.address_size 64\n";
     let codes = |count: usize, name: &str| -> Vec<String> {
         let compiled = cold(&format!("{head}{}{}", variables(count), reads(name)));
-        compiled.findings.iter().map(|finding| finding.code.to_string()).collect()
+        compiled.diagnostics.iter().map(|diagnostic| diagnostic.code.to_string()).collect()
     };
     assert_eq!(codes(8192, "g8191"), [""; 0]);
     assert_eq!(codes(8193, "g5"), [""; 0]);

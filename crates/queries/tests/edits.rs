@@ -200,7 +200,7 @@ fn edits_run_what_the_table_says() {
     let base = module();
     let mut session = Session::new(&base);
     let first = session.compile();
-    assert_eq!(first.findings.first(), None, "the module compiles");
+    assert_eq!(first.diagnostics.first(), None, "the module compiles");
     session.executed();
     let mut differing = String::new();
     for (name, change) in EDITS {
@@ -243,7 +243,7 @@ fn half_typed_text() {
         for text in [in_kernel(&module(), 7, "\tmov", &format!("\t{typed}mov")), module()] {
             session.edit(&text);
             let compiled = session.compile();
-            assert_eq!(compiled.cubin.is_none(), text != module(), "{typed}: {:?}", compiled.findings);
+            assert_eq!(compiled.cubin.is_none(), text != module(), "{typed}: {:?}", compiled.diagnostics);
             for execution in session.executed().keys() {
                 let back_end = CHAIN.contains(&execution.query) || execution.query == "kernel_image";
                 assert!(!back_end || execution.unit == "entry k7", "{typed}: {execution}");

@@ -238,7 +238,7 @@ fn codes(text: &str, chip: Chip) -> Vec<&'static str> {
     let db = Database::default();
     let file = SourceFile::open(&db, text);
     let compiled = compile(&db, file, Config::create(&db, chip, &Options::default()), 1);
-    let errors = compiled.findings.iter().filter(|found| found.is_error());
+    let errors = compiled.diagnostics.iter().filter(|found| found.is_error());
     let codes: BTreeSet<&str> = errors.map(|found| found.code.as_str()).collect();
     assert_eq!(codes.is_empty(), compiled.cubin.is_some(), "{text}");
     codes.into_iter().collect()

@@ -2,8 +2,8 @@
 //! linked once and shares its module of fifty kernels.
 
 mod containers;
+mod diagnostics;
 mod edits;
-mod findings;
 mod forms;
 mod pointers;
 mod routines;

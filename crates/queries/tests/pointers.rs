@@ -33,14 +33,14 @@ fn caller(name: &str, pointer: &str) -> String {
 
 fn compiled(text: &str) -> Cubin {
     let compiled = cold(text);
-    let cubin = compiled.cubin.unwrap_or_else(|| panic!("{:?}", compiled.findings));
+    let cubin = compiled.cubin.unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
     oriole_cubin::read(&cubin).expect("what is written can be read")
 }
 
 fn refused(text: &str) -> String {
     let compiled = cold(text);
     assert!(compiled.cubin.is_none());
-    compiled.findings.first().expect("there is a finding").message.to_string()
+    compiled.diagnostics.first().expect("there is a diagnostic").message.to_string()
 }
 
 /// The bytes of a variable, as words of 8 bytes; no relocation changes them.

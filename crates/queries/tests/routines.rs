@@ -8,7 +8,7 @@ use oriole_sass::{Op, Style};
 /// What is called from where in each kernel of a module, and the facts that the calls bear on.
 fn check(body: &str, expected: Expect) {
     let compiled = cold(&format!(".version 8.0\n.target sm_90\n.address_size 64\n{body}"));
-    let cubin = compiled.cubin.unwrap_or_else(|| panic!("{:?}", compiled.findings));
+    let cubin = compiled.cubin.unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
     let cubin = oriole_cubin::read(&cubin).expect("what is written can be read");
     let mut found = String::new();
     for kernel in &cubin.kernels {

@@ -1,4 +1,4 @@
-//! Whatever the way to a text, its bytes and findings are those of a cold compile: after a sequence of edits, on
+//! Whatever the way to a text, its bytes and diagnostics are those of a cold compile: after a sequence of edits, on
 //! several threads, and after a compile that an edit cancelled.
 
 use crate::support::{KERNELS, Session, cold, kernel, module};
@@ -106,7 +106,7 @@ fn a_database_that_keeps_no_stages_gives_the_same() {
 fn threads_do_not_show() {
     let text = module();
     let alone = cold(&text);
-    assert!(alone.cubin.is_some(), "{:?}", alone.findings.first());
+    assert!(alone.cubin.is_some(), "{:?}", alone.diagnostics.first());
     let session = Session::new(&text);
     assert_eq!(compile(&session.db, session.file, session.config, 8), alone);
     assert!(text.contains(&kernel(KERNELS - 1)));

@@ -25,7 +25,7 @@ impl Shared {
         let file = SourceFile::open(&db, text);
         let config = Config::create(&db, chip, options);
         let compiled = compile(&db, file, config, 2);
-        let cubin = compiled.cubin.unwrap_or_else(|| panic!("{:?}", compiled.findings));
+        let cubin = compiled.cubin.unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
         (cubin.to_vec(), cache.counts())
     }
 
@@ -175,6 +175,6 @@ fn verify_finds_a_wrong_value() {
     let config = Config::create(&db, Chip::SM_90, &Options::default());
     let compiled = compile(&db, file, config, 1);
     assert!(compiled.cubin.is_none());
-    let message = compiled.findings[0].message.to_string();
+    let message = compiled.diagnostics[0].message.to_string();
     assert!(message.contains("a function was kept that compiles to something else"), "{message}");
 }

@@ -34,7 +34,7 @@ pub(crate) const fn is_name_byte(byte: u8) -> bool {
 }
 
 /// Cuts `text` into tokens. The last token is [`SyntaxKind::END`] at the end of
-/// the text. Findings are appended to `errors`, at most
+/// the text. Diagnostics are appended to `errors`, at most
 /// [`MAX_SYNTAX_DIAGNOSTICS`] of them.
 pub fn tokenize(text: &str, errors: &mut Vec<Diagnostic>) -> Vec<Token> {
     let mut lexer = Lexer::new(text);

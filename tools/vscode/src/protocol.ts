@@ -110,7 +110,7 @@ export interface Comparison {
     kernel: string;
     chip: string;
     verdict: Verdict;
-    findings: string[];
+    diagnostics: string[];
     statistics?: KernelStatistics | null;
     sass?: string | null;
   };

@@ -29,7 +29,7 @@ export function comparison({ agree, oriole, ptxas }: Comparison): string {
     ...(agree ? [] : ['The two do not agree about this program.', '']),
     ...columns(rows.map((row) => row.map((cell) => String(cell ?? '')))),
     '',
-    ...[...oriole.findings, ...(own?.why ?? [])].map((line) => `* ${line.replace(/\n/g, ' ')}`),
+    ...[...oriole.diagnostics, ...(own?.why ?? [])].map((line) => `* ${line.replace(/\n/g, ' ')}`),
     ...(ptxas.verdict === 'refused' ? ['', ptxas.report.trimEnd()] : []),
     '',
     sideBySide(oriole.sass ?? '', ptxas.sass ?? ''),

@@ -252,7 +252,7 @@ test('two texts side by side, and a verdict that differs', () => {
   assert.equal(sideBySide('a\nlong\n', 'x\n'), 'a    | x\nlong |');
   const text = comparison({
     agree: false,
-    oriole: { kernel: 'k', chip: 'sm_90', verdict: 'accepted', findings: [] },
+    oriole: { kernel: 'k', chip: 'sm_90', verdict: 'accepted', diagnostics: [] },
     ptxas: { verdict: 'refused', report: 'ptxas: no\n' },
   });
   assert.match(text, /do not agree[^]*verdict +accepted +refused\n[^]*ptxas: no/);

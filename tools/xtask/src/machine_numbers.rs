@@ -112,29 +112,29 @@ fn without_strings(line: &str) -> String {
 mod tests {
     use super::*;
 
-    fn findings(place: &str, line: &str) -> usize {
+    fn diagnostics(place: &str, line: &str) -> usize {
         check(place, &format!("//! A file.\n\n{line}\n")).len()
     }
 
     #[test]
     fn chips_by_number_are_found() {
-        let lower = |line| findings("crates/lower/src/x.rs", line);
+        let lower = |line| diagnostics("crates/lower/src/x.rs", line);
         assert_eq!(lower("if chip == Chip::SM_90 {"), 1);
         assert_eq!(lower("if chip.number() >= 90 {"), 1);
         assert_eq!(lower("let name = \"sm_80\";"), 1);
         assert_eq!(lower("let name = format!(\"sm_{number}\");"), 0);
         assert_eq!(lower("if oriole_sass::has(chip, Op::VIMNMX) {"), 0);
-        assert_eq!(findings("crates/chip/src/chips.rs", "row(90, HOPPER)"), 0);
-        assert_eq!(findings("crates/chip/src/name.rs", "if self.number() == 90 {"), 0);
+        assert_eq!(diagnostics("crates/chip/src/chips.rs", "row(90, HOPPER)"), 0);
+        assert_eq!(diagnostics("crates/chip/src/name.rs", "if self.number() == 90 {"), 0);
         assert_eq!(
-            findings("crates/lower/src/x.rs", "#[cfg(test)]\nmod tests { const C: Chip = Chip::SM_90; }"),
+            diagnostics("crates/lower/src/x.rs", "#[cfg(test)]\nmod tests { const C: Chip = Chip::SM_90; }"),
             0
         );
     }
 
     #[test]
     fn bare_register_numbers_are_found() {
-        let simulate = |line| findings("crates/simulate/src/x.rs", line);
+        let simulate = |line| diagnostics("crates/simulate/src/x.rs", line);
         for line in [
             "if register < 63 {",
             "OperandKind::Reg(255) => {}",
@@ -160,6 +160,6 @@ mod tests {
         ] {
             assert_eq!(simulate(line), 0, "{line}");
         }
-        assert_eq!(findings("crates/interp/src/x.rs", "if shift < 63 {"), 0);
+        assert_eq!(diagnostics("crates/interp/src/x.rs", "if shift < 63 {"), 0);
     }
 }

@@ -31,17 +31,17 @@ const IMPURE_WORDS: &[&str] =
 /// Parts of the names of crates that speak a protocol, read arguments, watch files or run tasks: not for `ide`.
 const PROTOCOL: &[&str] = &["lsp", "json", "clap", "notify", "tokio", "async", "crossbeam", "rayon", "serde"];
 
-/// Runs every check and reports all findings.
+/// Runs every check and reports all diagnostics.
 pub fn run(_arguments: &[String]) -> Result<(), String> {
-    let findings = findings(&crate::root());
-    if findings.is_empty() {
+    let diagnostics = diagnostics(&crate::root());
+    if diagnostics.is_empty() {
         println!("tidy: nothing to report");
         return Ok(());
     }
-    Err(findings.join("\n"))
+    Err(diagnostics.join("\n"))
 }
 
-fn findings(root: &Path) -> Vec<String> {
+fn diagnostics(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
     check_edges(root, &mut found);
     for file in files(&root.join("crates"), "rs").into_iter().chain(files(&root.join("tools"), "rs")) {
@@ -336,26 +336,26 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
 mod tests {
     #[test]
     fn tests_that_turn_back_are_found() {
-        let findings = |text: &str| {
+        let diagnostics = |text: &str| {
             let mut found = Vec::new();
             super::check_early_returns("crates/x/tests/y.rs", text, &mut found);
             found.len()
         };
         let variable = "std::env::var_os(\"X\")";
-        assert_eq!(findings(&format!("let Some(x) = {variable} else {{\n    return;\n}};")), 1);
+        assert_eq!(diagnostics(&format!("let Some(x) = {variable} else {{\n    return;\n}};")), 1);
         assert_eq!(
-            findings(&format!(
+            diagnostics(&format!(
                 "let Some(x) = {variable} else {{\n    println!(\"{}: X\");\n    return;\n}};",
                 "skipped"
             )),
             2
         );
-        assert_eq!(findings(&format!("let x = {variable}.expect(\"X is set\");")), 0);
+        assert_eq!(diagnostics(&format!("let x = {variable}.expect(\"X is set\");")), 0);
     }
 
     #[test]
     fn the_house_is_tidy() {
-        let findings = super::findings(&crate::root());
-        assert!(findings.is_empty(), "{}", findings.join("\n"));
+        let diagnostics = super::diagnostics(&crate::root());
+        assert!(diagnostics.is_empty(), "{}", diagnostics.join("\n"));
     }
 }

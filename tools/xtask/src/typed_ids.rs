@@ -22,13 +22,13 @@ mod tests {
 
     #[test]
     fn ids_taken_apart_are_found() {
-        let findings = |place: &str, line: &str| check(place, &format!("//! A file.\n\n{line}\n")).len();
+        let diagnostics = |place: &str, line: &str| check(place, &format!("//! A file.\n\n{line}\n")).len();
         let pass = "crates/optimize/src/x.rs";
-        assert_eq!(findings(pass, "let known = values[value.0 as usize];"), 1);
-        assert_eq!(findings(pass, "let at = block.0 as usize;"), 1);
-        assert_eq!(findings("crates/regalloc/tests/x.rs", "let at = block.0 as usize;"), 1);
-        assert_eq!(findings(pass, "let known = values[value];"), 0);
-        assert_eq!(findings(pass, "// Not `value.0 as usize`."), 0);
-        assert_eq!(findings("tools/xtask/src/x.rs", "let at = pair.0 as usize;"), 0);
+        assert_eq!(diagnostics(pass, "let known = values[value.0 as usize];"), 1);
+        assert_eq!(diagnostics(pass, "let at = block.0 as usize;"), 1);
+        assert_eq!(diagnostics("crates/regalloc/tests/x.rs", "let at = block.0 as usize;"), 1);
+        assert_eq!(diagnostics(pass, "let known = values[value];"), 0);
+        assert_eq!(diagnostics(pass, "// Not `value.0 as usize`."), 0);
+        assert_eq!(diagnostics("tools/xtask/src/x.rs", "let at = pair.0 as usize;"), 0);
     }
 }

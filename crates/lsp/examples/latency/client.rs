@@ -11,7 +11,7 @@ use crate::module::Edit;
 use crate::processor;
 use crate::times::Times;
 
-/// The threads that a keystroke's findings come from: the one that reads messages and those that answer at once.
+/// The threads that a keystroke's diagnostics come from: the one that reads messages and those that answer at once.
 const PATH: [&str; 2] = ["lsp-main", "lsp-urgent"];
 
 /// The threads that fresh code comes from; all other kernels are compiled by one of another name.
@@ -100,13 +100,13 @@ impl Client {
         }
     }
 
-    /// Opens a document and waits for its findings.
+    /// Opens a document and waits for its diagnostics.
     pub fn open(&mut self, uri: &str, text: &str) -> Duration {
         self.version += 1;
         let since = Instant::now();
         let document = json!({ "uri": uri, "languageId": "ptx", "version": self.version, "text": text });
         self.tell("textDocument/didOpen", json!({ "textDocument": document }));
-        self.findings();
+        self.diagnostics();
         since.elapsed()
     }
 
@@ -114,8 +114,8 @@ impl Client {
         self.tell("textDocument/didClose", json!({ "textDocument": { "uri": uri } }));
     }
 
-    /// Waits for the findings of the last version.
-    fn findings(&self) -> usize {
+    /// Waits for the diagnostics of the last version.
+    fn diagnostics(&self) -> usize {
         self.wait(|message| match message {
             Message::Notification(found)
                 if found.method == "textDocument/publishDiagnostics"
@@ -152,11 +152,11 @@ impl Client {
         value
     }
 
-    /// Sends an edit, waits for its findings, notes how long that took.
+    /// Sends an edit, waits for its diagnostics, notes how long that took.
     pub fn edit(&mut self, uri: &str, edit: &Edit, times: &mut Times) -> usize {
         self.measured(&PATH, times, |client| {
             client.send(uri, edit);
-            client.findings()
+            client.diagnostics()
         })
     }
 

@@ -1,4 +1,4 @@
-//! From a keystroke to its findings, over the mix of edits, while all kernels are compiled.
+//! From a keystroke to its diagnostics, over the mix of edits, while all kernels are compiled.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub fn measure(module: &Module) {
     }
     for busy in [false, true] {
         let mut client = Client::start();
-        println!("open to findings: {:.0} ms", client.open(URI, &text).as_secs_f64() * 1e3);
+        println!("open to diagnostics: {:.0} ms", client.open(URI, &text).as_secs_f64() * 1e3);
         client.answer("ptx/kernelStats", json!({ "textDocument": { "uri": URI } }));
         let mut random = Random::new(1);
         let mut kinds: Vec<Times> = KINDS.iter().map(|_| Times::default()).collect();
@@ -56,9 +56,9 @@ pub fn measure(module: &Module) {
             client.timed("textDocument/hover", place, &mut hover);
         }
         Times::head(if busy {
-            "keystroke to findings, all being compiled"
+            "keystroke to diagnostics, all being compiled"
         } else {
-            "keystroke to findings, quiet"
+            "keystroke to diagnostics, quiet"
         });
         let mut all = Times::default();
         for (kind, times) in KINDS.iter().zip(&kinds) {

@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release -p oriole-lsp --example latency [keys] [sass] [typing] [memory] [FILE.ptx ...]
 //!
-//! `keys`: from the message of a change to the findings of that version, over a mix of edits, with completion and hover;
+//! `keys`: from the message of a change to the diagnostics of that version, over a mix of edits, with completion and hover;
 //! all kernels are being compiled meanwhile. `sass`: to the fresh code of the kernel that was changed, as a curve over its
 //! size, beside an outside compiler if `ORIOLE_ORACLE` names its folder. `typing`: half a minute of steady typing.
 //! `memory`: what the server holds after thousands of edits. Without a word all of them.

@@ -2,7 +2,7 @@
 //!
 //! This file turns events of the file system into paths; what a change of a file means stands in `project`, what is watched
 //! in `roots`. Events come from a library that waits until a file has been quiet for a moment; a file that is read half-written
-//! all the same gives findings, and another event.
+//! all the same gives diagnostics, and another event.
 
 mod project;
 mod report;

@@ -135,9 +135,9 @@ impl Project {
                 *self.configs.entry(chip).or_insert_with(|| Config::create(&self.db, chip, &self.options));
             let compiled = oriole_queries::compile(&self.db, input, config, self.threads);
             // What is true for every chip is said once.
-            if shown.as_ref() != Some(&compiled.findings) {
-                render::to_terminal(&path.display().to_string(), text, &compiled.findings);
-                shown = Some(compiled.findings);
+            if shown.as_ref() != Some(&compiled.diagnostics) {
+                render::to_terminal(&path.display().to_string(), text, &compiled.diagnostics);
+                shown = Some(compiled.diagnostics);
             }
             let ran = Ran::new(self.db.log().map(|log| log.take()).unwrap_or_default());
             let milliseconds = start.elapsed().as_secs_f64() * 1e3;

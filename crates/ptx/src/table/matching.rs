@@ -577,7 +577,7 @@ fn find(
     Err(explain(opcode, words, &joined, &trial))
 }
 
-/// Turns the nearest trial into a finding.
+/// Turns the nearest trial into a diagnostic.
 fn explain(opcode: Opcode, words: &[&str], joined: &[(usize, Token<'_>)], trial: &Trial) -> FormError {
     let slots = trial.form.row.slots;
     let Some(&unfit) = trial.unfit.first() else {

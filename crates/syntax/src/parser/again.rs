@@ -62,7 +62,7 @@ impl<'t> Standing<'t> {
 }
 
 struct Walk<'a, 't> {
-    /// Findings that do not stand before the statement at hand.
+    /// Diagnostics that do not stand before the statement at hand.
     errors: &'a [Diagnostic],
     replaced: Replaced,
     length: usize,

@@ -30,12 +30,12 @@ use crate::{NodeRef, Replaced, Token};
 
 /// The result of parsing one unit: a tree and what is wrong with the text.
 ///
-/// Two results are equal exactly if texts and findings are.
+/// Two results are equal exactly if texts and diagnostics are.
 #[derive(Clone, Eq, Debug)]
 pub struct Parse {
     /// The tree; its text is the unit's text.
     pub green: GreenNode,
-    /// Findings in text order, with spans relative to the unit.
+    /// Diagnostics in text order, with spans relative to the unit.
     pub errors: Vec<Diagnostic>,
 }
 
@@ -50,7 +50,7 @@ impl Parse {
         crate::ast::Unit::from_root(self.syntax())
     }
 
-    /// Whether a finding is an error.
+    /// Whether a diagnostic is an error.
     pub fn has_errors(&self) -> bool {
         self.errors.iter().any(Diagnostic::is_error)
     }
@@ -125,7 +125,7 @@ struct Parser<'a> {
     /// First token from `at` on that is not trivia.
     next: usize,
     builder: TreeBuilder,
-    /// Findings of the grammar, as many as are reported.
+    /// Diagnostics of the grammar, as many as are reported.
     errors: Vec<Diagnostic>,
     /// How many there were.
     found: usize,

@@ -1,4 +1,4 @@
-//! Findings about a file with their places in it: syntax and types at once, what code generation says when it is done.
+//! Diagnostics about a file with their places in it: syntax and types at once, what code generation says when it is done.
 //!
 //! Everything is found unit by unit and memoized so; here it only gets its place.
 
@@ -12,14 +12,14 @@ use oriole_syntax::UnitKind;
 use crate::analysis::Located;
 use crate::{Analysis, Feature, FileId, Range};
 
-/// What else can be said of a finding, for how it is shown.
+/// What else can be said of a diagnostic, for how it is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Tag {
     /// The text has no effect.
     Unnecessary,
 }
 
-/// Another place that explains a finding.
+/// Another place that explains a diagnostic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Remark {
     /// Where.
@@ -28,9 +28,9 @@ pub struct Remark {
     pub message: String,
 }
 
-/// A finding in a file.
+/// A diagnostic in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Finding {
+pub struct FileDiagnostic {
     /// Where.
     pub range: Range,
     /// Its code; `Code::page` is the page.
@@ -45,10 +45,10 @@ pub struct Finding {
     pub tags: Vec<Tag>,
 }
 
-pub(crate) fn findings(analysis: &Analysis, file: FileId) -> Vec<Finding> {
+pub(crate) fn diagnostics(analysis: &Analysis, file: FileId) -> Vec<FileDiagnostic> {
     let mut all = Vec::new();
     for located in analysis.sources(file) {
-        let found = oriole_queries::findings(&analysis.db, located.source);
+        let found = oriole_queries::diagnostics(&analysis.db, located.source);
         all.extend(found.iter().filter_map(|found| place(&analysis.db, located, found)));
         all.extend(hints(&analysis.db, located));
     }
@@ -56,7 +56,7 @@ pub(crate) fn findings(analysis: &Analysis, file: FileId) -> Vec<Finding> {
 }
 
 /// What is not wrong and has no effect: instructions that control never reaches, registers that are never used.
-fn hints(db: &dyn Db, located: Located<'_>) -> Vec<Finding> {
+fn hints(db: &dyn Db, located: Located<'_>) -> Vec<FileDiagnostic> {
     let mut all = Vec::new();
     for &unit in graph::split_file(db, located.source).iter().filter(|unit| unit.has_code(db)) {
         if graph::body(db, unit).is_none() {
@@ -68,8 +68,8 @@ fn hints(db: &dyn Db, located: Located<'_>) -> Vec<Finding> {
     all
 }
 
-/// Gives a finding its place in the file; nothing for what stands outside of a snippet.
-fn place(db: &dyn Db, located: Located<'_>, found: &Diagnostic) -> Option<Finding> {
+/// Gives a diagnostic its place in the file; nothing for what stands outside of a snippet.
+fn place(db: &dyn Db, located: Located<'_>, found: &Diagnostic) -> Option<FileDiagnostic> {
     let range = located.up(found.span.into())?;
     // Of inline PTX we do not see what the host declares.
     if located.snippet.is_some() && outside(found) {
@@ -97,10 +97,10 @@ fn place(db: &dyn Db, located: Located<'_>, found: &Diagnostic) -> Option<Findin
         Code::Unreachable | Code::UnusedDeclaration | Code::Ignored => vec![Tag::Unnecessary],
         _ => Vec::new(),
     };
-    Some(Finding { range, code: found.code, severity: found.severity, message, related, tags })
+    Some(FileDiagnostic { range, code: found.code, severity: found.severity, message, related, tags })
 }
 
-/// Whether a finding about inline PTX may be due to what only the host knows.
+/// Whether a diagnostic about inline PTX may be due to what only the host knows.
 fn outside(found: &Diagnostic) -> bool {
     matches!(
         found.code,
@@ -113,8 +113,8 @@ fn outside(found: &Diagnostic) -> bool {
     )
 }
 
-pub(crate) fn code_findings(analysis: &Analysis, file: FileId, chip: Chip) -> Vec<Finding> {
-    if !analysis.is_on(file, Feature::CodeFindings) {
+pub(crate) fn code_diagnostics(analysis: &Analysis, file: FileId, chip: Chip) -> Vec<FileDiagnostic> {
+    if !analysis.is_on(file, Feature::CodeDiagnostics) {
         return Vec::new();
     }
     let db = &analysis.db;
@@ -122,9 +122,9 @@ pub(crate) fn code_findings(analysis: &Analysis, file: FileId, chip: Chip) -> Ve
         return Vec::new();
     };
     let located = Located { source, at: 0, snippet: None };
-    let mut all: Vec<Finding> = Vec::new();
+    let mut all: Vec<FileDiagnostic> = Vec::new();
     all.extend(
-        oriole_queries::target_findings(db, source, config).and_then(|found| place(db, located, &found)),
+        oriole_queries::target_diagnostics(db, source, config).and_then(|found| place(db, located, &found)),
     );
     for &unit in graph::split_file(db, source) {
         let failed = match unit.kind(db) {
@@ -140,7 +140,12 @@ pub(crate) fn code_findings(analysis: &Analysis, file: FileId, chip: Chip) -> Ve
     all
 }
 
-fn failure(analysis: &Analysis, source: SourceFile, unit: FunctionUnit<'_>, failed: &Failed) -> Vec<Finding> {
+fn failure(
+    analysis: &Analysis,
+    source: SourceFile,
+    unit: FunctionUnit<'_>,
+    failed: &Failed,
+) -> Vec<FileDiagnostic> {
     let db = &analysis.db;
     let found = failed.diagnostics(graph::source_map(db, unit)).into_iter();
     let place = |diagnostic: Diagnostic| {
@@ -150,7 +155,7 @@ fn failure(analysis: &Analysis, source: SourceFile, unit: FunctionUnit<'_>, fail
 }
 
 /// A note at the kernel's name if registers were spilled, with whose values they are.
-fn spills(analysis: &Analysis, file: FileId, unit: FunctionUnit<'_>, chip: Chip) -> Option<Finding> {
+fn spills(analysis: &Analysis, file: FileId, unit: FunctionUnit<'_>, chip: Chip) -> Option<FileDiagnostic> {
     let db = &analysis.db;
     let shown = analysis.compiled(file, unit, chip)?;
     let facts = &shown.compiled.facts;
@@ -175,7 +180,7 @@ fn spills(analysis: &Analysis, file: FileId, unit: FunctionUnit<'_>, chip: Chip)
          live",
         facts.spill_bytes, facts.peak.live.general
     );
-    Some(Finding {
+    Some(FileDiagnostic {
         range,
         code: Code::TooManyRegisters,
         severity: Severity::Note,

@@ -1,4 +1,4 @@
-//! Findings as diagnostics: pulled by the client, or pushed to one that does not pull.
+//! Diagnostics in the words of the protocol: pulled by the client, or pushed to one that does not pull.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -13,7 +13,7 @@ use crate::state::{Answer, Failure, Snapshot, answer};
 /// The diagnostics of a document: syntax and types, and what code generation found in this very text.
 pub(crate) fn diagnostics(snapshot: Snapshot, uri: &str) -> Result<Vec<lsp::Diagnostic>, Failure> {
     let (file, text) = snapshot.open(uri)?;
-    let mut found = snapshot.analysis.findings(file)?;
+    let mut found = snapshot.analysis.diagnostics(file)?;
     let (shared, revision) = (snapshot.shared.clone(), snapshot.revision);
     // What follows asks nothing more: no change has to wait for it.
     drop(snapshot);
@@ -22,8 +22,8 @@ pub(crate) fn diagnostics(snapshot: Snapshot, uri: &str) -> Result<Vec<lsp::Diag
             found.push(more.clone());
         }
     }
-    found.sort_by_key(|finding| finding.range);
-    Ok(found.iter().map(|finding| convert::finding(&text, uri, finding)).collect())
+    found.sort_by_key(|diagnostic| diagnostic.range);
+    Ok(found.iter().map(|diagnostic| convert::diagnostic(&text, uri, diagnostic)).collect())
 }
 
 #[derive(Deserialize)]
@@ -33,7 +33,7 @@ pub(crate) struct Pull {
     previous_result_id: Option<String>,
 }
 
-/// A name for findings: equal findings have equal names.
+/// A name for diagnostics: equal diagnostics have equal names.
 pub(crate) fn name(items: &Value) -> String {
     let mut hasher = DefaultHasher::new();
     items.to_string().hash(&mut hasher);

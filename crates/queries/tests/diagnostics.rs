@@ -1,9 +1,9 @@
-//! The findings of the queries are those of resolving the whole module at once, whatever the text.
+//! The diagnostics of the queries are those of resolving the whole module at once, whatever the text.
 
 use oriole_chip::Chip;
 use oriole_inputs::{Config, Database, SourceFile};
 use oriole_options::Options;
-use oriole_queries::{compile, findings};
+use oriole_queries::{compile, diagnostics};
 use proptest::prelude::*;
 
 fn check(text: &str) {
@@ -14,7 +14,11 @@ fn check(text: &str) {
     };
     let db = Database::default();
     let file = SourceFile::open(&db, text);
-    assert_eq!(lines(&findings(&db, file)), lines(&oriole_hir::resolve_module(text).diagnostics), "{text}");
+    assert_eq!(
+        lines(&diagnostics(&db, file)),
+        lines(&oriole_hir::resolve_module(text).diagnostics),
+        "{text}"
+    );
 }
 
 #[test]
@@ -44,12 +48,12 @@ fn broken_modules() {
     }
 }
 
-/// Findings of compiling a module for sm_90, as lines.
+/// Diagnostics of compiling a module for sm_90, as lines.
 fn compiled(text: &str) -> Vec<String> {
     let db = Database::default();
     let file = SourceFile::open(&db, text);
     let config = Config::create(&db, Chip::SM_90, &Options::default());
-    compile(&db, file, config, 1).findings.iter().map(ToString::to_string).collect()
+    compile(&db, file, config, 1).diagnostics.iter().map(ToString::to_string).collect()
 }
 
 fn kernel(body: &str) -> String {
