@@ -108,7 +108,7 @@ fn check_each(db: &Database, file: SourceFile, threads: usize) {
     const SMALL: usize = 64 << 10;
     if threads > 1 && file.text(db).len() > SMALL {
         each_code_unit(db, file, threads, |db, unit| {
-            let _ = unit_findings(db, unit);
+            let _ = unit_diagnostics(db, unit);
         });
     }
 }
