@@ -1,9 +1,9 @@
-"""Kernels in which alternatives of selection win that others rarely show: uniform values that a call evicts, uniform
-parts of addresses."""
+"""Kernels in which alternatives of selection win that others rarely show: uniform values that a call evicts, or that are
+parts of pairs, a load that a condition guards, an offset that no address holds."""
 import os
 
 import record
-from record import Random, Result, Scalar, case
+from record import Given, Random, Result, Scalar, case
 
 M32 = (1 << 32) - 1
 THREADS = 32
@@ -80,6 +80,32 @@ HALVES = '''
 '''
 
 
+CHOSEN = '''
+.visible .entry guarded_and_far(.param .u64 data, .param .u64 out, .param .u64 back)
+{
+    .reg .pred few;
+    .reg .b32 t, x, y;
+    .reg .b64 from, to, far;
+    ld.param.u64 from, [data];
+    ld.param.u64 to, [out];
+    ld.param.u64 far, [back];
+    mov.u32 t, %tid.x;
+    mad.wide.u32 from, t, 4, from;
+    mad.wide.u32 to, t, 4, to;
+    add.u64 far, far, from;
+    ld.global.u32 y, [far+0x2000000];
+    xor.b32 x, t, y;
+    setp.lt.u32 few, t, 20;
+    @!few bra chosen;
+    ld.global.u32 x, [from+4];
+chosen:
+    add.u32 x, x, y;
+    st.global.u32 [to], x;
+    ret;
+}
+'''
+
+
 def halves(t):
     """Two uniform words as a pair in either order."""
     a, b, c = STEP * 77 & M32, STEP * 5, t ^ 21
@@ -99,7 +125,7 @@ def added(x):
 
 def write_ptx():
     with open(os.path.join(record.ROOT, 'selection.ptx'), 'w') as file:
-        file.write(HEAD + uniform_across_call() + HALVES)
+        file.write(HEAD + uniform_across_call() + HALVES + CHOSEN)
 
 
 r = Random(11)
@@ -108,3 +134,7 @@ case('uniform_across_call', 'selection', [1], [THREADS], [
     Result('u32', [added(scrambled(added(x))) for x in data], data), Scalar('u32', STEP)])
 case('uniform_halves', 'selection', [1], [THREADS], [
     Result('u64', [v for t in range(THREADS) for v in halves(t)]), Scalar('u32', STEP), Scalar('u32', STEP)])
+data = [r.bits() for _ in range(THREADS)]
+case('guarded_and_far', 'selection', [1], [THREADS], [
+    Given('u32', data), Result('u32', [(y + (data[t + 1] if t < 20 else t ^ y)) & M32 for t, y in enumerate(data)]),
+    Scalar('u64', (1 << 64) - 0x2000000)])

@@ -111,6 +111,13 @@ pub struct Explained {
     pub candidates: Vec<Candidate>,
 }
 
+impl Explained {
+    /// The row that won; `None` if none speaks of the instruction.
+    pub fn winner(&self) -> Option<&Candidate> {
+        self.candidates.iter().find(|candidate| candidate.failed.is_none())
+    }
+}
+
 /// The reasons for each machine instruction that [`select`] gives, block by block.
 pub fn explain(
     tables: &Tables,

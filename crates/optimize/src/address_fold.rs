@@ -4,10 +4,9 @@
 //! Address arithmetic wraps at the width of the base, 64 or 32 bits, on the machine and here, so that the sum is the
 //! same.
 
-use crate::definitions::Definitions;
-use crate::facts::Facts;
+use crate::algebra::View;
 use crate::operand_fold::is_low_word;
-use oriole_chip::Chip;
+use oriole_ori::pattern::{Alternative, Contest, Cost};
 use oriole_ori::{
     Address, AddressPart, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolId, SymbolKind,
     Value, Values, is_legal,
@@ -27,14 +26,17 @@ struct Step {
     plus: i64,
 }
 
+/// How an address that is a sum with a known number is written.
+static ADDRESS: Contest = Contest {
+    name: "an address with a known part",
+    alternatives: &[
+        Alternative { name: "[R+imm]", cost: Cost::NONE },
+        Alternative { name: "the sum in a register", cost: Cost::instruction(1) },
+    ],
+};
+
 /// Shortens the addresses of an instruction; true if it changed.
-pub fn run(
-    chip: Chip,
-    function: &Function,
-    definitions: &Definitions,
-    facts: &Facts,
-    i: &mut Instruction,
-) -> bool {
+pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
     // Whether an address lies in a space is asked of the base.
     if i.opcode == Opcode::Sass(Op::QSPC) {
         return false;
@@ -43,42 +45,54 @@ pub fn run(
     for index in 0..i.sources.len() {
         for _ in 0..DEPTH {
             let SourceKind::Address(address) = &i.sources[index].kind else { break };
-            let Address { base, symbol, offset, .. } = &**address;
-            let step = match base.as_slice() {
-                [low, high] => wide(function, definitions, facts, *low, *high),
-                [value] => narrow(function, definitions, facts, *value),
+            let step = match address.base.as_slice() {
+                [low, high] => wide(view, *low, *high),
+                [value] => narrow(view, *value),
                 _ => None,
             };
             let Some(step) = step else { break };
-            let sum = i64::from(*offset) + step.plus;
-            if !OFFSETS.contains(&sum) || (symbol.is_some() && step.symbol.is_some()) {
-                break;
-            }
-            let mut candidate = i.clone();
-            if let SourceKind::Address(address) = &mut candidate.sources[index].kind {
-                let Address { base, symbol, offset, .. } = &mut **address;
-                *base = step.base;
-                *offset = sum as i32;
-                *symbol = symbol.or(step.symbol);
-            }
-            if !is_legal(chip, function, &candidate) {
-                break;
-            }
-            *i = candidate;
+            let shorter = ADDRESS.decide(view.decisions, i.origin, |alternative| match alternative {
+                0 => shortened(view, i, index, &step).map(Some),
+                _ => Ok(None),
+            });
+            let Some(Some(shorter)) = shorter else { break };
+            *i = shorter;
             changed = true;
         }
     }
     changed
 }
 
+/// The instruction with the known part of an address in its offset, or why it cannot be there.
+fn shortened(
+    view: &View<'_>,
+    i: &Instruction,
+    index: usize,
+    step: &Step,
+) -> Result<Instruction, &'static str> {
+    let mut shorter = i.clone();
+    if let SourceKind::Address(address) = &mut shorter.sources[index].kind {
+        let Address { base, symbol, offset, .. } = &mut **address;
+        let sum = i64::from(*offset) + step.plus;
+        if !OFFSETS.contains(&sum) {
+            return Err("the offset has more than 24 bits");
+        }
+        if symbol.is_some() && step.symbol.is_some() {
+            return Err("it has the address of a variable already");
+        }
+        *base = step.base.clone();
+        *offset = sum as i32;
+        *symbol = symbol.or(step.symbol);
+    }
+    match is_legal(view.chip, view.function, &shorter) {
+        true => Ok(shorter),
+        false => Err("no form takes it"),
+    }
+}
+
 /// `x + constant` of a 64-bit base.
-fn wide(
-    function: &Function,
-    definitions: &Definitions,
-    facts: &Facts,
-    low: Value,
-    high: Value,
-) -> Option<Step> {
+fn wide(view: &View<'_>, low: Value, high: Value) -> Option<Step> {
+    let View { function, definitions, facts, .. } = *view;
     let add = definitions.instruction(function, low)?;
     if add.opcode != Opcode::Pseudo(Pseudo::Add64) || add.destinations[0].values.as_slice() != [low, high] {
         return None;
@@ -104,7 +118,8 @@ fn wide(
 }
 
 /// `x + constant` or `x + address of a shared variable` of a 32-bit base.
-fn narrow(function: &Function, definitions: &Definitions, facts: &Facts, value: Value) -> Option<Step> {
+fn narrow(view: &View<'_>, value: Value) -> Option<Step> {
+    let View { function, definitions, facts, .. } = *view;
     let add = definitions.instruction(function, value)?;
     if add.opcode != Opcode::Sass(Op::IADD3) || !add.mods.is_empty() || add.sources.len() != 3 {
         return None;

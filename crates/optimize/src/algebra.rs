@@ -10,6 +10,7 @@ use crate::facts::{Facts, fixed_input, uses_input};
 use crate::fold::lookup;
 use crate::slots::{comparison, is_plain_permutation, opposite, source_type};
 use oriole_chip::Chip;
+use oriole_ori::pattern::Decisions;
 use oriole_ori::{File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value, is_legal};
 use oriole_sass::info::SourceType;
 use oriole_sass::{Mod, Mods, Op};
@@ -26,6 +27,8 @@ pub struct View<'a> {
     pub definitions: &'a Definitions,
     /// What is known of them.
     pub facts: &'a Facts,
+    /// Where contests are recorded.
+    pub decisions: Option<&'a Decisions>,
 }
 
 /// Simplifies an instruction; true if it changed.

@@ -15,7 +15,6 @@ use crate::definitions::Definitions;
 use crate::facts::Facts;
 use crate::live_dead::Removed;
 use crate::{address_fold, algebra, copy_propagation, live_dead, operand_fold};
-use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::{
     BlockId, Cfg, File, Form, Function, Instruction, Opcode, Outcome, Pass, PassContext, Pseudo, Source,
@@ -39,14 +38,14 @@ pub static PASS: Pass = Pass {
 
 /// Optimizes a function.
 pub fn run(function: &mut Function, context: &PassContext<'_>) -> Outcome {
-    let PassContext { chip, form, .. } = *context;
+    let form = context.form;
     if function.blocks.is_empty() {
         return Outcome::Changed;
     }
     let mut fixed_point = false;
     let mut definitions = look(function, form);
     for _ in 0..SWEEPS {
-        if !sweep(function, chip, form, &mut definitions) {
+        if !sweep(function, context, &mut definitions) {
             fixed_point = true;
             break;
         }
@@ -79,7 +78,8 @@ fn look(function: &Function, form: Form) -> Definitions {
 /// * outside SSA, more or less can be told of where values are defined.
 ///
 /// `definitions` is what the function had at the start, and then what it has.
-fn sweep(function: &mut Function, chip: Chip, form: Form, known: &mut Definitions) -> bool {
+fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definitions) -> bool {
+    let form = context.form;
     let definitions = &*known;
     let mut facts = Facts::new(function.values.len());
     let (mut changed, mut open) = (false, false);
@@ -100,7 +100,7 @@ fn sweep(function: &mut Function, chip: Chip, form: Form, known: &mut Definition
             let place = &mut function.block_mut(id).instructions[index];
             let nothing = Instruction::new(Op::NOP, place.origin);
             let mut instruction = std::mem::replace(place, nothing);
-            let (rewritten, done) = rewrite(function, chip, definitions, &facts, &mut instruction);
+            let (rewritten, done) = rewrite(function, context, definitions, &facts, &mut instruction);
             changed |= rewritten;
             open |= !done;
             facts.learn(function, definitions, &instruction);
@@ -135,18 +135,18 @@ fn sweep(function: &mut Function, chip: Chip, form: Form, known: &mut Definition
 /// Rewrites one instruction until nothing more is found; true if it changed, and true if nothing more is found.
 fn rewrite(
     function: &Function,
-    chip: Chip,
+    context: &PassContext<'_>,
     definitions: &Definitions,
     facts: &Facts,
     i: &mut Instruction,
 ) -> (bool, bool) {
-    let view = View { chip, function, definitions, facts };
+    let view = View { chip: context.chip, function, definitions, facts, decisions: context.decisions };
     let mut changed = false;
     for _ in 0..REWRITES {
         let mut again = copy_propagation::run(function, definitions, facts, i);
         again |= decided_guard(facts, i);
-        again |= operand_fold::run(chip, function, definitions, facts, i);
-        again |= address_fold::run(chip, function, definitions, facts, i);
+        again |= operand_fold::run(&view, i);
+        again |= address_fold::run(&view, i);
         again |= algebra::run(&view, i);
         again |= known_result(definitions, facts, i);
         if !again {

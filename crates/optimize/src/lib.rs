@@ -25,4 +25,5 @@ pub mod predication;
 pub mod reassociate;
 pub mod slots;
 pub mod strength_reduce;
+mod uniform_addresses;
 pub mod uniform_registers;

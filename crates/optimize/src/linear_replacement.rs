@@ -2,7 +2,7 @@
 //! (`IADD3`, `IMAD`, `IMAD.WIDE`), of shifted values (`LEA`), tables of tables (`LOP3`, `PLOP3`), and the contraction
 //! of floating products and sums (`FFMA`, `DFMA`), where source and option allow it.
 //!
-//! An inner operation is taken in only if nobody else reads it and it lies in the same loop, so that no work is done
+//! An inner operation is taken in only if it has no other reader and lies in the same loop, so that no work is done
 //! twice.
 
 use crate::algebra::View;
@@ -12,6 +12,7 @@ use crate::live_dead;
 use crate::slots::exchanged;
 use oriole_chip::Chip;
 use oriole_options::Optimization;
+use oriole_ori::pattern::{Alternative, Contest, Cost, Decisions};
 use oriole_ori::{
     BlockId, Cfg, Destination, Dominators, File, FormChange, Function, Instruction, Loops, Opcode, Outcome,
     Pass, Pseudo, Source, SourceKind, Value, is_legal,
@@ -28,14 +29,15 @@ pub static PASS: Pass = Pass {
     optimization: Some(Optimization::LinearReplacement),
     asks: &[Optimization::Contraction, Optimization::DeadCode],
     ..Pass::new(|function, context| {
-        let changed = run(function, context.chip, context.wants(Optimization::Contraction));
+        let contract = context.wants(Optimization::Contraction);
+        let changed = run(function, context.chip, contract, context.decisions);
         let removed = context.wants(Optimization::DeadCode) && live_dead::run(function);
         Outcome::changed_if(changed || removed)
     })
 };
 
 /// Fuses operations of a function in SSA; what they took in stays behind as dead code. True if there was one.
-pub fn run(function: &mut Function, chip: Chip, contract: bool) -> bool {
+pub fn run(function: &mut Function, chip: Chip, contract: bool, decisions: Option<&Decisions>) -> bool {
     if function.blocks.is_empty() {
         return false;
     }
@@ -52,8 +54,8 @@ pub fn run(function: &mut Function, chip: Chip, contract: bool) -> bool {
         }
         for index in 0..function.block(id).instructions.len() {
             let original = &function.block(id).instructions[index];
-            let fuser =
-                Fuser { chip, function, definitions: &definitions, facts: &facts, loops: &loops, block: id };
+            let view = View { chip, function, definitions: &definitions, facts: &facts, decisions };
+            let fuser = Fuser { view, loops: &loops, block: id };
             let mut fused: Option<Instruction> = None;
             let mut before = None;
             for _ in 0..DEPTH {
@@ -87,7 +89,7 @@ pub fn run(function: &mut Function, chip: Chip, contract: bool) -> bool {
             facts.learn(function, &definitions, &function.block(id).instructions[index]);
         }
     }
-    // From the back, so that places stay right; each block is put together once.
+    // From the back, so that indices stay right; each block is put together once.
     let mut insertions = insertions.into_iter().rev().peekable();
     while let Some((id, index, instruction)) = insertions.next() {
         let mut here = vec![(index, instruction)];
@@ -107,7 +109,7 @@ pub fn run(function: &mut Function, chip: Chip, contract: bool) -> bool {
     changed
 }
 
-/// An instruction no longer reads its operands; what nobody reads then reads nothing either.
+/// An instruction no longer reads its operands; what is dead then reads nothing either.
 fn release(function: &Function, definitions: &mut Definitions, instruction: &Instruction) {
     let mut work: Vec<Value> = Vec::new();
     instruction.for_each_use(|value| work.push(value));
@@ -127,11 +129,17 @@ fn release(function: &Function, definitions: &mut Definitions, instruction: &Ins
     }
 }
 
+/// How a sum is written of which one addend is shifted to the left by a known amount.
+static SHIFTED_SUM: Contest = Contest {
+    name: "a sum with a shifted addend",
+    alternatives: &[
+        Alternative { name: "LEA", cost: Cost::NONE },
+        Alternative { name: "SHF and IADD3", cost: Cost::instruction(1) },
+    ],
+};
+
 struct Fuser<'a> {
-    chip: Chip,
-    function: &'a Function,
-    definitions: &'a Definitions,
-    facts: &'a Facts,
+    view: View<'a>,
     loops: &'a Loops,
     block: BlockId,
 }
@@ -149,19 +157,19 @@ impl Fuser<'_> {
     }
 
     fn accept(&self, candidate: Instruction) -> Option<Instruction> {
-        if is_legal(self.chip, self.function, &candidate) {
+        if is_legal(self.view.chip, self.view.function, &candidate) {
             return Some(candidate);
         }
         let other = exchanged(&candidate, 0, 1)?;
-        is_legal(self.chip, self.function, &other).then_some(other)
+        is_legal(self.view.chip, self.view.function, &other).then_some(other)
     }
 
     /// The operation that makes the components of an operand and nothing else, if only this operand reads them.
     fn inner(&self, source: &Source) -> Option<&Instruction> {
         let SourceKind::Values(values) = &source.kind else { return None };
-        let inner = self.definitions.instruction(self.function, values[0])?;
-        let alone = values.iter().all(|&value| self.definitions.uses(value) == 1);
-        let block = self.definitions.block(values[0])?;
+        let inner = self.view.definitions.instruction(self.view.function, values[0])?;
+        let alone = values.iter().all(|&value| self.view.definitions.uses(value) == 1);
+        let block = self.view.definitions.block(values[0])?;
         let results: usize = inner.destinations.iter().map(|destination| destination.values.len()).sum();
         let same = inner.destinations.iter().any(|destination| destination.values == *values);
         (alone
@@ -186,9 +194,14 @@ impl Fuser<'_> {
     fn sum(&self, i: &Instruction) -> Option<Instruction> {
         let addends = Self::addends(i)?;
         for (at, source) in addends.iter().enumerate() {
-            let Some(inner) = self.inner(source) else { continue };
             let others: SmallVec<[Source; 3]> =
                 addends.iter().enumerate().filter(|&(n, _)| n != at).map(|(_, s)| s.clone()).collect();
+            let Some(inner) = self.inner(source) else {
+                if let [other] = others.as_slice() {
+                    self.shifted_sum(i, source, other);
+                }
+                continue;
+            };
             if let Some(inner_addends) = Self::addends(inner)
                 && others.len() + inner_addends.len() <= 3
             {
@@ -208,9 +221,8 @@ impl Fuser<'_> {
                 }
             }
             let [other] = others.as_slice() else { continue };
-            let candidate = self
-                .product_sum(i, source, inner, other)
-                .or_else(|| self.shifted_sum(i, source, inner, other));
+            let candidate =
+                self.product_sum(i, source, inner, other).or_else(|| self.shifted_sum(i, source, other));
             if candidate.is_some() {
                 return candidate;
             }
@@ -244,29 +256,36 @@ impl Fuser<'_> {
         self.accept(rewritten(i, Op::IMAD, Mods::none(), [a, b, other.clone()]))
     }
 
-    /// `(a << n) + other`.
-    fn shifted_sum(
-        &self,
-        i: &Instruction,
-        source: &Source,
-        inner: &Instruction,
-        other: &Source,
-    ) -> Option<Instruction> {
-        if inner.opcode != Opcode::Sass(Op::SHF)
-            || inner.mods != Mods::of(&[Mod::L, Mod::U32])
-            || inner.sources.len() != 3
-            || !matches!(inner.sources[2].kind, SourceKind::Zero(_))
+    /// `(a << n) + other` as one instruction, if that is the better way to write it.
+    fn shifted_sum(&self, i: &Instruction, source: &Source, other: &Source) -> Option<Instruction> {
+        let SourceKind::Values(values) = &source.kind else { return None };
+        let shift = self.view.definitions.instruction(self.view.function, *values.first()?)?;
+        if shift.opcode != Opcode::Sass(Op::SHF)
+            || shift.mods != Mods::of(&[Mod::L, Mod::U32])
+            || shift.sources.len() != 3
+            || !matches!(shift.sources[2].kind, SourceKind::Zero(_))
         {
             return None;
         }
-        let SourceKind::Imm(amount @ 1..=31) = inner.sources[1].kind else { return None };
-        let mut a = inner.sources[0].clone();
-        if source.negate {
-            a = a.negated();
-        }
-        let sources = [a, other.clone(), Source::literal(amount.into())];
-        let candidate = rewritten(i, Op::LEA, Mods::none(), sources);
-        is_legal(self.chip, self.function, &candidate).then_some(candidate)
+        let SourceKind::Imm(amount @ 1..=31) = shift.sources[1].kind else { return None };
+        SHIFTED_SUM.decide(self.view.decisions, i.origin, |alternative| {
+            if alternative > 0 {
+                return Ok(None);
+            }
+            if self.inner(source).is_none() {
+                return Err("the shifted value has other readers, or is made outside of the loop");
+            }
+            let mut a = shift.sources[0].clone();
+            if source.negate {
+                a = a.negated();
+            }
+            let sources = [a, other.clone(), Source::literal(amount.into())];
+            let candidate = rewritten(i, Op::LEA, Mods::none(), sources);
+            match is_legal(self.view.chip, self.view.function, &candidate) {
+                true => Ok(Some(candidate)),
+                false => Err("no form takes the operands"),
+            }
+        })?
     }
 
     /// A 64-bit sum of which one addend is a product of 32-bit factors, or an extended value.
@@ -289,13 +308,7 @@ impl Fuser<'_> {
                     return Some(fused);
                 }
             }
-            let view = View {
-                chip: self.chip,
-                function: self.function,
-                definitions: self.definitions,
-                facts: self.facts,
-            };
-            if let Some((value, unsigned, _)) = view.widened(x)
+            if let Some((value, unsigned, _)) = self.view.widened(x)
                 && matches!(value.kind, SourceKind::Values(_))
             {
                 let mods = Mods::of(&[Mod::WIDE]).with_if(unsigned, Mod::U32);
@@ -349,7 +362,7 @@ impl Fuser<'_> {
                 &[Mod::HI, Mod::X],
                 &[(*x_low).into(), (*y_high).into(), (*x_high).into(), amount, Source::pt()],
             );
-            let legal = |half: &Instruction| is_legal(self.chip, self.function, half);
+            let legal = |half: &Instruction| is_legal(self.view.chip, self.view.function, half);
             if legal(&first) && legal(&second) {
                 return Some((first, second));
             }
@@ -447,7 +460,7 @@ impl Fuser<'_> {
                 candidate.sources[n] = order.get(n).map_or(neutral.clone(), |&n| all[n].clone());
             }
             candidate.sources[3].kind = SourceKind::Literal(combined.into());
-            if is_legal(self.chip, self.function, &candidate) {
+            if is_legal(self.view.chip, self.view.function, &candidate) {
                 return Some(candidate);
             }
         }

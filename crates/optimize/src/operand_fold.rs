@@ -1,12 +1,12 @@
 //! Known values become operands: immediates, words of constant banks, addresses of variables, `RZ` and `PT`, wherever
-//! the form table has room for them. Operands change places where that makes room.
+//! the form table takes them. Operands change places where that helps.
 //!
 //! The operation stays the same; what it computes is never looked at here.
 
-use crate::definitions::Definitions;
+use crate::algebra::View;
 use crate::facts::{Fact, Facts};
 use crate::slots::{exchanged, signed_word, source_type};
-use oriole_chip::Chip;
+use oriole_ori::pattern::{Alternative, Contest, Cost};
 use oriole_ori::{
     AddressPart, File, Function, IndexedConst, Instruction, Opcode, Pseudo, Source, SourceKind, is_legal,
 };
@@ -14,13 +14,8 @@ use oriole_sass::info::SourceType;
 use oriole_sass::{Mod, Op};
 
 /// Puts known values into the operands of an instruction; true if it changed.
-pub fn run(
-    chip: Chip,
-    function: &Function,
-    definitions: &Definitions,
-    facts: &Facts,
-    i: &mut Instruction,
-) -> bool {
+pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
+    let View { function, definitions, facts, .. } = *view;
     if matches!(
         i.opcode,
         Opcode::Pseudo(
@@ -57,14 +52,31 @@ pub fn run(
         };
         let new = new.or_else(|| all_zero(function, facts, i, index));
         if let Some(new) = new {
-            changed |= place(chip, function, i, index, new);
+            changed |= put(view, i, index, new);
         }
     }
     changed
 }
 
+/// How an operand that is a known word, or the address of a variable, is written.
+static IMMEDIATE: Contest = Contest { name: "an operand that is known", alternatives: &OPERAND };
+/// How an operand that is a word of a constant bank is written. A uniform register would have to be loaded: that is
+/// tried later, with what is still in a general register then.
+static CONSTANT: Contest = Contest { name: "an operand from a constant bank", alternatives: &OPERAND };
+
+/// Only some of the operands of an operation may be something else than a register.
+static OPERAND: [Alternative; 3] = [
+    Alternative { name: "in its slot", cost: Cost::NONE },
+    Alternative { name: "in the slot of another operand, exchanged", cost: Cost::EXCHANGE },
+    Alternative { name: "in a register", cost: Cost::instruction(1) },
+];
+
 /// Puts the source there if there is a form, or else exchanges operands for one.
-fn place(chip: Chip, function: &Function, i: &mut Instruction, index: usize, new: Source) -> bool {
+fn put(view: &View<'_>, i: &mut Instruction, index: usize, new: Source) -> bool {
+    let contest = match new.kind {
+        SourceKind::Const { .. } => &CONSTANT,
+        _ => &IMMEDIATE,
+    };
     let mut candidate = i.clone();
     candidate.sources[index] = new;
     match i.opcode {
@@ -91,20 +103,21 @@ fn place(chip: Chip, function: &Function, i: &mut Instruction, index: usize, new
         }
         Opcode::Sass(_) => {}
     }
-    if is_legal(chip, function, &candidate) {
-        *i = candidate;
-        return true;
-    }
-    for other in 0..3 {
-        if other != index
-            && let Some(candidate) = exchanged(&candidate, index, other)
-            && is_legal(chip, function, &candidate)
-        {
-            *i = candidate;
-            return true;
-        }
-    }
-    false
+    let legal = |candidate: &Instruction| is_legal(view.chip, view.function, candidate);
+    let taken = contest.decide(view.decisions, i.origin, |alternative| match alternative {
+        0 if legal(&candidate) => Ok(Some(candidate.clone())),
+        0 => Err("no form takes it there"),
+        1 => (0..3)
+            .filter(|&other| other != index)
+            .filter_map(|other| exchanged(&candidate, index, other))
+            .find(legal)
+            .map(Some)
+            .ok_or("no order of operands has a form"),
+        _ => Ok(None),
+    });
+    let Some(Some(taken)) = taken else { return false };
+    *i = taken;
+    true
 }
 
 fn predicate(function: &Function, facts: &Facts, source: &Source) -> Option<Source> {

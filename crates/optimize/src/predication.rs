@@ -12,6 +12,7 @@
 
 use crate::branch_opt;
 use oriole_options::Optimization;
+use oriole_ori::pattern::{Alternative, Contest, Cost, Decisions};
 use oriole_ori::{
     Block, BlockId, Cfg, Destination, File, FormChange, Function, Guard, Instruction, Opcode, Outcome, Pass,
     Phi, Pseudo, Source, SourceKind, Value, canonical, edges, effects,
@@ -27,7 +28,7 @@ pub static PASS: Pass = Pass {
     form: FormChange::InSsa,
     asks: &[Optimization::Predication, Optimization::JoinBlocks],
     ..Pass::new(|function, context| {
-        let mut changed = context.wants(Optimization::Predication) && run(function);
+        let mut changed = context.wants(Optimization::Predication) && run(function, context.decisions);
         if context.wants(Optimization::JoinBlocks) && branch_opt::join_chains(function) {
             canonical::order_blocks(function);
             changed = true;
@@ -37,7 +38,7 @@ pub static PASS: Pass = Pass {
 };
 
 /// Converts hammocks until none is left. True if there was one.
-pub fn run(function: &mut Function) -> bool {
+pub fn run(function: &mut Function, decisions: Option<&Decisions>) -> bool {
     let mut changed = false;
     loop {
         let cfg = Cfg::new(function);
@@ -53,7 +54,7 @@ pub fn run(function: &mut Function) -> bool {
                 continue;
             }
             blocks.iter().flatten().for_each(|&block| touched[block] = true);
-            convert(function, &hammock, &mut uses);
+            convert(function, &hammock, &mut uses, decisions);
             round = true;
         }
         if !round {
@@ -165,7 +166,7 @@ fn is_long(pseudo: Pseudo) -> bool {
     )
 }
 
-/// True if running it on lanes that would not have changes nothing that anybody sees. A constant load by register may
+/// True if running it on lanes that would not have has no visible effect. A constant load by register may
 /// fault where the index is not checked.
 fn is_harmless(instruction: &Instruction) -> bool {
     let indexed = |s: &Source| matches!(s.kind, SourceKind::ConstIndexed(_));
@@ -173,7 +174,21 @@ fn is_harmless(instruction: &Instruction) -> bool {
         || (effects::is_pure(instruction) && !instruction.sources.iter().any(indexed))
 }
 
-fn convert(function: &mut Function, hammock: &Hammock, uses: &mut TiVec<Value, u32>) {
+/// How the value is made that two paths merge into.
+static MERGE: Contest = Contest {
+    name: "a value that a condition chooses",
+    alternatives: &[
+        Alternative { name: "predicated: the guarded definition keeps the other value", cost: Cost::NONE },
+        Alternative { name: "selected", cost: Cost::instruction(1) },
+    ],
+};
+
+fn convert(
+    function: &mut Function,
+    hammock: &Hammock,
+    uses: &mut TiVec<Value, u32>,
+    decisions: Option<&Decisions>,
+) {
     let Hammock { head, branch, sides, join, guard } = *hammock;
     let origin = function.block(head).instructions[branch].origin;
     function.block_mut(head).instructions.truncate(branch);
@@ -211,11 +226,20 @@ fn convert(function: &mut Function, hammock: &Hammock, uses: &mut TiVec<Value, u
         };
         let (holds, fails) = (pick(phi, first), pick(phi, second));
         phi.sources.retain(|(p, _)| *p != first && *p != second);
-        let merged = if holds == fails {
-            holds
-        } else if let Some(value) = keep_old(&mut code, &mut guarded, &holds.source(), &fails.source(), uses)
-        {
-            value.into()
+        let predicated = if holds == fails {
+            Some(holds)
+        } else {
+            let (holds, fails) = (holds.source(), fails.source());
+            let merged = MERGE.decide(decisions, origin, |alternative| match alternative {
+                0 => keep_old(&mut code, &mut guarded, &holds, &fails, uses)
+                    .map(|value| Some(value.into()))
+                    .ok_or("neither value is the result of a guarded instruction that can keep the other"),
+                _ => Ok(None),
+            });
+            merged.flatten()
+        };
+        let merged = if let Some(value) = predicated {
+            value
         } else {
             let data = function.values[phi.destination];
             let destination =
@@ -238,7 +262,7 @@ fn convert(function: &mut Function, hammock: &Hammock, uses: &mut TiVec<Value, u
     if !whole {
         function.block_mut(join).phis = phis;
     }
-    // Guarded definitions without an old value keep nothing that anybody reads.
+    // Guarded definitions without an old value keep an undefined old value.
     for instruction in &mut code {
         if instruction.guard.is_some() && instruction.tied.is_empty() {
             let mut tied = oriole_ori::Values::new();
@@ -264,7 +288,7 @@ fn convert(function: &mut Function, hammock: &Hammock, uses: &mut TiVec<Value, u
     block.successors = smallvec::smallvec![join];
 }
 
-/// If one way gives the result of a guarded instruction that nobody else reads, the value of the other way becomes
+/// If one path gives the result of a guarded instruction that has no other reader, the value of the other path becomes
 /// the old value that it keeps.
 fn keep_old(
     code: &mut [Instruction],

@@ -1,20 +1,23 @@
 //! Phase 74, ConvertToUniformReg: values that are the same for the whole warp move from R to UR.
 //!
 //! Candidates are unguarded single definitions in blocks that the whole warp executes: loads from constant banks, block
-//! numbers, and integer operations on nothing but candidates and immediates. One is taken if every reader can take it
+//! numbers, the rank in the cluster, and integer operations on nothing but candidates and immediates. One is taken if every reader can take it
 //! from UR where it stands (or with its factors or summands exchanged): the form table is asked. A reader that could take
 //! one of two keeps the first that fits. What some reader needs in R stays in R, so no copies are made.
 //!
 //! UR is written only where the whole warp is, so no reader in a parted block can see a later value. Only kernels are
 //! looked at: a function may be entered by a part of the warp.
 
+use crate::uniform_addresses;
 use oriole_chip::Chip;
 use oriole_options::Optimization;
+use oriole_ori::divergence::BLOCK_REGISTERS;
+use oriole_ori::pattern::{Alternative, Contest, Cost, Decisions};
 use oriole_ori::{
     Cfg, Divergence, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo, Source,
     SourceKind, Value, is_legal,
 };
-use oriole_sass::{Mod, Op, Symbol};
+use oriole_sass::{Mod, Op};
 use typed_index_collections::{TiVec, ti_vec};
 
 /// Most values that are moved: UR has 63 registers, and descriptors and loop bounds need some.
@@ -25,20 +28,40 @@ pub static PASS: Pass = Pass {
     form: FormChange::OutsideSsa,
     optimization: Some(Optimization::UniformRegisters),
     ..Pass::new(|function, context| {
-        run(function, context.chip);
+        run(function, context.chip, context.decisions);
         Outcome::Changed
     })
 };
 
 /// Moves what can be moved. Outside SSA.
-pub fn run(function: &mut Function, chip: Chip) {
+pub fn run(function: &mut Function, chip: Chip, decisions: Option<&Decisions>) {
     if !function.is_entry || function.blocks.is_empty() {
         return;
     }
-    let mut candidates = find(function);
+    let found = find(function);
+    let mut candidates = found.clone();
     settle(function, chip, &mut candidates);
+    for instruction in function.blocks.iter().flat_map(|block| &block.instructions) {
+        if definition_candidate(instruction, &found) {
+            let stays = !definition_candidate(instruction, &candidates);
+            UNIFORM.decide(decisions, instruction.origin, |alternative| match alternative {
+                0 if stays => Err("a reader takes it from a general register only"),
+                _ => Ok(()),
+            });
+        }
+    }
     rewrite(function, chip, &candidates);
+    uniform_addresses::run(function, chip, decisions);
 }
+
+/// Where a value is kept that is the same for the whole warp.
+static UNIFORM: Contest = Contest {
+    name: "a uniform value",
+    alternatives: &[
+        Alternative { name: "in a uniform register", cost: Cost::NONE },
+        Alternative { name: "in a general register", cost: Cost { registers: 1, ..Cost::NONE } },
+    ],
+};
 
 /// For each value the UR value that would take its place.
 type Candidates = TiVec<Value, Option<Value>>;
@@ -106,11 +129,11 @@ fn uniform_form(instruction: &Instruction, candidates: &Candidates) -> Option<In
             let [Source { kind: SourceKind::Symbol(register), .. }] = instruction.sources.as_slice() else {
                 return None;
             };
-            if !matches!(register, Symbol::SR_CTAID_X | Symbol::SR_CTAID_Y | Symbol::SR_CTAID_Z) {
+            if !BLOCK_REGISTERS.contains(register) {
                 return None;
             }
         }
-        Op::IADD3 | Op::IMAD | Op::LOP3 | Op::SHF => {
+        Op::IADD3 | Op::IMAD | Op::LEA | Op::LOP3 | Op::SHF => {
             // Immediates alone are folded elsewhere: there must be a uniform value to work on.
             let reads = |s: &Source| match &s.kind {
                 SourceKind::Values(values) => values.len() == 1 && candidates[values[0]].is_some(),
@@ -119,7 +142,11 @@ fn uniform_form(instruction: &Instruction, candidates: &Candidates) -> Option<In
             let neutral = |s: &Source| {
                 matches!(
                     s.kind,
-                    SourceKind::Imm(_) | SourceKind::Literal(_) | SourceKind::Zero(_) | SourceKind::True(_)
+                    SourceKind::Imm(_)
+                        | SourceKind::Literal(_)
+                        | SourceKind::Address32 { .. }
+                        | SourceKind::Zero(_)
+                        | SourceKind::True(_)
                 )
             };
             let plain = instruction.destinations[0].width == 1 && !instruction.mods.has(Mod::X);
@@ -216,7 +243,7 @@ fn fitting(
     candidates: &Candidates,
 ) -> Option<Instruction> {
     let new = moved(instruction, candidates, false);
-    // Addresses, guards and tuples of which only a part would move need R.
+    // Guards and tuples of which only a part would move need R.
     let mut left = false;
     new.for_each_use(|v| left |= candidates.get(v).is_some_and(|c| c.is_some()));
     if left {
@@ -270,6 +297,13 @@ fn moved(instruction: &Instruction, candidates: &Candidates, results: bool) -> I
             if let Some(renamed) = renamed {
                 values.iter_mut().zip(renamed).for_each(|(v, new)| *v = new);
             }
+        } else if let SourceKind::Address(address) = &mut source.kind
+            && let [base] = address.base.as_slice()
+            && let Some(uniform) = candidates[*base]
+            && address.uniform.is_empty()
+        {
+            address.base.clear();
+            address.uniform.push(uniform);
         }
     }
     if results {

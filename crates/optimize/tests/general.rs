@@ -18,7 +18,7 @@ use typed_index_collections::ti_vec;
 /// Runs the general optimizations with all options as they are by default.
 fn general_in(function: &mut Function, form: Form) -> Outcome {
     let options = &Options::default().passes();
-    general_optimize::run(function, &PassContext { chip: Chip::SM_90, form, options })
+    general_optimize::run(function, &PassContext { chip: Chip::SM_90, form, options, decisions: None })
 }
 
 /// A pass on a function in SSA, as text.
@@ -41,7 +41,7 @@ fn general(function: &mut Function) {
 }
 
 fn linear(function: &mut Function) {
-    linear_replacement::run(function, Chip::SM_90, true);
+    linear_replacement::run(function, Chip::SM_90, true, None);
     live_dead::run(function);
 }
 
@@ -513,7 +513,7 @@ b0:
   EXIT ; 13
 ";
     let mut function = parse(text).expect("the text is Ori");
-    linear_replacement::run(&mut function, Chip::SM_90, false);
+    linear_replacement::run(&mut function, Chip::SM_90, false, None);
     live_dead::run(&mut function);
     assert_eq!(count(&function, |i| i.opcode == Op::FFMA.into()), 0);
     assert_eq!(count(&function, |i| i.opcode == Op::FMUL.into()), 1);
@@ -946,7 +946,7 @@ fn random_arithmetic_keeps_its_meaning() {
         fold(&mut function, Form::Ssa);
         step(&function, Form::Ssa, "folding");
         let folded = function.clone();
-        linear_replacement::run(&mut function, Chip::SM_90, true);
+        linear_replacement::run(&mut function, Chip::SM_90, true, None);
         live_dead::run(&mut function);
         step(&function, Form::Ssa, "linear replacement");
         hoist_invariants::run(&mut function, Form::Ssa);
@@ -968,7 +968,7 @@ fn random_arithmetic_keeps_its_meaning() {
         gvn_cse::run(&mut other);
         reassociate::run(&mut other, Chip::SM_90);
         step(&other, Form::Ssa, "numbering and reassociation first");
-        linear_replacement::run(&mut other, Chip::SM_90, true);
+        linear_replacement::run(&mut other, Chip::SM_90, true, None);
         live_dead::run(&mut other);
         step(&other, Form::Ssa, "linear replacement last");
     }
@@ -984,7 +984,7 @@ fn random_control_flow_keeps_its_meaning() {
         generate_mov_phi::run(&mut function);
         for round in 0..2 {
             fold(&mut function, Form::Ssa);
-            linear_replacement::run(&mut function, Chip::SM_90, true);
+            linear_replacement::run(&mut function, Chip::SM_90, true, None);
             live_dead::run(&mut function);
             hoist_invariants::run(&mut function, Form::Ssa);
             gvn_cse::run(&mut function);

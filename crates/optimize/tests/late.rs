@@ -21,7 +21,7 @@ fn random_functions_keep_their_meaning() {
         live_dead::run(&mut function);
         expand_sync::run(&mut function, true);
         convert_mov_phi::run(&mut function);
-        uniform_registers::run(&mut function, Chip::SM_90);
+        uniform_registers::run(&mut function, Chip::SM_90, None);
         assert_verified(&function, Form::Plain, &what);
         assert_same(&before, &evaluator::run(&function, &checking_world(&function, seed)), &what);
         let components = |f: &oriole_ori::Function| {
@@ -60,7 +60,7 @@ b0:
   EXIT ; 9
 ";
     let mut function = parse(text).unwrap();
-    uniform_registers::run(&mut function, Chip::SM_90);
+    uniform_registers::run(&mut function, Chip::SM_90, None);
     expect![[r#"
         kernel params=0 barriers=0
           value r1

@@ -18,7 +18,7 @@ fn random_functions_keep_their_meaning() {
         generate_mov_phi::run(&mut function);
         live_dead::run(&mut function);
         let branches = count(&function, |i| i.opcode == Op::BRA.into());
-        predication::run(&mut function);
+        predication::run(&mut function, None);
         converted += branches - count(&function, |i| i.opcode == Op::BRA.into());
         assert_verified(&function, Form::Ssa, &what);
         assert_same(&before, &evaluator::run(&function, &world(7)), &what);
@@ -34,7 +34,7 @@ fn random_functions_keep_their_meaning() {
 
 fn check(text: &str, expected: Expect) {
     let mut function = parse(text).unwrap();
-    predication::run(&mut function);
+    predication::run(&mut function, None);
     assert_verified(&function, Form::Ssa, "after");
     expected.assert_eq(&function.to_string());
 }
@@ -95,7 +95,7 @@ b2:
 ";
     let before = parse(text).unwrap();
     let mut after = before.clone();
-    predication::run(&mut after);
+    predication::run(&mut after, None);
     assert!(after == before);
 }
 
@@ -120,7 +120,8 @@ b3:
     let run = |options: &oriole_options::Options| {
         let mut function = parse(text).unwrap();
         let options = &options.passes();
-        let context = PassContext { chip: oriole_chip::Chip::SM_90, form: Form::Ssa, options };
+        let context =
+            PassContext { chip: oriole_chip::Chip::SM_90, form: Form::Ssa, options, decisions: None };
         assert_eq!((predication::PASS.run)(&mut function, &context), Outcome::Changed);
         assert_verified(&function, Form::Ssa, "after");
         function

@@ -411,6 +411,10 @@ fn is_uniform_file(file: File) -> bool {
     matches!(file, File::UR | File::UP)
 }
 
+/// Special registers that all threads of a block read the same, and that the uniform datapath reads too.
+pub const BLOCK_REGISTERS: [Symbol; 4] =
+    [Symbol::SR_CTAID_X, Symbol::SR_CTAID_Y, Symbol::SR_CTAID_Z, Symbol::SR_CgaCtaId];
+
 /// True if the results differ between lanes whatever the inputs are.
 pub fn is_divergence_source(instruction: &Instruction) -> bool {
     if let Some(memory) = instruction.memory
@@ -421,13 +425,11 @@ pub fn is_divergence_source(instruction: &Instruction) -> bool {
     }
     match instruction.opcode {
         Opcode::Sass(op) if op.info().effect == Effect::Register => {
-            !instruction.sources.iter().all(|source| {
-                matches!(
-                    source.kind,
-                    SourceKind::Symbol(
-                        Symbol::SR_CTAID_X | Symbol::SR_CTAID_Y | Symbol::SR_CTAID_Z | Symbol::SRZ
-                    )
-                )
+            !instruction.sources.iter().all(|source| match source.kind {
+                SourceKind::Symbol(register) => {
+                    register == Symbol::SRZ || BLOCK_REGISTERS.contains(&register)
+                }
+                _ => false,
             })
         }
         Opcode::Sass(op) => !crate::effects::is_lane_wise(op),

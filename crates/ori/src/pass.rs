@@ -2,6 +2,7 @@
 //! switches it obeys. The list of phases names the passes, the driver of the pipeline runs them by this description
 //! alone. Neither an order of passes nor a pass may enter here.
 
+use crate::pattern::Decisions;
 use crate::{Form, Function};
 use oriole_chip::Chip;
 use oriole_options::{Optimization, PassOptions};
@@ -70,6 +71,8 @@ pub struct PassContext<'a> {
     pub form: Form,
     /// Level and optimizations.
     pub options: &'a PassOptions,
+    /// Where contests that are decided before allocation are recorded, if they are to be shown.
+    pub decisions: Option<&'a Decisions>,
 }
 
 impl PassContext<'_> {

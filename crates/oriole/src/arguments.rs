@@ -247,9 +247,12 @@ pub struct Ori {
 pub struct Isel {
     /// PTX file; `-` is standard input.
     pub input: PathBuf,
-    /// Show the candidates of each instruction and why the winner won.
+    /// Show what the passes decided before allocation, the candidates of each instruction and why the winner won.
     #[arg(long)]
     pub explain: bool,
+    /// Only count how often each row and each alternative wins.
+    #[arg(long, conflicts_with = "explain")]
+    pub count: bool,
     /// Only this function.
     #[arg(long)]
     pub function: Option<String>,

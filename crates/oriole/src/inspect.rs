@@ -11,8 +11,10 @@ use oriole_chip::Chip;
 use oriole_diagnostics::{Code, Diagnostic};
 use oriole_inputs::{Config, Database, FunctionUnit};
 use oriole_options::Options;
-use oriole_pipeline::{Phase, Work};
+use oriole_pipeline::{Decision, Explained, Phase, Work};
 use oriole_queries::{Failed, graph, view};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -108,16 +110,27 @@ pub fn phases() -> String {
 
 /// Runs `oriole isel`.
 pub fn isel(arguments: &Isel) -> Outcome {
-    functions(&arguments.input, arguments.function.as_deref(), &arguments.target, |session, unit, text| {
+    let wins = RefCell::new(BTreeMap::<String, usize>::new());
+    let only = arguments.function.as_deref();
+    let outcome = functions(&arguments.input, only, &arguments.target, |session, unit, text| {
         let db = &session.db;
         let chip = graph::chip_info(db, session.config);
         let machine = graph::selected(db, unit, session.config).as_ref().map_err(Clone::clone)?;
+        if arguments.count {
+            let reasons = view::explained(db, unit, session.config)?;
+            let decisions = view::decisions(db, unit, session.config)?;
+            count(&reasons, &decisions, &mut wins.borrow_mut());
+            return Ok(());
+        }
+        let _ = writeln!(text, "// {}", names::shown(unit.name(db)));
         let reasons = match arguments.explain {
             true => Some(view::explained(db, unit, session.config)?),
             false => None,
         };
+        if arguments.explain {
+            decided(&*view::decisions(db, unit, session.config)?, text);
+        }
         let mut reasons = reasons.iter().flat_map(|blocks| blocks.iter());
-        let _ = writeln!(text, "// {}", names::shown(unit.name(db)));
         for (id, block) in machine.blocks.iter_enumerated() {
             let _ = writeln!(text, "{id}:");
             let mut reasons = reasons.next().into_iter().flatten();
@@ -131,11 +144,43 @@ pub fn isel(arguments: &Isel) -> Outcome {
             }
         }
         Ok(())
-    })
+    });
+    let lines: String =
+        wins.into_inner().iter().map(|(what, times)| format!("{times:>7} {what}\n")).collect();
+    print(&lines);
+    outcome
+}
+
+/// Counts the winners.
+fn count(reasons: &[Vec<Explained>], decisions: &[Decision], wins: &mut BTreeMap<String, usize>) {
+    for explained in reasons.iter().flatten() {
+        if let Some(winner) = explained.winner() {
+            *wins.entry(winner.name.to_owned()).or_default() += 1;
+        }
+    }
+    for decision in decisions {
+        *wins.entry(format!("{}: {}", decision.contest.name, decision.winner())).or_default() += 1;
+    }
+}
+
+/// What the passes decided: each contest with the winner, and why what would have cost less was not possible.
+fn decided(decisions: &[Decision], text: &mut String) {
+    for decision in decisions {
+        let _ =
+            writeln!(text, "  statement {}, before allocation: {}", decision.origin.0, decision.contest.name);
+        for (index, alternative) in decision.contest.alternatives.iter().enumerate() {
+            let verdict = match decision.impossible.get(index) {
+                Some(reason) => format!("lost: {reason}"),
+                None if index == decision.chosen => "chosen".to_owned(),
+                None => "lost: costs more".to_owned(),
+            };
+            let _ = writeln!(text, "    {:>4} {}: {verdict}", alternative.cost.total(), alternative.name);
+        }
+    }
 }
 
 /// What the instruction was, and each row that speaks of it: its priority, and why it won or lost.
-fn explain(explained: &oriole_pipeline::Explained, text: &mut String) {
+fn explain(explained: &Explained, text: &mut String) {
     let _ = writeln!(text, "    from {}", explained.before);
     let mut won = false;
     for candidate in &explained.candidates {

@@ -4,6 +4,7 @@ use crate::Target;
 use oriole_options::{
     AllocateOptions, FinishOptions, LowerOptions, Options, OrderOptions, PassOptions, SelectOptions,
 };
+use oriole_ori::pattern::Decisions;
 
 /// The options of all stages. A caller that tracks what was read fills in only what the group at hand may read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -47,11 +48,13 @@ pub struct Context<'a> {
     pub check: &'a dyn Fn(),
     /// Verify the function after every phase; the options may ask for it too.
     pub verify: bool,
+    /// Where contests that passes decide are recorded, if they are to be shown.
+    pub decisions: Option<&'a Decisions>,
 }
 
 impl<'a> Context<'a> {
     /// A context that nobody cancels.
     pub fn new(target: &'a Target, settings: &'a Settings) -> Context<'a> {
-        Context { target, settings, check: &|| {}, verify: cfg!(debug_assertions) }
+        Context { target, settings, check: &|| {}, verify: cfg!(debug_assertions), decisions: None }
     }
 }

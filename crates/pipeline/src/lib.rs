@@ -17,6 +17,7 @@ pub use failure::Failure;
 pub use oriole_isel::Explained;
 pub use oriole_legalize::routine::Routine;
 pub use oriole_lower::LowerError;
+pub use oriole_ori::pattern::{Decision, Decisions};
 pub use oriole_schedule::Profile;
 pub use phases::{Group, PHASES, Phase, Work};
 pub use run::{Allocated, ORI_GROUPS, run, run_part};

@@ -68,7 +68,12 @@ impl Progress {
                 let span = phase.span();
                 let wanted = pass.optimization.is_none_or(|optimization| options.has(optimization));
                 if wanted && !(pass.idle_at_fixed_point && self.fixed_point) {
-                    let known = PassContext { chip: context.target.chip, form: self.form, options };
+                    let known = PassContext {
+                        chip: context.target.chip,
+                        form: self.form,
+                        options,
+                        decisions: context.decisions,
+                    };
                     match (pass.run)(&mut self.function, &known) {
                         Outcome::Unchanged => {}
                         Outcome::Changed => self.fixed_point = false,

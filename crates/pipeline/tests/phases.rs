@@ -24,7 +24,7 @@ fn changing_passes(raw: Function, settings: &Settings) -> Vec<u16> {
         for phase in group.phases() {
             let Work::Pass(pass) = phase.work else { continue };
             let before = canonical(&function);
-            let context = PassContext { chip: Chip::SM_90, form, options: &settings.passes };
+            let context = PassContext { chip: Chip::SM_90, form, options: &settings.passes, decisions: None };
             let _ = (pass.run)(&mut function, &context);
             form = pass.form.after(form).expect("the pass takes the form");
             if canonical(&function) != before {

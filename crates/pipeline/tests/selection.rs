@@ -1,9 +1,10 @@
-//! Every row of selection wins somewhere: the kernel of the repository where it does is named here. A row that wins
-//! nowhere is no choice, and must go.
+//! Every row of selection wins somewhere, and so does every alternative of what is decided before allocation: the kernel
+//! of the repository where it does is named here. What wins nowhere is no choice, and must go.
 
 use oriole_chip::Chip;
 use oriole_isel::{Explained, patterns};
 use oriole_options::Options;
+use oriole_ori::pattern::{Candidate, Decision, Decisions, Test};
 use oriole_pipeline::{Allocated, Context, ORI_GROUPS, Settings, Target};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -37,13 +38,43 @@ const ROWS: &[(&str, &str, &str)] = &[
     ("sum with carry in: IMAD.X", "scan", "scan_block_i64"),
 ];
 
+/// An alternative of a contest that passes decide, and a kernel where it wins: file and function.
+const ALTERNATIVES: &[(&str, &str, &str, &str)] = &[
+    ("a sum with a shifted addend", "LEA", "hash", "hash_crc32"),
+    ("a sum with a shifted addend", "SHF and IADD3", "hash", "hash_crc32"),
+    ("a uniform value", "in a general register", "atomics", "atomic_append"),
+    ("a uniform value", "in a uniform register", "rows_atomics", "rows_atomics_fetch"),
+    ("a value that a condition chooses", GUARDED, "selection", "guarded_and_far"),
+    ("a value that a condition chooses", "selected", "control", "control_interpreter"),
+    ("an address with a known part", "[R+imm]", "atomics", "atomic_append"),
+    ("an address with a known part", "the sum in a register", "selection", "guarded_and_far"),
+    ("an address with a uniform part", "[R+UR+imm]", "sort", "sort_bitonic_u32"),
+    ("an address with a uniform part", "[R+imm] of the sum", "shared", "shared_transpose_u16"),
+    ("an operand from a constant bank", "in a register", "calls", "call_pointers"),
+    ("an operand from a constant bank", "in its slot", "atomics", "atomic_append"),
+    ("an operand from a constant bank", EXCHANGED, "calls", "call_pointers"),
+    ("an operand that is known", "in a register", "bits", "bits_mix"),
+    ("an operand that is known", "in its slot", "atomics", "atomic_append"),
+    ("an operand that is known", EXCHANGED, "calls", "call_pointers"),
+];
+
+const GUARDED: &str = "predicated: the guarded definition keeps the other value";
+const EXCHANGED: &str = "in the slot of another operand, exchanged";
+
+/// What selection and the passes before decided about a kernel.
+struct Decided {
+    rows: Vec<Explained>,
+    alternatives: Vec<Decision>,
+}
+
 /// The reasons for each instruction of a kernel of the repository at -O3.
-fn explained(file: &str, name: &str) -> Vec<Explained> {
+fn decided(file: &str, name: &str) -> Decided {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test-data/kernels");
     let text = std::fs::read_to_string(folder.join(file).with_extension("ptx")).expect("a kernel file");
     let target = Target::new(Chip::SM_90).expect("a target");
     let settings = Settings::new(&Options::default());
-    let context = Context::new(&target, &settings);
+    let decisions = Decisions::default();
+    let context = Context { decisions: Some(&decisions), ..Context::new(&target, &settings) };
     let functions = oriole_hir::resolve_module(&text).functions;
     let (.., resolved) = functions.into_iter().find(|function| function.0 == name).expect("a function");
     let mut function = oriole_pipeline::raw(&resolved.body, &context).expect("raw Ori");
@@ -51,23 +82,27 @@ fn explained(file: &str, name: &str) -> Vec<Explained> {
         function = oriole_pipeline::run(group, function, &context).expect("legal Ori");
     }
     let allocated: Allocated = oriole_pipeline::allocate(function, &context).expect("registers");
-    oriole_pipeline::explain(&allocated, &context).into_iter().flatten().collect()
+    let rows = oriole_pipeline::explain(&allocated, &context);
+    Decided { rows: rows.into_iter().flatten().collect(), alternatives: decisions.into_sorted() }
 }
 
-/// The row that won.
-fn winner(explained: &Explained) -> &'static str {
-    let won = explained.candidates.iter().find(|candidate| candidate.failed.is_none());
-    won.expect("some row takes every instruction").name
+/// The named kernels, each compiled once.
+#[derive(Default)]
+struct Kernels(BTreeMap<(&'static str, &'static str), Decided>);
+
+impl Kernels {
+    fn get(&mut self, file: &'static str, name: &'static str) -> &Decided {
+        self.0.entry((file, name)).or_insert_with(|| decided(file, name))
+    }
 }
 
 #[test]
 fn every_row_of_selection_wins_in_a_kernel() {
-    let mut wins: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    let mut kernels = Kernels::default();
     let mut wrong = Vec::new();
     for &(row, file, name) in ROWS {
-        let kernel =
-            wins.entry((file, name)).or_insert_with(|| explained(file, name).iter().map(winner).collect());
-        if !kernel.contains(&row) {
+        let rows = &kernels.get(file, name).rows;
+        if !rows.iter().any(|explained| explained.winner().is_some_and(|winner| winner.name == row)) {
             wrong.push(format!("`{row}` does not win in {file} {name}"));
         }
     }
@@ -79,4 +114,44 @@ fn every_row_of_selection_wins_in_a_kernel() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_alternative_before_allocation_wins_in_a_kernel() {
+    let mut kernels = Kernels::default();
+    let mut wrong = Vec::new();
+    for &(contest, alternative, file, name) in ALTERNATIVES {
+        let decided = &kernels.get(file, name).alternatives;
+        if !decided.iter().any(|one| one.contest.name == contest && one.winner() == alternative) {
+            wrong.push(format!("{contest}: `{alternative}` does not win in {file} {name}"));
+        }
+        // All others of its contest are named too, and none costs as much as another.
+        for one in decided.iter().filter(|one| one.contest.name == contest) {
+            let costs: Vec<u32> = one.contest.alternatives.iter().map(|other| other.cost.total()).collect();
+            if !costs.is_sorted_by(|a, b| a < b) {
+                wrong.push(format!("{contest}: the costs {costs:?} do not rise"));
+            }
+            for other in one.contest.alternatives {
+                if !ALTERNATIVES.iter().any(|row| (row.0, row.1) == (contest, other.name)) {
+                    wrong.push(format!("{contest}: no kernel is named where `{}` wins", other.name));
+                }
+            }
+        }
+    }
+    wrong.sort();
+    wrong.dedup();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// IADD3 stays what it is where the pipe of the others has less time; the same row takes all that no other row takes.
+#[test]
+fn a_sum_stays_as_it_is_where_the_other_pipe_is_busy() {
+    let rows = decided("bits", "bits_pages").rows;
+    let contested = |explained: &&Explained| {
+        let by_pipe = |candidate: &&Candidate| matches!(candidate.failed, Some(Test::Pipe(_)));
+        explained.before.contains("IADD3") && explained.candidates.iter().any(|one| by_pipe(&one))
+    };
+    let kept =
+        rows.iter().filter(contested).filter(|one| one.winner().is_some_and(|row| row.name == "as it is"));
+    assert!(kept.count() > 0, "no sum lost against the other pipe");
 }

@@ -13,7 +13,9 @@ use oriole_ori::{Assignment, Function, MachineFunction};
 use oriole_pipeline::facts::FunctionFacts;
 use oriole_pipeline::image::LinkedFunction;
 use oriole_pipeline::target::{self, SelectionTree, TargetError};
-use oriole_pipeline::{Allocated, Context, Group, Phase, Profile, Routine, Settings, Target};
+use oriole_pipeline::{
+    Allocated, Context, Decision, Decisions, Group, ORI_GROUPS, Phase, Profile, Routine, Settings, Target,
+};
 use oriole_sass::form::Table;
 
 use oriole_syntax::UnitKind;
@@ -87,6 +89,29 @@ pub(crate) fn until<'db>(
         let before = before.map_or_else(|| oriole_pipeline::raw(body, context), Ok)?;
         oriole_pipeline::run_part(phase, before, context)
     })
+}
+
+/// What the passes decide about a unit, group by group from raw Ori.
+pub(crate) fn decisions<'db>(
+    db: &'db dyn Db,
+    unit: FunctionUnit<'db>,
+    config: Config,
+) -> Staged<Vec<Decision>> {
+    let body = graph::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
+    let decisions = Decisions::default();
+    let mut function: Option<Function> = None;
+    for group in ORI_GROUPS {
+        let settings =
+            Settings { lower: graph::lower_options(db, config), ..pass_settings(db, config, group) };
+        let before = function.take();
+        let after = run(db, config, group.name(), &settings, |context| {
+            let context = &Context { decisions: Some(&decisions), ..*context };
+            let before = before.map_or_else(|| oriole_pipeline::raw(body, context), Ok)?;
+            oriole_pipeline::run(group, before, context)
+        })?;
+        function = Some(Arc::unwrap_or_clone(after));
+    }
+    Ok(Arc::new(decisions.into_sorted()))
 }
 
 /// The profile of a function, with the registers that it was given or none.

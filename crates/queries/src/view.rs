@@ -5,7 +5,7 @@ use oriole_diagnostics::Diagnostic;
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
 use oriole_latency::Model;
 use oriole_ori::Function;
-use oriole_pipeline::{Explained, Group, Phase, Profile};
+use oriole_pipeline::{Decision, Explained, Group, Phase, Profile};
 use oriole_sass::form::Table;
 
 use crate::failure::{Failed, Staged, Static};
@@ -61,6 +61,14 @@ pub fn explained<'db>(
 ) -> Staged<Vec<Vec<Explained>>> {
     let allocated = graph::allocated(db, unit, config).as_ref().map_err(Clone::clone)?;
     stage::explained(db, config, allocated)
+}
+
+/// What the passes decided about a unit before allocation, in the order of its statements: the stages run once more.
+///
+/// # Errors
+/// As [`ori_after`].
+pub fn decisions<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Vec<Decision>> {
+    stage::decisions(db, unit, config)
 }
 
 /// What is known of the times of a configuration's chip.

@@ -1,5 +1,5 @@
 //! Developer commands: `oracle` fetches NVIDIA's tools for tests, `guard-data` makes with them what some tests read, `tidy` checks the rules of the house, `codegen`
-//! regenerates tables, `isa` writes the form table of a new chip, `bench` measures against the oracle, `shapes` shows how
+//! regenerates tables, `isa` writes the form table of a new chip, `bench` measures against the oracle, `selection` counts what selection chooses, `shapes` shows how
 //! compile time grows. Nothing here is needed to build or to use Oriole.
 
 mod bench;
@@ -10,6 +10,7 @@ mod machine_numbers;
 mod oracle;
 mod ptx_table;
 mod reach;
+mod selection;
 mod shapes;
 mod tidy;
 mod typed_ids;
@@ -29,8 +30,12 @@ fn main() -> ExitCode {
         "bench" => bench::run(rest),
         "codegen" => codegen::run(rest),
         "isa" => isa::run(rest),
+        "selection" => selection::run(rest),
         "shapes" => shapes::run(rest),
-        _ => Err("usage: cargo xtask oracle | guard-data | tidy | codegen | isa | bench | shapes".to_owned()),
+        _ => {
+            Err("usage: cargo xtask oracle | guard-data | tidy | codegen | isa | bench | selection | shapes"
+                .to_owned())
+        }
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -4,10 +4,12 @@
 //! It is here because choices before allocation and after it are declared in the same way. No row and no template may
 //! enter.
 
+mod contest;
 mod kinds;
 mod matcher;
 mod test;
 
+pub use contest::{Alternative, Contest, Cost, Decision, Decisions};
 pub use kinds::{Kinds, Signs, Width};
 pub use matcher::{Candidate, Patterns, RowId, Tie, Tree};
 pub use test::{Number, Pipe, Site, Test};
