@@ -183,3 +183,40 @@ fn redirect(work: &mut Work, from: BlockId, through: FxHashMap<BlockId, BlockId>
     }
     source.successors.iter_mut().for_each(redirect);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oriole_ori::parse::parse;
+
+    #[test]
+    fn a_jump_through_a_table_is_redirected_whole() {
+        let text = "kernel params=0 barriers=0
+  table t0 targets b1 b2 b1 b3
+  table t1 targets b2 b4
+  value r0
+b0: -> b1 b2 b3
+  BRX {r0 r1}, kernel_start ; 0
+b1: -> b4
+  BRA b4 ; 1
+b2: -> b4
+  BRA b4 ; 2
+b3: -> b4
+  BRA b4 ; 3
+b4:
+  EXIT ; 4
+";
+        let function = parse(text).expect("test input parses");
+        let mut work = Work::new(function, Value(0), 0);
+        let through = [(BlockId(1), BlockId(3)), (BlockId(3), BlockId(4))];
+        redirect(&mut work, BlockId(0), through.into_iter().collect());
+        // Each edge is led through its own block and no further, and the table of another jump stays.
+        let expected =
+            text.replace("b1 b2 b1 b3", "b3 b2 b3 b4").replace("b0: -> b1 b2 b3", "b0: -> b3 b2 b4");
+        let expected = expected.replace("  value r0\n", "");
+        let lines = |text: &str| {
+            text.lines().filter(|line| !line.contains("value ")).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(lines(&work.function.to_string()), lines(&expected));
+    }
+}
