@@ -37,7 +37,7 @@ impl std::ops::Deref for UnitText {
 /// query, and the line table.
 #[salsa::tracked(debug)]
 pub struct FunctionUnit<'db> {
-    /// The file it stands in.
+    /// The file that it belongs to.
     #[returns(copy)]
     pub file: SourceFile,
     /// What it holds.

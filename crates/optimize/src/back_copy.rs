@@ -1,6 +1,6 @@
 //! Phase 83, OriBackCopyPropagate: a result that is only copied is written where the copy goes.
 //!
-//! Outside SSA, within a block: `t <- ...; d <- t` becomes `d <- ...` if nobody else reads t, and d is neither read nor
+//! Outside SSA, within a block: `t <- ...; d <- t` becomes `d <- ...` if nothing else reads t, and d is neither read nor
 //! written between. Components of parallel copies count one by one.
 
 use oriole_options::Optimization;

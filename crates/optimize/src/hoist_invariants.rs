@@ -55,12 +55,12 @@ pub fn run(function: &mut Function, form: Form) -> bool {
     };
     let divergence = cfg.order().iter().any(asks).then(|| Divergence::new(function, &cfg));
     let whole_warp = |id: BlockId| divergence.as_ref().is_some_and(|known| known.is_uniform_block(id));
-    let mut home: TiVec<Value, Option<BlockId>> = ti_vec![None; function.values.len()];
+    let mut defined_in: TiVec<Value, Option<BlockId>> = ti_vec![None; function.values.len()];
     for &id in cfg.order() {
         let block = function.block(id);
-        block.phis.iter().for_each(|phi| home[phi.destination] = Some(id));
+        block.phis.iter().for_each(|phi| defined_in[phi.destination] = Some(id));
         for instruction in &block.instructions {
-            instruction.for_each_definition(|value| home[value] = Some(id));
+            instruction.for_each_definition(|value| defined_in[value] = Some(id));
         }
     }
     // What leaves a loop first is invariant as things are; usually there is nothing.
@@ -68,7 +68,7 @@ pub fn run(function: &mut Function, form: Form) -> bool {
         let Some(index) = loops.innermost(*id) else { return false };
         function.block(*id).instructions.iter().any(|instruction| {
             may_move(instruction, &definitions)
-                && reads_only_outside(instruction, &definitions, &home, &loops, index)
+                && reads_only_outside(instruction, &definitions, &defined_in, &loops, index)
         })
     };
     if !cfg.order().iter().any(first) {
@@ -107,10 +107,10 @@ pub fn run(function: &mut Function, form: Form) -> bool {
                 let invariant = room >= results
                     && may_move(instruction, &definitions)
                     && (!writes_uniform(instruction) || whole_warp(preheader))
-                    && reads_only_outside(instruction, &definitions, &home, &loops, index);
+                    && reads_only_outside(instruction, &definitions, &defined_in, &loops, index);
                 if invariant {
                     room -= results;
-                    instruction.for_each_definition(|value| home[value] = Some(preheader));
+                    instruction.for_each_definition(|value| defined_in[value] = Some(preheader));
                     moved.push(instruction.clone());
                 }
                 !invariant
@@ -232,14 +232,14 @@ fn may_move(instruction: &Instruction, definitions: &Definitions) -> bool {
 fn reads_only_outside(
     instruction: &Instruction,
     definitions: &Definitions,
-    home: &TiSlice<Value, Option<BlockId>>,
+    defined_in: &TiSlice<Value, Option<BlockId>>,
     loops: &Loops,
     index: usize,
 ) -> bool {
     let mut outside = true;
     instruction.for_each_use(|value| {
-        outside &=
-            definitions.is_stable(value) && home[value].is_some_and(|block| !loops.contains(index, block));
+        outside &= definitions.is_stable(value)
+            && defined_in[value].is_some_and(|block| !loops.contains(index, block));
     });
     outside
 }

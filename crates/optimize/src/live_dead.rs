@@ -1,8 +1,8 @@
-//! Phases 10, 16, 33, 61 and 84, OriPerformLiveDead: removes what nobody reads.
+//! Phases 10, 16, 33, 61 and 84, OriPerformLiveDead: removes what nothing reads.
 //!
 //! Instructions with effects are kept, and what they read, and so on backwards; the rest goes, phis included. Works in
 //! SSA and outside it (there a register that is read anywhere keeps all its definitions). A predicate result that
-//! nobody reads becomes `PT`.
+//! nothing reads becomes `PT`.
 
 use oriole_options::Optimization;
 use oriole_ori::{BlockId, Destination, File, Function, Instruction, Outcome, Pass, Value, effects};
@@ -11,7 +11,7 @@ use typed_index_collections::{TiSlice, TiVec, ti_vec};
 /// No entry in a list of definitions.
 const NONE: u32 = u32::MAX;
 
-/// One place where a value is defined that nobody was known to read when the sweep came by, and the entry of the next
+/// One place where a value is defined that nothing was known to read when the sweep came by, and the entry of the next
 /// such place.
 struct Definition {
     block: BlockId,
@@ -150,7 +150,7 @@ fn need(needed: &mut TiSlice<Value, bool>, last: &TiSlice<Value, u32>, work: &mu
     }
 }
 
-/// Predicate results that nobody reads are dropped, with the old values tied to them.
+/// Predicate results that nothing reads are dropped, with the old values tied to them.
 fn drop_predicates(instruction: &mut Instruction, needed: &TiSlice<Value, bool>) -> bool {
     if instruction.call.is_some() || matches!(instruction.opcode, oriole_ori::Opcode::Pseudo(_)) {
         return false;

@@ -114,7 +114,7 @@ impl Trader<'_> {
         invariant
     }
 
-    /// The addition that a term comes from, with its place, if nobody else reads it.
+    /// The addition that a term comes from, with its place, if nothing else reads it.
     fn inner(&self, source: &Source) -> Option<(&Instruction, (BlockId, u32))> {
         let SourceKind::Values(values) = &source.kind else { return None };
         if source.negate || values.iter().any(|&value| self.definitions.uses(value) != 1) {

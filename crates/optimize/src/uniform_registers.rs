@@ -40,7 +40,7 @@ pub fn run(function: &mut Function, chip: Chip, decisions: Option<&Decisions>) {
     }
     let found = find(function);
     let mut candidates = found.clone();
-    settle(function, chip, &mut candidates);
+    drop_unfit(function, chip, &mut candidates);
     for instruction in function.blocks.iter().flat_map(|block| &block.instructions) {
         if definition_candidate(instruction, &found) {
             let stays = !definition_candidate(instruction, &candidates);
@@ -172,7 +172,7 @@ fn uniform_form(instruction: &Instruction, candidates: &Candidates) -> Option<In
 }
 
 /// Gives up candidates until every reader of the rest can take them.
-fn settle(function: &Function, chip: Chip, candidates: &mut Candidates) {
+fn drop_unfit(function: &Function, chip: Chip, candidates: &mut Candidates) {
     loop {
         let before = candidates.iter().flatten().count();
         for block in &function.blocks {
@@ -188,7 +188,7 @@ fn settle(function: &Function, chip: Chip, candidates: &mut Candidates) {
                     }
                     instruction.for_each_definition(|v| candidates[v] = None);
                 }
-                settle_reader(function, chip, instruction, candidates);
+                drop_unfit_operands(function, chip, instruction, candidates);
             }
             for phi in &block.phis {
                 phi.values().for_each(|v| candidates[v] = None);
@@ -206,7 +206,12 @@ fn definition_candidate(instruction: &Instruction, candidates: &Candidates) -> b
     any
 }
 
-fn settle_reader(function: &Function, chip: Chip, instruction: &Instruction, candidates: &mut Candidates) {
+fn drop_unfit_operands(
+    function: &Function,
+    chip: Chip,
+    instruction: &Instruction,
+    candidates: &mut Candidates,
+) {
     let mut read: Vec<Value> = Vec::new();
     instruction.for_each_use(|v| {
         if candidates[v].is_some() {

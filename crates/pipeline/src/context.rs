@@ -53,7 +53,7 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// A context that nobody cancels.
+    /// A context that is never cancelled.
     pub fn new(target: &'a Target, settings: &'a Settings) -> Context<'a> {
         Context { target, settings, check: &|| {}, verify: cfg!(debug_assertions), decisions: None }
     }

@@ -59,7 +59,7 @@ pub struct Word {
     pub statement: u32,
     /// Cycles until the next word may issue.
     pub stall: u8,
-    /// Loops that it stands in.
+    /// Loops that it lies in.
     pub loop_depth: u8,
     /// Why it waits; empty if it does not.
     pub waits: Vec<Wait>,
@@ -279,7 +279,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Registers that are taken while an instruction runs, those of results that nobody reads among them.
+    /// Registers that are taken while an instruction runs, those of dead results among them.
     fn during(&self, instruction: &oriole_ori::Instruction) -> Live {
         let mut count = self.count;
         let mut results: Vec<(usize, usize)> = Vec::new();
@@ -322,7 +322,7 @@ pub fn live_set(allocated: &Allocated, statement: u32) -> Peak {
     highest
 }
 
-/// Visits every instruction with what is live at it, results that nobody reads included.
+/// Visits every instruction with what is live at it, dead results included.
 fn walk(allocated: &Allocated, mut visit: impl FnMut(&Walk<'_>, Live, &oriole_ori::Instruction)) {
     let function = &allocated.function;
     let cfg = Cfg::new(function);

@@ -1,7 +1,7 @@
 //! The driver of register allocation: in which order the register files are allocated, and with which register limits.
 
 use crate::frame::{self, FRAME_ALIGN};
-use crate::linear_scan::{CostBudget, Facts, Registers, scan};
+use crate::linear_scan::{CostBudget, Registers, ScanInputs, scan};
 use crate::operands::alignment;
 use crate::reallocate::{improve, start};
 use crate::set::RegisterSet;
@@ -104,35 +104,35 @@ pub fn allocate(
         budget: None,
     };
     {
-        let facts = Facts::new(&work, File::P);
-        file(&mut work, None, &facts, &predicates)?;
+        let inputs = ScanInputs::new(&work, File::P);
+        file(&mut work, None, &inputs, &predicates)?;
     }
 
     let mut limit = limit;
-    let facts = Facts::new(&work, File::R);
+    let inputs = ScanInputs::new(&work, File::R);
     // What another try would start from.
     let before = match limit < all || options.level > 0 {
         true => {
-            let first = start(&work, &facts);
+            let first = start(&work, &inputs);
             Some(std::mem::replace(&mut work, first))
         }
         false => None,
     };
     loop {
-        match general(&mut work, before.as_ref(), &facts, limit, false, None) {
+        match general(&mut work, before.as_ref(), &inputs, limit, false, None) {
             Ok(()) => break,
             // Sources may lie so badly that a wide result finds no aligned range: a few more registers help.
             Err(error @ AllocateError::TooFewRegisters { .. }) => {
                 let more = limit < all && work.function.routine.is_none();
                 let Some(before) = before.as_ref().filter(|_| more) else { return Err(error) };
                 limit = (limit + 8).min(all);
-                work = start(before, &facts);
+                work = start(before, &inputs);
             }
             Err(error) => return Err(error),
         }
     }
     if let Some(before) = before.filter(|_| options.level > 0) {
-        improve(&mut work, before, &facts, floor);
+        improve(&mut work, before, &inputs, floor);
     }
     let mut highest = work.highest();
     if by_convention {
@@ -164,7 +164,7 @@ pub fn allocate(
 pub(crate) fn general(
     work: &mut Work,
     before: Option<&Work>,
-    facts: &Facts,
+    inputs: &ScanInputs,
     limit: u16,
     least_recently_used: bool,
     budget: Option<CostBudget>,
@@ -178,17 +178,17 @@ pub(crate) fn general(
     let cheap =
         if work.function.is_entry || routine.is_some() { usable } else { usable.without(abi::saved()) };
     let registers = Registers { file: File::R, usable, count: limit, cheap, least_recently_used, budget };
-    file(work, before, facts, &registers)
+    file(work, before, inputs, &registers)
 }
 
 /// Scans one file and repairs the edges.
 fn file(
     work: &mut Work,
     before: Option<&Work>,
-    facts: &Facts,
+    inputs: &ScanInputs,
     registers: &Registers,
 ) -> Result<(), AllocateError> {
-    let states = scan(work, before, registers, facts)?;
-    edges::repair(work, registers, facts, &states);
+    let states = scan(work, before, registers, inputs)?;
+    edges::repair(work, registers, inputs, &states);
     Ok(())
 }

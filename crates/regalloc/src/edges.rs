@@ -1,6 +1,6 @@
 //! Moves on edges: where a block ends with values in other places than its successor expects them.
 
-use crate::linear_scan::{BlockStates, Facts, Location, NONE, Registers, location};
+use crate::linear_scan::{BlockStates, Location, NONE, Registers, ScanInputs, location};
 use crate::moves::{Emitter, From, Move, Place};
 use crate::set::RegisterSet;
 use crate::work::Work;
@@ -9,8 +9,8 @@ use oriole_ori::{Block, BlockId, Instruction, Origin, SourceKind, Table, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Puts the moves in: at the end of a block with one successor, else in a new block on the edge.
-pub fn repair(work: &mut Work, registers: &Registers, facts: &Facts, states: &BlockStates) {
-    for &block in facts.cfg.order() {
+pub fn repair(work: &mut Work, registers: &Registers, inputs: &ScanInputs, states: &BlockStates) {
+    for &block in inputs.cfg.order() {
         let successors = work.function.block(block).successors.clone();
         let mut done: FxHashSet<BlockId> = FxHashSet::default();
         let mut split: Vec<(BlockId, BlockId)> = Vec::new();
@@ -20,7 +20,7 @@ pub fn repair(work: &mut Work, registers: &Registers, facts: &Facts, states: &Bl
             }
             let Some(entry) = &states.entry[successor] else { continue };
             let exit = &states.exit[block];
-            let plan = Plan::new(entry, exit, facts, states, registers);
+            let plan = Plan::new(entry, exit, inputs, states, registers);
             if plan.is_empty() {
                 continue;
             }
@@ -66,7 +66,7 @@ impl Plan {
     fn new(
         entry: &[(Value, Location)],
         exit: &[(Value, Location)],
-        facts: &Facts,
+        inputs: &ScanInputs,
         states: &BlockStates,
         registers: &Registers,
     ) -> Plan {
@@ -79,7 +79,7 @@ impl Plan {
         }
         for &(v, wanted) in entry {
             let stored = states.stored_at_definition[v];
-            let rematerialization = &facts.rematerializations[v];
+            let rematerialization = &inputs.rematerializations[v];
             let found = location(exit, v);
             if wanted.register != NONE {
                 busy.insert(wanted.register);

@@ -9,11 +9,11 @@
 use crate::AllocateError;
 mod block_states;
 mod choice;
-mod facts;
 mod occupancy;
 mod parallel;
+mod scan_inputs;
 
-pub use facts::Facts;
+pub use scan_inputs::ScanInputs;
 
 use crate::moves::{Emitter, From, Move, Place};
 use crate::next_use::NEVER;
@@ -93,7 +93,7 @@ pub struct Scan<'a> {
     work: &'a mut Work,
     before: Option<&'a Work>,
     registers: &'a Registers,
-    facts: &'a Facts,
+    inputs: &'a ScanInputs,
     // State at the current point, by value.
     assigned: TiVec<Value, u8>,
     in_memory: TiVec<Value, bool>,
@@ -126,13 +126,13 @@ pub struct Scan<'a> {
     exit: TiVec<BlockId, Vec<(Value, Location)>>,
 }
 
-/// Runs the scan over all blocks of the function that the facts are about. The function's instructions are rewritten, or
+/// Runs the scan over all blocks of the function that the inputs are about. The function's instructions are rewritten, or
 /// those of `before` are put into it; block states come back for the edges.
 pub fn scan(
     work: &mut Work,
     before: Option<&Work>,
     registers: &Registers,
-    facts: &Facts,
+    inputs: &ScanInputs,
 ) -> Result<BlockStates, AllocateError> {
     let function = &work.function;
     let values = function.values.len();
@@ -140,7 +140,7 @@ pub fn scan(
     let mut scan = Scan {
         before,
         registers,
-        facts,
+        inputs,
         assigned: ti_vec![NONE; values],
         in_memory: ti_vec![false; values],
         next: ti_vec![NEVER; values],
@@ -169,7 +169,7 @@ pub fn scan(
         work,
     };
     let mut moves = 0;
-    for &block in facts.cfg.order() {
+    for &block in inputs.cfg.order() {
         scan.enter(block);
         scan.run_block()?;
         scan.leave();
@@ -200,14 +200,14 @@ impl Scan<'_> {
         };
         let length = instructions.len();
         // Next uses behind each touch, found backwards.
-        for &(v, distance) in self.facts.next_use.at_exit(self.block) {
+        for &(v, distance) in self.inputs.next_use.at_exit(self.block) {
             self.next[v] = distance.saturating_add(length as u32);
         }
         let mut records = std::mem::take(&mut self.records);
         let mut ends = std::mem::take(&mut self.ends);
         ends.resize(length, (0, 0));
-        let facts = self.facts;
-        for (index, touch) in facts.touches.of(self.block).enumerate().rev() {
+        let inputs = self.inputs;
+        for (index, touch) in inputs.touches.of(self.block).enumerate().rev() {
             for &v in touch.definitions {
                 records.push((v, self.next[v]));
                 if !touch.partial {
@@ -285,20 +285,20 @@ impl Scan<'_> {
         if self.stored_at_definition[v] {
             return true;
         }
-        // Nobody else shall pay for a slow way.
-        let slow = |block: BlockId| self.facts.slow[block];
+        // No other path shall pay for a slow path.
+        let slow = |block: BlockId| self.inputs.slow[block];
         let cheap = self.site[v]
             .is_some_and(|site| site.depth <= self.depth && (slow(site.block) || !slow(self.block)));
-        if self.facts.single[v] && cheap {
+        if self.inputs.single[v] && cheap {
             self.stored_at_definition[v] = true;
             return true;
         }
         false
     }
 
-    /// Throws a value out of its register.
+    /// Evicts a value from its register.
     fn spill(&mut self, v: Value) {
-        if !self.in_memory[v] && self.facts.rematerializations[v].is_none() {
+        if !self.in_memory[v] && self.inputs.rematerializations[v].is_none() {
             let from = self.start_of(v);
             if !self.mark_stored_at_definition(v) && from != NONE {
                 self.stores.push((v, from));
@@ -357,7 +357,7 @@ impl Scan<'_> {
                     from: From::Place(Place::Register(from)),
                     value: v,
                 });
-            } else if let Some(rematerialization) = &self.facts.rematerializations[v] {
+            } else if let Some(rematerialization) = &self.inputs.rematerializations[v] {
                 made.push((v, to, rematerialization.clone()));
             } else if self.in_memory[v] || self.stored_at_definition[v] {
                 moves.push(Move {

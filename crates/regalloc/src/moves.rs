@@ -239,7 +239,7 @@ impl Emitter<'_> {
                     }
                     readers.insert(from, moved);
                     readers.insert(m.to, 0);
-                    settle(&mut pending, &mut left, &mut readers, &mut ready);
+                    release_ready(&mut pending, &mut left, &mut readers, &mut ready);
                 }
                 // A cycle through slots without a free register: the emergency word holds one.
                 (to, _) => {
@@ -312,7 +312,7 @@ impl Emitter<'_> {
 }
 
 /// After a swap: drops moves that have become empty and finds those that may go now.
-fn settle(
+fn release_ready(
     pending: &mut [Option<Move>],
     left: &mut usize,
     readers: &mut FxHashMap<Place, u32>,

@@ -71,7 +71,7 @@ impl Touches {
                         all.values.push(value);
                     }
                 });
-                all.settle(start);
+                all.sort_and_dedup(start);
                 let split = all.values.len() as u32;
                 for destination in &instruction.destinations {
                     if destination.file == file {
@@ -89,7 +89,7 @@ impl Touches {
     }
 
     /// Sorts the values from here on and drops doubles.
-    fn settle(&mut self, start: usize) {
+    fn sort_and_dedup(&mut self, start: usize) {
         let tail = &mut self.values[start..];
         if tail.len() < 2 {
             return;

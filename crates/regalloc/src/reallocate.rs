@@ -7,7 +7,7 @@
 //!   dependences, so that scheduling after allocation has more freedom.
 
 use crate::driver::general;
-use crate::linear_scan::{CostBudget, Facts, weight};
+use crate::linear_scan::{CostBudget, ScanInputs, weight};
 use crate::work::Work;
 use oriole_ori::BlockId;
 use typed_index_collections::{TiVec, ti_vec};
@@ -35,9 +35,9 @@ struct Cost {
 }
 
 impl Cost {
-    fn of(work: &Work, facts: &Facts) -> Cost {
+    fn of(work: &Work, inputs: &ScanInputs) -> Cost {
         let mut cost = Cost { moves: 0, all: 0, memory: work.stores + work.loads };
-        let depths = depths(work, facts);
+        let depths = depths(work, inputs);
         for (marks, depth) in work.inserted.iter().zip(depths) {
             cost.moves += weight(depth) * marks.iter().filter(|mark| **mark).count() as u64;
             cost.all += weight(depth) * marks.len() as u64;
@@ -52,60 +52,62 @@ impl Cost {
 }
 
 /// How many loops each block lies in: a block on an edge in those that both ends lie in.
-fn depths(work: &Work, facts: &Facts) -> TiVec<BlockId, u32> {
-    let innermost = |block: BlockId| facts.loops.innermost(block);
+fn depths(work: &Work, inputs: &ScanInputs) -> TiVec<BlockId, u32> {
+    let innermost = |block: BlockId| inputs.loops.innermost(block);
     let mut depths: TiVec<BlockId, u32> = ti_vec![0; work.function.blocks.len()];
-    for &block in facts.cfg.order() {
-        depths[block] = facts.loops.depth(block);
+    for &block in inputs.cfg.order() {
+        depths[block] = inputs.loops.depth(block);
         for &successor in &work.function.block(block).successors {
-            if successor < facts.pressure.next_key() {
+            if successor < inputs.pressure.next_key() {
                 continue;
             }
             let [behind] = work.function.block(successor).successors[..] else { continue };
             let mut common = innermost(block);
-            while let Some(index) = common.filter(|&index| !facts.loops.contains(index, behind)) {
-                common = facts.loops.loops[index].parent;
+            while let Some(index) = common.filter(|&index| !inputs.loops.contains(index, behind)) {
+                common = inputs.loops.loops[index].parent;
             }
-            depths[successor] = common.map_or(0, |index| facts.loops.loops[index].depth);
+            depths[successor] = common.map_or(0, |index| inputs.loops.loops[index].depth);
         }
     }
     depths
 }
 
 /// Allocates again, with fewer registers but at least `floor`, then with the least recently used ones first. `before` is the function without
-/// general registers, which the facts are about; `work` holds the first allocation, and then the best one.
-pub fn improve(work: &mut Work, before: Work, facts: &Facts, floor: u16) {
-    let first = Cost::of(work, facts).and(FEWER_BUDGET);
+/// general registers, which the inputs are about; `work` holds the first allocation, and then the best one.
+pub fn improve(work: &mut Work, before: Work, inputs: &ScanInputs, floor: u16) {
+    let first = Cost::of(work, inputs).and(FEWER_BUDGET);
     let mut highest = work.highest();
     while highest > FEWEST.max(floor) {
         let limit = (highest - 1) / UNIT * UNIT;
-        let trial = start(&before, facts);
-        let Some(trial) = attempt(trial, Some(&before), facts, limit.max(floor), false, first) else { break };
+        let trial = start(&before, inputs);
+        let Some(trial) = attempt(trial, Some(&before), inputs, limit.max(floor), false, first) else {
+            break;
+        };
         highest = trial.highest();
         *work = trial;
     }
-    let best = Cost::of(work, facts).and(LRU_BUDGET);
-    if let Some(trial) = attempt(before, None, facts, highest, true, best) {
+    let best = Cost::of(work, inputs).and(LRU_BUDGET);
+    if let Some(trial) = attempt(before, None, inputs, highest, true, best) {
         *work = trial;
     }
 }
 
 /// Another start from the same function. Instructions are copied block by block as the scan comes to them: one that is
 /// given up early copies no more than it has seen.
-pub fn start(before: &Work, facts: &Facts) -> Work {
-    before.without(|block| facts.cfg.is_reachable(block))
+pub fn start(before: &Work, inputs: &ScanInputs) -> Work {
+    before.without(|block| inputs.cfg.is_reachable(block))
 }
 
 /// An allocation within a limit and a cost, if there is one.
 fn attempt(
     mut trial: Work,
     before: Option<&Work>,
-    facts: &Facts,
+    inputs: &ScanInputs,
     limit: u16,
     least_recently_used: bool,
     budget: CostBudget,
 ) -> Option<Work> {
-    general(&mut trial, before, facts, limit, least_recently_used, Some(budget)).ok()?;
-    let cost = Cost::of(&trial, facts);
+    general(&mut trial, before, inputs, limit, least_recently_used, Some(budget)).ok()?;
+    let cost = Cost::of(&trial, inputs);
     (cost.memory <= budget.memory && cost.moves <= budget.moves).then_some(trial)
 }

@@ -10,35 +10,35 @@ use smallvec::SmallVec;
 impl Scan<'_> {
     /// The web of copies that a value belongs to.
     pub(super) fn find(&self, value: Value) -> Value {
-        self.facts.web[value]
+        self.inputs.web[value]
     }
 
     /// Sets the state for the top of a block.
     pub(super) fn enter(&mut self, block: BlockId) {
         self.block = block;
-        self.depth = self.facts.loops.depth(block);
+        self.depth = self.inputs.loops.depth(block);
         self.occupant = Occupants::none();
-        let live_in: Vec<(Value, u32)> = self.facts.next_use.at_entry(block).to_vec();
+        let live_in: Vec<(Value, u32)> = self.inputs.next_use.at_entry(block).to_vec();
         for &(v, _) in &live_in {
             self.assigned[v] = NONE;
             self.in_memory[v] = false;
         }
-        let position = self.facts.cfg.position(block);
+        let position = self.inputs.cfg.position(block);
         let done: SmallVec<[BlockId; 4]> = self
-            .facts
+            .inputs
             .cfg
             .predecessors(block)
             .iter()
             .copied()
-            .filter(|&p| self.facts.cfg.position(p) < position)
+            .filter(|&p| self.inputs.cfg.position(p) < position)
             .collect();
-        let is_header = done.len() < self.facts.cfg.predecessors(block).len();
-        // The most frequent predecessor decides; among equals the last, which is nearest. A slow way brings everything
+        let is_header = done.len() < self.inputs.cfg.predecessors(block).len();
+        // The most frequent predecessor decides; among equals the last, which is nearest. A slow path brings everything
         // back to where the others have it.
         let chosen = done
             .iter()
             .copied()
-            .max_by_key(|&p| (!self.facts.slow[p], self.facts.loops.depth(p), self.facts.cfg.position(p)));
+            .max_by_key(|&p| (!self.inputs.slow[p], self.inputs.loops.depth(p), self.inputs.cfg.position(p)));
         if let Some(chosen) = chosen {
             let others: Vec<BlockId> = done.iter().copied().filter(|&p| p != chosen).collect();
             let mut unknown = Vec::new();
@@ -51,7 +51,7 @@ impl Scan<'_> {
                 self.assigned[v] = exit.register;
                 let everywhere =
                     others.iter().all(|&p| location(&self.exit[p], v).is_none_or(|l| l.in_memory));
-                let stays = !is_header || self.facts.single[v];
+                let stays = !is_header || self.inputs.single[v];
                 self.in_memory[v] = self.stored_at_definition[v]
                     || (exit.in_memory && ((everywhere && stays) || exit.register == NONE));
                 if exit.register != NONE {
@@ -60,7 +60,7 @@ impl Scan<'_> {
             }
             // What is unknown on the chosen path may be known on another: it gets a place all the same.
             for v in unknown {
-                if self.facts.rematerializations[v].is_some() {
+                if self.inputs.rematerializations[v].is_some() {
                     continue;
                 }
                 let found = others.iter().find_map(|&p| location(&self.exit[p], v));
@@ -94,7 +94,7 @@ impl Scan<'_> {
     /// On entry to a loop with high register pressure: values that are only live through it are spilled before it.
     pub(super) fn thin_out(&mut self, block: BlockId, live_in: &[(Value, u32)]) {
         let available = self.registers.usable.len();
-        let wanted = self.facts.pressure[block] + 4;
+        let wanted = self.inputs.pressure[block] + 4;
         let Some(mut excess) = wanted.checked_sub(available) else { return };
         let mut carried: Vec<(u32, Value)> = live_in
             .iter()
@@ -109,7 +109,7 @@ impl Scan<'_> {
             excess -= 1;
             self.occupant.set(usize::from(self.assigned[v]), FREE);
             self.assigned[v] = NONE;
-            if self.facts.rematerializations[v].is_none() {
+            if self.inputs.rematerializations[v].is_none() {
                 // The edge into the loop stores it, or its definition does.
                 self.mark_stored_at_definition(v);
                 self.in_memory[v] = true;
@@ -123,7 +123,7 @@ impl Scan<'_> {
 
     pub(super) fn leave(&mut self) {
         let exit: Vec<(Value, Location)> = self
-            .facts
+            .inputs
             .next_use
             .at_exit(self.block)
             .iter()
@@ -132,7 +132,7 @@ impl Scan<'_> {
             .collect();
         self.exit[self.block] = exit;
         // The next block finds its own next uses; what is not read there has none.
-        for &(v, _) in self.facts.next_use.at_exit(self.block) {
+        for &(v, _) in self.inputs.next_use.at_exit(self.block) {
             self.next[v] = NEVER;
         }
         for r in self.occupant.taken().iter() {

@@ -18,7 +18,7 @@ impl Scan<'_> {
             let value = Value(occupant);
             let free_of_charge = self.in_memory[value]
                 || self.stored_at_definition[value]
-                || self.facts.rematerializations[value].is_some();
+                || self.inputs.rematerializations[value].is_some();
             let key = (
                 self.next[value].saturating_add(if free_of_charge { 8 } else { 0 }),
                 u32::from(free_of_charge),
@@ -62,7 +62,7 @@ impl Scan<'_> {
 
     /// A register that lines up with the tuple the value will stand in.
     pub(super) fn tuple_place(&self, free: RegisterSet, v: Value) -> Option<u8> {
-        let hint = self.facts.tuple[v].as_deref()?;
+        let hint = self.inputs.tuple[v].as_deref()?;
         let align = alignment(hint.members.len());
         for (k, m) in hint.members.iter().enumerate() {
             let assigned = self.assigned[*m];
@@ -294,7 +294,7 @@ impl Scan<'_> {
             // A copy wants the register of its source, an accumulator that of its old value.
             let sources = sources.iter().filter(|(g, _)| g.values.len() == 1).map(|(_, r)| r[0]);
             let hint = self.web_register[self.find(v)];
-            if hint == NONE && self.facts.tuple[v].is_none() {
+            if hint == NONE && self.inputs.tuple[v].is_none() {
                 for r in sources {
                     if free.contains(r) && self.registers.cheap.contains(r) {
                         return Some(r);

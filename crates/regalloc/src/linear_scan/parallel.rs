@@ -77,7 +77,7 @@ impl Scan<'_> {
                     return false;
                 }
                 Some(l) => l.register,
-                None if self.facts.tuple[d].is_none() => own,
+                None if self.inputs.tuple[d].is_none() => own,
                 None => NONE,
             };
             if hint != NONE && available.contains(hint) && !taken.contains(hint) {
@@ -98,7 +98,7 @@ impl Scan<'_> {
             let free = available.without(taken);
             let choice = {
                 // Siblings of a tuple that were placed a moment ago count as being there.
-                let hint = self.facts.tuple[d].as_deref().and_then(|hint| {
+                let hint = self.inputs.tuple[d].as_deref().and_then(|hint| {
                     let (j, base) =
                         hint.members.iter().enumerate().find_map(|(j, m)| {
                             placed_now.iter().find(|(v, _)| v == m).map(|&(_, r)| (j, r))
@@ -149,7 +149,7 @@ impl Scan<'_> {
                     if from != NONE {
                         let from = From::Place(Place::Register(from));
                         moves.push(Move { to, into: d, from, value: s });
-                    } else if let Some(rematerialization) = &self.facts.rematerializations[s] {
+                    } else if let Some(rematerialization) = &self.inputs.rematerializations[s] {
                         made.push((d, to, s, rematerialization.clone()));
                     } else if self.in_memory[s] || self.stored_at_definition[s] {
                         moves.push(Move { to, into: d, from: From::Place(Place::Slot(s)), value: s });

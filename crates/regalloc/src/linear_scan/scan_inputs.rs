@@ -12,8 +12,8 @@ use oriole_sass::Op;
 use smallvec::SmallVec;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
-/// Facts and hints of one file, by value where nothing else is said.
-pub struct Facts {
+/// ScanInputs and hints of one file, by value where nothing else is said.
+pub struct ScanInputs {
     /// The graph.
     pub cfg: Cfg,
     /// Its loops.
@@ -28,9 +28,9 @@ pub struct Facts {
     pub single: TiVec<Value, bool>,
     /// Which values copies join: the lowest of them.
     pub web: TiVec<Value, Value>,
-    /// The first tuple that it stands in.
+    /// The first tuple that it belongs to.
     pub tuple: TiVec<Value, Option<Box<TupleHint>>>,
-    /// For each block whether it calls a routine: it is on a slow way, which few threads go.
+    /// For each block whether it calls a routine: it is on a slow path, which few threads take.
     pub slow: TiVec<BlockId, bool>,
     /// For each block the most values of the file alive at once; for a header those of the loop.
     pub pressure: TiVec<BlockId, u32>,
@@ -40,7 +40,7 @@ fn calls_routine(instruction: &Instruction) -> bool {
     instruction.opcode == Opcode::Pseudo(Pseudo::CallHelper)
 }
 
-/// Which tuple a value will stand in.
+/// Which tuple a value will belong to.
 pub struct TupleHint {
     /// Lowest first.
     pub members: SmallVec<[Value; 4]>,
@@ -48,9 +48,9 @@ pub struct TupleHint {
     pub index: u8,
 }
 
-impl Facts {
+impl ScanInputs {
     /// Looks at a function.
-    pub fn new(work: &Work, file: File) -> Facts {
+    pub fn new(work: &Work, file: File) -> ScanInputs {
         let function = &work.function;
         let stack_pointer = work.stack_pointer;
         let values = function.values.len();
@@ -61,7 +61,7 @@ impl Facts {
         let liveness = Liveness::of(function, &cfg, wanted);
         let touches = Touches::new(function, file, stack_pointer);
         let next_use = NextUse::new(function, &cfg, &liveness, &loops, &touches);
-        let mut facts = Facts {
+        let mut inputs = ScanInputs {
             cfg,
             loops,
             touches,
@@ -73,9 +73,9 @@ impl Facts {
             slow: function.blocks.iter().map(|block| block.instructions.iter().any(calls_routine)).collect(),
             pressure: ti_vec![0; function.blocks.len()],
         };
-        facts.look_at_operands(work, file);
-        facts.count_pressure();
-        facts
+        inputs.look_at_operands(work, file);
+        inputs.count_pressure();
+        inputs
     }
 
     fn look_at_operands(&mut self, work: &Work, file: File) {
