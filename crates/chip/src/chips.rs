@@ -1,11 +1,10 @@
 //! The chips: one row each, which is its family and what the chip says otherwise. Nothing but this table, the names of
 //! targets, and the tables of forms, latencies and containers speaks of a chip by its number.
 
-use crate::layout::{AMPERE, HOPPER};
+use crate::layout::{AMPERE, ConstantBank, HOPPER};
 use crate::limits::Limits;
 use crate::registers::{EIGHT_BIT_UNIFORM, RegisterFiles, SIX_BIT_UNIFORM};
 use crate::words::{LONG_WORDS, WordShape};
-use crate::{Chip, ConstantBank};
 
 /// What is known of one chip.
 #[derive(Clone, Copy, Debug)]
@@ -95,68 +94,16 @@ pub(crate) const fn find(number: u8) -> Option<&'static Row> {
     None
 }
 
-impl Chip {
-    /// Hopper, base feature set.
-    pub const SM_90: Chip = Chip::named(90);
-    /// Hopper with its own matrix and bulk-copy instructions.
-    pub const SM_90A: Chip = Chip::SM_90.accelerated();
-    /// The chip that is meant where nothing says which.
-    pub const DEFAULT: Chip = Chip::SM_90;
-
-    /// The chip of a number, base feature set.
-    pub const fn of_number(number: u8) -> Option<Chip> {
-        if find(number).is_some() { Some(Chip::named(number)) } else { None }
-    }
-
-    pub(crate) const fn row(self) -> &'static Row {
-        match find(self.number()) {
-            Some(row) => row,
-            // A chip is made from a row's number only.
-            None => panic!("a chip without a row"),
+/// The numbers that fields of uniform registers can hold, over all chips that code is made for: what a dense table over
+/// the uniform registers of any chip needs.
+pub const MOST_UNIFORM: usize = {
+    let (mut most, mut at) = (0, 0);
+    while at < CHIPS.len() {
+        let numbers = 1 << CHIPS[at].registers.uniform.field_bits;
+        if CHIPS[at].supported && numbers > most {
+            most = numbers;
         }
+        at += 1;
     }
-
-    /// The layout of constant bank 0, or `None` where it is not known.
-    pub fn constant_bank(self) -> Option<&'static ConstantBank> {
-        self.row().bank
-    }
-
-    /// The limits of this chip, or `None` where they are not known for certain.
-    pub fn limits(self) -> Option<Limits> {
-        self.row().limits
-    }
-
-    /// True if the chip runs modules with `.address_size 32`.
-    pub fn has_32_bit_addresses(self) -> bool {
-        self.row().short_addresses
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn supported_chips_have_complete_rows() {
-        for chip in Chip::all() {
-            assert_eq!(chip.row().number, chip.number());
-            if chip.is_supported() {
-                let limits = chip.limits().unwrap();
-                assert!(limits.shared_per_block + limits.shared_reserved_per_block <= limits.shared_per_sm);
-                assert!(chip.constant_bank().is_some());
-            }
-        }
-    }
-
-    #[test]
-    fn register_files_fit_their_fields() {
-        for chip in Chip::all() {
-            let files = chip.register_files();
-            let all = [files.general, files.uniform, files.predicate, files.uniform_predicate, files.barrier];
-            for file in all {
-                assert!(u32::from(file.count) + u32::from(file.neutral) <= 1 << file.field_bits, "{chip}");
-                assert!(file.first_usable < file.end_usable && file.end_usable <= file.count, "{chip}");
-            }
-        }
-    }
-}
+    most
+};

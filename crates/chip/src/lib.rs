@@ -6,6 +6,7 @@
 //! latency and no PTX beyond the names of targets.
 
 mod chips;
+mod facts;
 mod layout;
 mod limits;
 mod name;
@@ -13,9 +14,10 @@ mod occupancy;
 mod registers;
 mod words;
 
+pub use chips::MOST_UNIFORM;
 pub use layout::{ConstantBank, ParameterWindow, SLOT_BYTES, SMALL_PARAMETER_BYTES};
 pub use limits::Limits;
 pub use name::{Chip, NameError, PtxTarget, Variant};
 pub use occupancy::{Limiter, Occupancy, Usage, occupancy};
-pub use registers::{MOST_UNIFORM, RegisterFile, RegisterFiles};
+pub use registers::{RegisterFile, RegisterFiles};
 pub use words::WordShape;

@@ -1,6 +1,6 @@
 //! Names of chips (`sm_90a`) and of PTX targets, and which target runs on which chip.
 
-use crate::chips::{self, CHIPS, RENUMBERED};
+use crate::chips::{self, CHIPS, RENUMBERED, find};
 use std::fmt;
 use std::str::FromStr;
 
@@ -96,6 +96,18 @@ fn renumbered(number: u8) -> u8 {
 }
 
 impl Chip {
+    /// Hopper, base feature set.
+    pub const SM_90: Chip = Chip::named(90);
+    /// Hopper with its own matrix and bulk-copy instructions.
+    pub const SM_90A: Chip = Chip::SM_90.accelerated();
+    /// The chip that is meant where nothing says which.
+    pub const DEFAULT: Chip = Chip::SM_90;
+
+    /// The chip of a number, base feature set.
+    pub const fn of_number(number: u8) -> Option<Chip> {
+        if find(number).is_some() { Some(Chip::named(number)) } else { None }
+    }
+
     /// The base variant of a number that the table of chips has.
     pub(crate) const fn named(number: u8) -> Chip {
         Chip { number, variant: Variant::Base }
@@ -135,7 +147,7 @@ impl Chip {
 
     /// True if the back end can make code for this chip today.
     pub fn is_supported(self) -> bool {
-        self.row().supported && self.variant != Variant::Family
+        chips::find(self.number).is_some_and(|row| row.supported) && self.variant != Variant::Family
     }
 
     /// True if a module that names `target` may be compiled for this chip.

@@ -1,9 +1,6 @@
 //! The register files of a chip as data: how many registers each has, where the free ones begin, and how wide the field
 //! is that names one. One row for a family; chips whose files are alike share it.
 
-use crate::Chip;
-use crate::chips::CHIPS;
-
 /// One register file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RegisterFile {
@@ -52,24 +49,3 @@ pub(crate) static SIX_BIT_UNIFORM: RegisterFiles = RegisterFiles {
 /// used by other compilers.
 pub(crate) static EIGHT_BIT_UNIFORM: RegisterFiles =
     RegisterFiles { uniform: RegisterFile { end_usable: 80, ..with_neutral(255, 4, 8) }, ..SIX_BIT_UNIFORM };
-
-/// The numbers that fields of uniform registers can hold, over all chips that code is made for: what a dense table over
-/// the uniform registers of any chip needs.
-pub const MOST_UNIFORM: usize = {
-    let (mut most, mut at) = (0, 0);
-    while at < CHIPS.len() {
-        let numbers = 1 << CHIPS[at].registers.uniform.field_bits;
-        if CHIPS[at].supported && numbers > most {
-            most = numbers;
-        }
-        at += 1;
-    }
-    most
-};
-
-impl Chip {
-    /// The register files of the chip.
-    pub const fn register_files(self) -> &'static RegisterFiles {
-        self.row().registers
-    }
-}

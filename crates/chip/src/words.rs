@@ -1,8 +1,6 @@
 //! How instruction words lie in the code of a kernel. Everybody who turns the number of an instruction into an address, or
 //! an address into a number, asks here; what is inside of a word only the form table knows.
 
-use crate::Chip;
-
 /// Words of equal length, one after the other, each with its scheduling control inside.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct WordShape {
@@ -37,12 +35,5 @@ impl WordShape {
     pub fn beginning_at(self, address: i64) -> Option<u32> {
         let bytes = i64::from(self.bytes);
         if address % bytes == 0 { u32::try_from(address / bytes).ok() } else { None }
-    }
-}
-
-impl Chip {
-    /// The shape of its instruction words.
-    pub const fn words(self) -> WordShape {
-        self.row().words
     }
 }

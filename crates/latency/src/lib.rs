@@ -20,8 +20,8 @@ pub use control::{
 };
 pub use model::{Listed, Model};
 pub use operand_cache::{CACHE_SLOTS, Cached, banks};
-pub use oriole_sass::access::{ResultPart, Slot};
 pub use oriole_sass::info::{Class, Unit};
+pub use oriole_sass::{ResultPart, Slot};
 pub use resource::{Resources, UNITS};
 pub use table::{Distance, Origin};
 

@@ -5,70 +5,13 @@
 //! Only what the word says is told: what a called function or a trap handler touches is not known here.
 
 use crate::choose::{choose, resolve_as};
-use crate::encode::EncodeError;
+use crate::error::EncodeError;
 use crate::form::{self, Access as Direction, Form, FormId, Table, Width};
 use crate::register::{PT, RegisterFile};
+use crate::role::{ResultPart, Slot};
 use crate::width::{Role, role};
 use crate::{Class, Instruction, Operand, OperandKind, Symbol};
 use oriole_chip::{Chip, RegisterFiles};
-
-/// In what role an instruction reads a register; with the class it gives the distance.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Slot {
-    /// Ordinary general operand.
-    Operand,
-    /// Low half of the 64-bit addend of `IMAD.WIDE`.
-    AddendLow,
-    /// High half of it.
-    AddendHigh,
-    /// Accumulator of a matrix multiply.
-    Accumulator,
-    /// Memory address.
-    Address,
-    /// Data of a memory operation.
-    Data,
-    /// Index into a constant bank.
-    ConstantIndex,
-    /// Predicate operand.
-    Predicate,
-    /// Predicate operand of an instruction that reads it as late as a guard.
-    SlowPredicate,
-    /// Guard predicate.
-    Guard,
-    /// Uniform operand.
-    Uniform,
-    /// Uniform part of an address, or a descriptor.
-    UniformAddress,
-    /// Matrix descriptor `gdesc[UR]`.
-    MatrixDescriptor,
-    /// Uniform index or handle of a constant bank.
-    UniformIndex,
-    /// Uniform predicate operand.
-    UniformPredicate,
-    /// Uniform guard.
-    UniformGuard,
-    /// Convergence barrier.
-    Barrier,
-}
-
-/// What part of its result an instruction writes to a register.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum ResultPart {
-    /// A general register.
-    General,
-    /// The low half of a wide product.
-    Low,
-    /// The high half of a wide product.
-    High,
-    /// A predicate.
-    Predicate,
-    /// A uniform register.
-    Uniform,
-    /// A uniform predicate.
-    UniformPredicate,
-    /// A convergence barrier.
-    Barrier,
-}
 
 /// One register touched by an instruction. `RZ`, `URZ`, `PT` and `UPT` are no registers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -2,9 +2,10 @@
 //! instruction; with the form's number no search is made again. What a form takes is in tables: no word is made to find
 //! out, except to say why no form takes an instruction.
 
-use crate::encode::{EncodeError, Leftover, fill, guard_bits, operand_bits};
+use crate::error::{EncodeError, Leftover};
+use crate::fill::{Asked, fill, guard_bits, operand_bits};
 use crate::form::{Field, Form, FormId, Shape, Slot, SlotKind, Table};
-use crate::{Guard, Instruction, Mods, Op, Operand, OperandKind};
+use crate::{Instruction, Operand, OperandKind};
 use smallvec::SmallVec;
 
 /// For each operand of an instruction the index of its slot in the form.
@@ -30,22 +31,6 @@ pub(crate) fn choose(
     let Some(resolved) = choose_for(table, &asked) else { return Err(refusal(table, &asked)) };
     let word = fill(resolved.form, &asked, &resolved.slots)?;
     Ok((resolved, word))
-}
-
-/// The parts of an instruction that decide its form.
-#[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
-    pub guard: Guard,
-    pub op: Op,
-    pub mods: &'a Mods,
-    pub operands: &'a [Operand],
-}
-
-impl<'a> Asked<'a> {
-    pub fn of(instruction: &'a Instruction) -> Asked<'a> {
-        let Instruction { guard, op, mods, operands, .. } = instruction;
-        Asked { guard: *guard, op: *op, mods, operands }
-    }
 }
 
 /// Of the forms that take the instruction the one that adds the fewest operands of its own; `None` if none takes it.

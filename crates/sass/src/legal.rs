@@ -1,8 +1,9 @@
 //! Whether the machine has an instruction, and which of its operands the operand cache serves: answered by the form
 //! table before registers are known.
 
-use crate::choose::{Asked, choose_for, refusal, resolve_as};
-use crate::encode::EncodeError;
+use crate::choose::{choose_for, refusal, resolve_as};
+use crate::error::EncodeError;
+use crate::fill::Asked;
 use crate::form::{self, FormId};
 use crate::{Guard, Instruction, Mods, Op, Operand};
 use oriole_chip::Chip;

@@ -3,7 +3,7 @@
 //! that has a form, and that prints as it was written, is the one meant.
 
 use crate::choose::{Resolved, choose};
-use crate::encode::EncodeError;
+use crate::error::EncodeError;
 use crate::form::{self, FloatKind, SlotKind, Table};
 use crate::register::{PT, RZ, URZ};
 use crate::{Control, Guard, Instruction, Mod, Mods, Op, Operand, OperandKind, Symbol, float, print};

@@ -3,7 +3,8 @@
 //! not-a-numbers, and the scheduling control behind a semicolon.
 
 use crate::choose::{Resolved, choose};
-use crate::encode::{EncodeError, operand_bits};
+use crate::error::EncodeError;
+use crate::fill::operand_bits;
 use crate::form::{self, Form, Place, SELF, Slot, SlotKind, Table, Token, can_be_left_out};
 use crate::register::{PT, RZ, URZ};
 use crate::{Control, Instruction, Mod, Op, Operand, OperandKind, float};

@@ -3,11 +3,9 @@
 //! test compares the two. Where a width is not certain the larger one is given.
 
 use oriole_chip::RegisterFiles;
-use oriole_sass::access::Slot;
+use oriole_sass::Slot;
 use oriole_sass::register::PT;
-use oriole_sass::{
-    Access, Instruction, Mod, Mods, Op, Operand, OperandKind, RegisterFile, access::ResultPart,
-};
+use oriole_sass::{Access, Instruction, Mod, Mods, Op, Operand, OperandKind, RegisterFile, ResultPart};
 
 /// How the destinations stand at the head of the operand list: predicates, then registers, then predicates again.
 struct Head {

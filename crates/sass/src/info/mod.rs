@@ -5,7 +5,7 @@
 
 mod table;
 
-use crate::access::Slot;
+use crate::role::Slot;
 use crate::{Mod, Mods, Op};
 
 /// A scheduling class. Instructions of one class share their pipe and their distances.

@@ -3,7 +3,7 @@
 #![cfg_attr(rustfmt, rustfmt_skip)]
 
 use super::{Class as C, Effect as E, OpInfo, Queue as Q, Scoreboard as B, SourceType as S, SourceTypes, Space, TextQuirks, Unit as U, When};
-use crate::access::Slot;
+use crate::role::Slot;
 use crate::{Mod, Op};
 
 const fn when(each: &'static [&'static [Mod]], none: &'static [Mod]) -> When { When { each, none } }

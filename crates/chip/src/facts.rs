@@ -1,0 +1,72 @@
+//! What a chip has: its row, asked by the chip.
+
+use crate::chips::{Row, find};
+use crate::layout::ConstantBank;
+use crate::limits::Limits;
+use crate::name::Chip;
+use crate::registers::RegisterFiles;
+use crate::words::WordShape;
+
+impl Chip {
+    pub(crate) const fn row(self) -> &'static Row {
+        match find(self.number()) {
+            Some(row) => row,
+            // A chip is made from a row's number only.
+            None => panic!("a chip without a row"),
+        }
+    }
+
+    /// The layout of constant bank 0, or `None` where it is not known.
+    pub fn constant_bank(self) -> Option<&'static ConstantBank> {
+        self.row().bank
+    }
+
+    /// The limits of this chip, or `None` where they are not known for certain.
+    pub fn limits(self) -> Option<Limits> {
+        self.row().limits
+    }
+
+    /// True if the chip runs modules with `.address_size 32`.
+    pub fn has_32_bit_addresses(self) -> bool {
+        self.row().short_addresses
+    }
+
+    /// The register files of the chip.
+    pub const fn register_files(self) -> &'static RegisterFiles {
+        self.row().registers
+    }
+
+    /// The shape of its instruction words.
+    pub const fn words(self) -> WordShape {
+        self.row().words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn supported_chips_have_complete_rows() {
+        for chip in Chip::all() {
+            assert_eq!(chip.row().number, chip.number());
+            if chip.is_supported() {
+                let limits = chip.limits().unwrap();
+                assert!(limits.shared_per_block + limits.shared_reserved_per_block <= limits.shared_per_sm);
+                assert!(chip.constant_bank().is_some());
+            }
+        }
+    }
+
+    #[test]
+    fn register_files_fit_their_fields() {
+        for chip in Chip::all() {
+            let files = chip.register_files();
+            let all = [files.general, files.uniform, files.predicate, files.uniform_predicate, files.barrier];
+            for file in all {
+                assert!(u32::from(file.count) + u32::from(file.neutral) <= 1 << file.field_bits, "{chip}");
+                assert!(file.first_usable < file.end_usable && file.end_usable <= file.count, "{chip}");
+            }
+        }
+    }
+}
