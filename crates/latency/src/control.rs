@@ -113,6 +113,19 @@ impl Model {
         exception.map_or(op.info().least_stall, |row| row.1)
     }
 
+    /// The least stall that code may have: under a guard it may be less than what is asked of code of our own. Mature
+    /// code leaves a loop by a call, which then stalls as little as a jump that is not taken.
+    pub fn accepted_stall(&self, op: Op, guarded: bool) -> u8 {
+        let rows = self.timing.chain().flat_map(|timing| timing.guarded_stalls);
+        let exception = rows.into_iter().find(|row| guarded && row.0 == op);
+        exception.map_or_else(|| self.minimum_stall(op), |row| row.1)
+    }
+
+    /// Whether a barrier of the block is passed only when the memory instructions before it have read their registers.
+    pub fn barrier_reads_memory(&self) -> bool {
+        self.timing.chain().any(|timing| timing.barrier_reads_memory)
+    }
+
     /// Estimated cycles until the results of a variable instruction arrive. For priorities only, never for
     /// correctness; published or guessed figures.
     pub fn estimate(&self, op: Op) -> u16 {

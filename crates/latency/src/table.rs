@@ -127,6 +127,10 @@ pub struct Timing {
     pub classes: &'static [(Op, &'static [Mod], Class)],
     /// Opcodes with another least stall.
     pub stalls: &'static [(Op, u8)],
+    /// The same for a guarded instruction, where code of others may stall less than code of our own does.
+    pub guarded_stalls: &'static [(Op, u8)],
+    /// Whether a barrier of the block waits until the memory instructions before it have read their registers.
+    pub barrier_reads_memory: bool,
     /// Issue cycles for which an instruction of a class keeps its units busy.
     pub intervals: &'static [(Class, u8)],
     /// The same for opcodes that are not like their class.
@@ -142,6 +146,8 @@ impl Timing {
         variable: &[],
         classes: &[],
         stalls: &[],
+        guarded_stalls: &[],
+        barrier_reads_memory: false,
         intervals: &[],
         intervals_of: &[],
         estimates: &[],

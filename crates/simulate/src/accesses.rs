@@ -2,6 +2,7 @@
 //! table, which the compiler asks, plays no part here: a wrong width there must not blind the one that looks for it. A
 //! test compares the two. Where a width is not certain the larger one is given.
 
+use crate::texture;
 use oriole_chip::RegisterFiles;
 use oriole_sass::Slot;
 use oriole_sass::register::PT;
@@ -137,14 +138,15 @@ fn result_width(op: Op, mods: &Mods) -> u8 {
         BMOV if mods.has(Mod::_64) => 2,
         F2F | FRND | I2F if mods.has(Mod::F64) => 2,
         F2I if mods.has(Mod::S64) || mods.has(Mod::U64) => 2,
-        TEX | TLD | TLD4 | TXD | TXQ | TMML | FOOTPRINT => 2,
-        SULD | SUQUERY => 4,
+        TXQ | TMML | FOOTPRINT => 2,
+        SULD => texture::surface_data(mods),
+        SUQUERY => 4,
         _ => 1,
     }
 }
 
 /// Width and role of a register that stands as source number `index` (immediates counted).
-fn source(op: Op, mods: &Mods, index: usize, uniform: bool) -> (u8, Slot) {
+fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> (u8, Slot) {
     use Op::*;
     let operand = if uniform { Slot::Uniform } else { Slot::Operand };
     match op {
@@ -165,7 +167,11 @@ fn source(op: Op, mods: &Mods, index: usize, uniform: bool) -> (u8, Slot) {
         HGMMA | IGMMA | BGMMA | QGMMA => (group_width(mods), Slot::Accumulator),
         ST | STG | STL | STS | ATOM | ATOMG | ATOMS | RED | REDG | SUATOM | SURED | SUST | STAS | REDAS
         | SYNCS => {
-            let width = if matches!(op, SUST | SURED | SUATOM) { 4 } else { data_width(mods) };
+            let width = match op {
+                SUST => texture::surface_data(mods),
+                SURED | SUATOM => 4,
+                _ => data_width(mods),
+            };
             let width = if op == SYNCS && !uniform { 1 } else { width };
             (width, if uniform { Slot::Uniform } else { Slot::Data })
         }
@@ -179,9 +185,10 @@ fn source(op: Op, mods: &Mods, index: usize, uniform: bool) -> (u8, Slot) {
             },
             Slot::Data,
         ),
-        TEX | TLD | TLD4 | TXD | TXQ | TMML | FOOTPRINT | SULD | SUQUERY => {
-            (if uniform { 2 } else { 4 }, if uniform { Slot::UniformAddress } else { Slot::Data })
-        }
+        TEX | TLD | TLD4 | TXD | TXQ | TMML | FOOTPRINT | SULD | SUQUERY => match uniform {
+            true => (2, Slot::UniformAddress),
+            false => (texture::source(op, mods, all, index), Slot::Data),
+        },
         // Of two formats the result's comes first; the source's is the one in the second place.
         F2F if mods.has(Mod::F64_2) => (2, operand),
         F2I | FRND if mods.has(Mod::F64) => (2, operand),
@@ -234,16 +241,29 @@ pub(crate) fn accesses(files: &RegisterFiles, instruction: &Instruction, mut vis
         };
         at += usize::from(!source && operands.get(at).is_some_and(is_predicate));
     }
-    for operand in &operands[..at] {
-        write(files, op, mods, operand, &mut visit);
+    let fetch =
+        matches!(op, Op::TEX | Op::TLD | Op::TLD4 | Op::TXD).then(|| texture::results(mods, operands));
+    for (index, operand) in operands[..at].iter().enumerate() {
+        let width = match fetch {
+            Some([_, last]) if index + 1 == at => last,
+            Some([first, _]) => first,
+            None => result_width(op, mods),
+        };
+        write(files, op, mods, operand, width, &mut visit);
     }
     for (index, operand) in operands[at..].iter().enumerate() {
         read(files, op, mods, index, operand, operands, &mut visit);
     }
 }
 
-fn write(files: &RegisterFiles, op: Op, mods: &Mods, operand: &Operand, visit: &mut impl FnMut(Access)) {
-    let width = result_width(op, mods);
+fn write(
+    files: &RegisterFiles,
+    op: Op,
+    mods: &Mods,
+    operand: &Operand,
+    width: u8,
+    visit: &mut impl FnMut(Access),
+) {
     let (general, uniform) = (files.general.count, files.uniform.count);
     match operand.kind {
         OperandKind::Reg(first) if first < general => {
@@ -294,7 +314,7 @@ fn read(
     };
     match operand.kind {
         OperandKind::Reg(first) => {
-            let (width, slot) = source(op, mods, index, false);
+            let (width, slot) = source(op, mods, index, all, false);
             general(first, width, slot);
         }
         OperandKind::ConstIndexed { index, .. } | OperandKind::ConstBindlessIndexed { index, .. } => {
@@ -304,7 +324,7 @@ fn read(
             let long = operand.has(Mod::_64) || (mods.has(Mod::E) && !operand.has(Mod::U32));
             let width = match op {
                 Op::STAS | Op::REDAS => 2,
-                Op::SULD | Op::SUST | Op::SUATOM | Op::SURED | Op::SUQUERY => 4,
+                Op::SULD | Op::SUST | Op::SUATOM | Op::SURED | Op::SUQUERY => texture::surface_address(mods),
                 // The copied-from address of an asynchronous copy is long, the shared one never.
                 Op::LDGSTS if index == 0 => 1,
                 _ if long => 2,
@@ -322,7 +342,7 @@ fn read(
     };
     match operand.kind {
         OperandKind::UReg(first) => {
-            let (width, slot) = source(op, mods, index, true);
+            let (width, slot) = source(op, mods, index, all, true);
             uniform(first, width, slot);
         }
         OperandKind::ConstUniformIndexed { index, .. } => uniform(index, 1, Slot::UniformIndex),

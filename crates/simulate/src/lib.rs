@@ -17,6 +17,7 @@ mod memory;
 mod number;
 mod operand_cache;
 mod program;
+mod texture;
 mod tracker;
 mod warp;
 

@@ -43,6 +43,8 @@ pub(crate) enum ReadQueue {
     Special,
     /// The 64-bit floating unit.
     Double,
+    /// Textures and surfaces.
+    Texture,
     /// Each opcode for itself.
     Own(Op),
 }
@@ -83,6 +85,7 @@ fn read_queue(op: Op, class: Class) -> ReadQueue {
         }
         Class::Special => ReadQueue::Special,
         Class::Double => ReadQueue::Double,
+        Class::Texture => ReadQueue::Texture,
         _ => ReadQueue::Own(op),
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::launch::HazardKind;
 use crate::operand_cache::OperandCache;
-use crate::program::{Completion, ReadQueue, Step};
+use crate::program::{Completion, ReadQueue, Step, is_always};
 use oriole_latency::{Class, Model, ResultPart, Slot, is_branch_like};
 use oriole_sass::{Access, Op, OperandKind, RegisterFile};
 
@@ -128,6 +128,9 @@ fn is_read_late(step: &Step, file: RegisterFile, slot: Slot) -> bool {
 /// Pipes whose latencies differ so little that a later write is never overtaken by more than this.
 const SHORT_OVERWRITE: u8 = 2;
 
+/// Mature code overwrites a uniform register by scoreboard as soon as this behind a uniform instruction.
+const UNIFORM_OVERWRITE: u8 = 4;
+
 /// True for the pipes of fixed latency that a result passes in a few cycles.
 fn is_short(class: Class) -> bool {
     use Class::*;
@@ -219,6 +222,7 @@ impl<C: Condition> Tracker<C> {
         }
         self.wait(waits);
         self.results.retain(|entry| entry.scoreboards & partial == 0);
+        self.operands.retain(|entry| entry.scoreboards & partial == 0);
         let now = self.time;
         self.fixed.retain(|entry| now - entry.time < HORIZON);
         self.recent.retain(|entry| now - entry.time < 8);
@@ -235,7 +239,11 @@ impl<C: Condition> Tracker<C> {
                 }
             }
         }
-        let least = model.minimum_stall(step.instruction.op);
+        if step.instruction.op == Op::BAR && model.barrier_reads_memory() {
+            self.operands.retain(|entry| entry.read_queue != ReadQueue::Memory);
+        }
+        let guarded = !is_always(step.instruction.guard);
+        let least = model.accepted_stall(step.instruction.op, guarded);
         if is_branch_like(step.instruction.op) && control.stall != 0 && control.stall < least {
             report(Conflict {
                 other: pc,
@@ -349,7 +357,13 @@ impl<C: Condition> Tracker<C> {
                 let needed = if is_matrix(entry.class) {
                     needed
                 } else if is_short(entry.class) && writes_late_enough(step.class) {
+                    // What comes by scoreboard is later than any of the short pipes.
+                    needed.min(if step.variable { 1 } else { SHORT_OVERWRITE })
+                } else if entry.class == step.class {
+                    // One pipe gives its results in order.
                     needed.min(SHORT_OVERWRITE)
+                } else if register.0 == RegisterFile::Uniform && step.variable {
+                    needed.min(UNIFORM_OVERWRITE)
                 } else {
                     needed.min(LONGEST_OVERWRITE)
                 };
@@ -372,6 +386,8 @@ impl<C: Condition> Tracker<C> {
                 continue;
             }
             let needed = u32::from(model.war(entry.class, entry.slot, step.class, part));
+            // The double unit, where it answers by scoreboard, is slower than any that reads.
+            let needed = if step.class == Class::Double { needed.min(1) } else { needed };
             let distance = self.time - entry.time;
             if distance < i64::from(needed) {
                 report(Conflict {

@@ -8,6 +8,9 @@ use std::process::Command;
 /// The phase after which functions are written down: the last one before allocation.
 const BEFORE_ALLOCATION: &str = "96";
 
+/// Chips for which the kernels are compiled too, as far as they can be.
+const EARLIER: [&str; 2] = ["sm_80", "sm_89"];
+
 /// Where the data lie once made.
 fn folder() -> PathBuf {
     crate::root().join(".oracle/guards")
@@ -34,6 +37,23 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
             let mut command = Command::new(&assembler);
             finish(command.args(["-arch", "sm_90", level]).arg(&kernel).arg("-o").arg(&cubin))?;
             made += 1;
+        }
+        for chip in EARLIER {
+            let older = folder.join(format!("{name}.{chip}.ptx"));
+            let text =
+                std::fs::read_to_string(&kernel).map_err(|error| format!("{}: {error}", kernel.display()))?;
+            std::fs::write(&older, text.replace(".target sm_90", &format!(".target {chip}")))
+                .map_err(|error| format!("{}: {error}", older.display()))?;
+            for level in ["-O0", "-O3"] {
+                let cubin = cubins.join(format!("{name}.{chip}{level}.cubin"));
+                let mut command = Command::new(&assembler);
+                command.args(["-arch", chip, level]).arg(&older).arg("-o").arg(&cubin);
+                match finish(&mut command) {
+                    Ok(_) => made += 1,
+                    // It has instructions that the chip does not know.
+                    Err(error) => eprintln!("left out: {error}"),
+                }
+            }
         }
         let mut command = Command::new("cargo");
         command

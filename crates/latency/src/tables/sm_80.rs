@@ -191,6 +191,7 @@ const RAW: &[Row<P, C>] = &[
             (C::Data, observed(7)),
             (C::ConstantIndex, observed(6)),
             (C::Control, observed(6)),
+            (C::WideLow, observed(10)),
         ],
     ),
     Row::new(P::Mask, 8, &[(C::Alu, observed(8)), (C::Data, observed(5))]),
@@ -325,7 +326,11 @@ const RAW: &[Row<P, C>] = &[
             (C::UniformIndex, observed(5)),
         ],
     ),
-    Row::new(P::UniformMove, 7, &[(C::Uniform, observed(2)), (C::VectorUniform, observed(2))]),
+    Row::new(
+        P::UniformMove,
+        7,
+        &[(C::Uniform, observed(2)), (C::VectorUniform, observed(2)), (C::ControlUniform, observed(3))],
+    ),
     Row::new(
         P::UniformVote,
         7,
@@ -384,6 +389,7 @@ const WAW: &[Row<P, P>] = &[
             (P::Matrix88, observed(6)),
             (P::MatrixOne, observed(7)),
             (P::MatrixTwo, observed(7)),
+            (P::OtherGeneral, observed(4)),
         ],
     ),
     Row::new(P::Dual, 7, &[]),
@@ -458,7 +464,11 @@ const WAW: &[Row<P, P>] = &[
             (P::WideSingle, observed(10)),
         ],
     ),
-    Row::new(P::Mask, 8, &[(P::Alu, observed(2)), (P::Mask, observed(2))]),
+    Row::new(
+        P::Mask,
+        8,
+        &[(P::Alu, observed(2)), (P::Mask, observed(2)), (P::Dispatch64, observed(1)), (P::Fma, observed(1))],
+    ),
     Row::new(
         P::Dispatch64,
         18,
@@ -779,6 +789,8 @@ pub const TIMING: Timing = Timing {
     ],
     // The least ever seen on these opcodes; they ask for five from sm_90 on.
     stalls: &[(Op::WARPSYNC, 1), (Op::BMOV, 1), (Op::BREAK, 1), (Op::NANOSLEEP, 1), (Op::YIELD, 1)],
+    guarded_stalls: &[(Op::CALL, 1)],
+    barrier_reads_memory: true,
     // The observed spacing of two instructions of the same opcode, back to back.
     intervals: &[
         (Class::Alu, 2),

@@ -69,6 +69,7 @@ const RAW: &[Row<P, C>] = &[
             (C::Control, unseen()),
         ],
     ),
+    Row::new(P::Mask, 8, &[(C::Alu, observed(7))]),
     Row::new(
         P::Dispatch64,
         14,
@@ -77,7 +78,7 @@ const RAW: &[Row<P, C>] = &[
             (C::Special, unseen()),
             (C::ToUniform, unseen()),
             (C::Address, unseen()),
-            (C::Data, unseen()),
+            (C::Data, observed(12)),
         ],
     ),
     Row::new(

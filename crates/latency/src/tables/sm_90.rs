@@ -1088,6 +1088,8 @@ const TIMING: Timing = Timing {
     ],
     classes: &[],
     stalls: &[],
+    guarded_stalls: &[],
+    barrier_reads_memory: false,
     // The observed spacing of two instructions of the same opcode, back to back.
     intervals: &[
         (Class::Alu, 2),

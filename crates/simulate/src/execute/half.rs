@@ -73,9 +73,8 @@ fn pairs(context: &Context, index: usize) -> Result<Pairs, Fault> {
     }))
 }
 
-/// Applies `.FTZ`, `.SAT` and `.RELU` to a result.
-fn finish(context: &Context, bits: u64) -> u64 {
-    let format = format(context);
+/// Applies `.FTZ`, `.SAT` and `.RELU` to a result in a format.
+fn finish(context: &Context, format: Format, bits: u64) -> u64 {
     let sign = format.sign();
     let bits = if context.has(Mod::FTZ) { format.flush(bits) } else { bits };
     let one = format.of_f64(1.0, Round::Nearest);
@@ -108,7 +107,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
                     let wide = F32.pack(format.unpack(bits), Round::Nearest, false);
                     if flush { F32.flush(wide) } else { wide }
                 });
-                add(F32, value[0], value[1], Round::Nearest) as u32
+                finish(context, F32, add(F32, value[0], value[1], Round::Nearest)) as u32
             });
             context.write(0, &result)
         }
@@ -117,7 +116,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
             let [a, b] = [pairs(context, 1)?, pairs(context, 2)?];
             let result = std::array::from_fn(|lane| {
                 std::array::from_fn(|half| {
-                    finish(context, add(format, a[lane][half], b[lane][half], Round::Nearest))
+                    finish(context, format, add(format, a[lane][half], b[lane][half], Round::Nearest))
                 })
             });
             write_pairs(context, &result)
@@ -126,7 +125,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
             let [a, b] = [pairs(context, 1)?, pairs(context, 2)?];
             let result = std::array::from_fn(|lane| {
                 std::array::from_fn(|half| {
-                    finish(context, multiply(format, a[lane][half], b[lane][half], Round::Nearest))
+                    finish(context, format, multiply(format, a[lane][half], b[lane][half], Round::Nearest))
                 })
             });
             write_pairs(context, &result)
@@ -139,6 +138,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
                 std::array::from_fn(|half| {
                     finish(
                         context,
+                        format,
                         fused(format, a[lane][half], b[lane][half], c[lane][half], Round::Nearest),
                     )
                 })
