@@ -263,7 +263,7 @@ for low, high in zip(halves[::2], halves[1::2]):
     expected += [math.tanh(value('f16', low)), math.tanh(value('f16', high)), math.tanh(value('f16', low)), value('f16', high)]
 case('rows_tanh_f16', 'rows_half', [1], [32], [Given('u16', halves), Result('f16', expected, abs=2 ** -10.5)])
 
-# Guards that never hold: what stands behind them must neither stop the kernel nor change it.
+# Guards that never hold: what is behind them must neither stop the kernel nor change it.
 body = ['.reg .b64 a, o;', '.reg .b32 t, x, y;', '.reg .pred odd, high;', 'ld.param.u64 a, [given];', 'ld.param.u64 o, [out];', 'mov.u32 t, %tid.x;',
         'mad.wide.u32 a, t, 4, a;', 'mad.wide.u32 o, t, 4, o;', 'ld.global.u32 x, [a];', 'setp.gt.u32 high, x, 1000;', '@high trap;', 'and.b32 y, x, 1;',
         'setp.ne.u32 odd, y, 0;', 'add.u32 x, x, 7;', '@!odd bra Even;', 'setp.eq.u32 high, x, 3;', '@!high bra Past;', 'brkpt;', 'trap;', 'Past:',

@@ -105,7 +105,7 @@ pub fn check_header<'a>(
             }
             if std::mem::replace(&mut seen[wanted], true) && wanted != 1 && !items_seen {
                 diagnostics
-                    .push((at, Diagnostic::new(Code::InvalidHeader, span, "this directive stands twice")));
+                    .push((at, Diagnostic::new(Code::InvalidHeader, span, "this directive is given twice")));
             }
             position = position.max(wanted + 1);
         }
@@ -282,7 +282,7 @@ pub fn check_labels<'a>(
     for &(unit, list) in labels {
         for (label, span) in list {
             if !known.insert(label) && !label.starts_with('.') {
-                let message = format!("the label `{label}` stands twice in the debug sections");
+                let message = format!("the label `{label}` is defined twice in the debug sections");
                 found.push((unit, Diagnostic::new(Code::DuplicateName, *span, message)));
             }
         }

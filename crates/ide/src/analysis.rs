@@ -198,7 +198,7 @@ impl Analysis {
         self.with(|this| crate::fixes::fixes(this, file, range))
     }
 
-    /// What stands at a position.
+    /// What is at a position.
     pub fn hover(&self, file: FileId, at: u32) -> Cancellable<Option<Hover>> {
         self.with(|this| crate::hover::hover(this, file, at))
     }

@@ -30,7 +30,7 @@ pub struct CallItem {
 pub struct Call {
     /// The other one.
     pub item: CallItem,
-    /// Where the calls stand, in the caller.
+    /// Where the calls are, in the caller.
     pub ranges: Vec<Range>,
 }
 

@@ -81,7 +81,7 @@ impl LastGood {
         self.with(|entries| entries.of.get(&(key.file, key.chip))?.get(&key.unit).and_then(take))
     }
 
-    /// Notes what is known of a unit of a file with so many units. A new name makes room by what was noted longest ago, once
+    /// Notes what is known of a unit of a file with so many units. A new name replaces what was noted longest ago, once
     /// there are more names than the file can have.
     fn note(&self, key: Key, units: usize, act: impl FnOnce(&mut Entry)) {
         self.with(|entries| {
@@ -145,7 +145,7 @@ impl Moved {
         }
     }
 
-    /// Where a range of the old text stands now; nothing if it was touched.
+    /// Where a range of the old text is now; nothing if it was touched.
     pub fn map(self, range: Range) -> Option<Range> {
         if range.end <= self.prefix {
             return Some(range);
@@ -186,7 +186,7 @@ impl Shown {
         Some(range.shifted(self.start))
     }
 
-    /// Where a statement stands in the file.
+    /// Where a statement is in the file.
     pub fn statement(&self, ordinal: u32) -> Option<Range> {
         self.now(Range::from(*self.compiled.map.instructions.get(ordinal as usize)?))
     }
@@ -260,7 +260,7 @@ impl Analysis {
         if body.is_none() || *body != last.body || *options != last.options {
             return Some(Shown::new(db, unit, last, true));
         }
-        // The same statements, which may stand elsewhere by now.
+        // The same statements, which may be elsewhere by now.
         let (map, text) = (graph::source_map(db, unit).clone(), Arc::clone(unit.text(db)));
         Some(Shown::new(db, unit, Arc::new(Compiled { map, text, ..Compiled::clone(&last) }), false))
     }

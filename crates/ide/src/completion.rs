@@ -54,7 +54,7 @@ pub struct Completion {
     pub kind: CompletionKind,
     /// What is replaced, and by what.
     pub edit: Edit,
-    /// What is more likely has the lower number; equal ones stand in the order of the label.
+    /// What is more likely has the lower number; equal ones are in the order of the label.
     pub rank: u8,
 }
 
@@ -91,7 +91,7 @@ struct Collector<'a> {
     seen: FxHashSet<String>,
 }
 
-/// Whether what is typed may become the label: its letters stand in the label in their order.
+/// Whether what is typed may become the label: its letters are in the label in their order.
 fn fits(partial: &str, label: &str) -> bool {
     let mut letters = label.chars();
     partial.chars().all(|wanted| letters.any(|letter| letter.eq_ignore_ascii_case(&wanted)))
@@ -102,7 +102,7 @@ impl Collector<'_> {
         if !fits(self.partial, label.trim_start_matches('.')) && !fits(self.partial, label) {
             return;
         }
-        // The label is what will stand there, so that an editor finds what is typed in it.
+        // The label is what will be there, so that an editor finds what is typed in it.
         let Some(edit) = self.located.up_edit(Edit::new(self.range, label)) else { return };
         let label = edit.text.clone();
         if self.seen.insert(label.clone()) {
@@ -165,7 +165,7 @@ fn opcodes(out: &mut Collector<'_>) {
     }
 }
 
-/// The modifiers that may stand next in the order of the reference: those of the slots behind the last word, up to the
+/// The modifiers that may follow in the order of the reference: those of the slots behind the last word, up to the
 /// first that must be filled; then, for who writes in another order, all others that some form takes.
 fn modifiers(typing: &Typing, out: &mut Collector<'_>) {
     let Some(opcode) = Opcode::from_name(&typing.opcode) else { return };

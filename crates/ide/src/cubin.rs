@@ -24,7 +24,7 @@ pub struct Annotated {
     pub lines: Vec<AnnotatedLine>,
 }
 
-/// Reads a cubin of anybody.
+/// Reads any cubin.
 ///
 /// # Errors
 /// A message: the bytes are no cubin, or one for a chip whose code cannot be read.

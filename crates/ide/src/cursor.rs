@@ -1,4 +1,4 @@
-//! Where a position stands: in which unit, on which token, at which place of a statement that may be half typed.
+//! Where a position is: in which unit, on which token, at which place of a statement that may be half typed.
 
 use oriole_inputs::{Db, FunctionUnit, SourceFile};
 use oriole_queries::graph;
@@ -21,7 +21,7 @@ pub(crate) fn spot(db: &dyn Db, source: SourceFile, at: u32) -> Option<Spot<'_>>
     let units = graph::split_file(db, source);
     let behind = units.partition_point(|unit| unit.start(db) <= at);
     let mut index = behind.checked_sub(1)?;
-    // At the border of two units the cursor stands behind the last word of the first one.
+    // At the border of two units the cursor is behind the last word of the first one.
     if index > 0 && units[index].start(db) == at {
         index -= 1;
     }
@@ -108,7 +108,7 @@ pub(crate) enum Place {
     Module,
     /// The first word of a statement.
     Statement,
-    /// A modifier behind an opcode and the words that stand already.
+    /// A modifier behind an opcode and the words before it.
     Modifier,
     /// An operand.
     Operand {
@@ -135,7 +135,7 @@ pub(crate) struct Typing {
     pub words: Vec<String>,
     /// Operands before the one at the position, as written.
     pub operands: Vec<String>,
-    /// What stands of the word at the position, without a dot.
+    /// The typed part of the word at the position, without a dot.
     pub partial: String,
     /// Its place, up to the position.
     pub range: Range,

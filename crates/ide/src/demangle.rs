@@ -1,4 +1,4 @@
-//! Names of C++ and Rust as they stand in their sources, of the names that compilers make of them.
+//! Names of C++ and Rust as they are in their sources, of the names that compilers make of them.
 //!
 //! It is here so that each place shows one spelling. What is no such name, or would be longer than a person reads, has
 //! none. Names stay what they are wherever the text is meant: only what is shown beside them is from here.

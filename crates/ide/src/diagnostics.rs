@@ -68,7 +68,7 @@ fn hints(db: &dyn Db, located: Located<'_>) -> Vec<FileDiagnostic> {
     all
 }
 
-/// Gives a diagnostic its place in the file; nothing for what stands outside of a snippet.
+/// Gives a diagnostic its place in the file; nothing for what is outside of a snippet.
 fn place(db: &dyn Db, located: Located<'_>, found: &Diagnostic) -> Option<FileDiagnostic> {
     let range = located.up(found.span.into())?;
     // Of inline PTX we do not see what the host declares.

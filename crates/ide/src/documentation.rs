@@ -3,7 +3,7 @@
 /// A directive: its word, how it is written, what it does.
 pub(crate) type Directive = (&'static str, &'static str, &'static str);
 
-/// Directives that stand at module level or in heads of functions.
+/// Directives that are at module level or in heads of functions.
 pub(crate) const MODULE_DIRECTIVES: &[Directive] = &[
     (".version", ".version major.minor", "The version of the PTX language that the module is written in."),
     (".target", ".target sm_90", "The oldest chip that the module may run on, or with `a` the only one."),
@@ -35,7 +35,7 @@ pub(crate) const HEAD_DIRECTIVES: &[Directive] = &[
     (".noreturn", ".noreturn", "The function does not return."),
 ];
 
-/// Directives that stand in bodies.
+/// Directives that are in bodies.
 pub(crate) const BODY_DIRECTIVES: &[Directive] = &[
     (".reg", ".reg .b32 %r<n>;", "Declares registers: one name, several, or a range of numbered ones."),
     (".shared", ".shared .align 4 .b8 name[n];", "A variable that the threads of a block share."),

@@ -1,7 +1,7 @@
 //! Inline PTX of CUDA C++ and of Rust: each `asm` statement becomes a small module of its own, with a map back.
 //!
 //! The literals are joined and their escapes undone; an operand hole such as `%0` or `{x}` becomes a register of the type
-//! that its constraint names; round it all stands a function, so that the rest of the crate sees PTX like any other. The
+//! that its constraint names; around it is a function, so that the rest of the crate sees PTX like any other. The
 //! map is piecewise: what the host does not hold (the frame, names of holes) maps to nothing or to the hole.
 
 use std::sync::Arc;
@@ -80,7 +80,7 @@ impl Snippet {
         Some(if module.len() == host.len() { module.start + (at - host.start) } else { module.start })
     }
 
-    /// The range in the host for a range in the module; nothing if no part of it stands there.
+    /// The range in the host for a range in the module; nothing if no part of it is there.
     pub fn up(&self, range: Range) -> Option<Range> {
         let mut found: Option<Range> = None;
         for (module, host) in self.pieces.iter().filter(|(module, _)| module.meets(range)) {

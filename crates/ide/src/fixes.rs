@@ -16,7 +16,7 @@ use crate::{Analysis, Edit, FileDiagnostic, FileId, Range};
 
 mod spaces;
 
-/// A way to mend a diagnostic.
+/// A fix for a diagnostic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fix {
     /// What it does.
@@ -325,7 +325,7 @@ fn missing_word(spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<'_>) {
     }
     let mut offered = 0;
     for word in candidates {
-        // A type stands best behind everything, another word as early as it may.
+        // A type fits best behind everything, another word as early as it may.
         let last = written.len();
         let places: Vec<usize> =
             if Type::from_name(word).is_some() { (0..=last).rev().collect() } else { (0..=last).collect() };
@@ -390,7 +390,7 @@ fn raise(db: &dyn Db, path: &Path<'_>, out: &mut Mender<'_>) {
     }
 }
 
-/// Removes the statement that declares a name which nobody uses.
+/// Removes the statement that declares an unused name.
 fn remove(spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<'_>) {
     let Some(node) = above(path, SyntaxKind::VARIABLE) else { return };
     let declarators = node.children().filter(|child| child.kind() == SyntaxKind::DECLARATOR).count();

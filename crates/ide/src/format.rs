@@ -39,7 +39,7 @@ pub(crate) fn format(analysis: &Analysis, file: FileId, range: Option<Range>, st
     edits
 }
 
-/// Where a unit stands in its file.
+/// Where a unit is in its file.
 #[derive(Clone, Copy)]
 struct UnitPlace {
     first: bool,
@@ -163,7 +163,7 @@ fn step(state: &mut State, token: Solid, text: &str) {
     state.comma = token.kind == COMMA;
     match token.kind {
         SEMICOLON => {
-            // Inside of parentheses a semicolon is a slip; the statement is over all the same.
+            // Inside of parentheses a semicolon is a mistake; the statement ends all the same.
             *state = State { blocks: state.blocks, section: state.section, ..State::default() };
             return;
         }
@@ -205,7 +205,7 @@ fn step(state: &mut State, token: Solid, text: &str) {
     state.length += 1;
 }
 
-/// The white space between two tokens, given what stands there.
+/// The white space between two tokens, given what is there.
 fn between(state: &State, token: Solid, next: Solid, gap: &str, style: Style) -> String {
     use SyntaxKind::*;
     let lines = gap.matches('\n').count();
@@ -222,7 +222,7 @@ fn between(state: &State, token: Solid, next: Solid, gap: &str, style: Style) ->
         return if lines > 0 { "\n".repeat(lines.clamp(1, 2)) } else { gap.to_owned() };
     }
     if token.kind == COMMENT || next.kind == COMMENT {
-        // What stands on a line with a comment stays there.
+        // What is on a line with a comment stays there.
         return if lines > 0 { new_line(lines) } else { " ".to_owned() };
     }
     let ended = state.length == 0;

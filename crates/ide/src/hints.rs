@@ -43,7 +43,7 @@ impl Default for HintOptions {
 /// A hint behind an instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hint {
-    /// Where it stands.
+    /// Where it is.
     pub at: u32,
     /// Its parts in order.
     pub parts: Vec<(HintKind, String)>,

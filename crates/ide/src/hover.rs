@@ -1,4 +1,4 @@
-//! What stands under the cursor: instructions, registers, variables, functions, numbers, directives; and the page of a
+//! What is under the cursor: instructions, registers, variables, functions, numbers, directives; and the page of a
 //! diagnostic that is there.
 
 use oriole_inputs::{Db, FunctionUnit};
@@ -352,7 +352,7 @@ fn machine_code(
     let words: Vec<usize> = shown.compiled.facts.words_of(ordinal).collect();
     if words.is_empty() {
         return Some(format!(
-            "\n\n**{chip}**{stale}: no instruction; its work is done by others, or nobody needs it."
+            "\n\n**{chip}**{stale}: no instruction; its work is done by others, or it is dead."
         ));
     }
     let mut text = format!("\n\n**{chip}**{stale}:");

@@ -3,7 +3,7 @@
 //! [`AnalysisHost`] takes changes: texts, targets, options. [`Analysis`] is a snapshot that answers from any thread, and
 //! whose every answer may be [`Cancelled`] because a change is waiting. Positions are bytes from the start of a file. The
 //! crate reads no file, clock or environment and prints nothing; what it does not know its caller tells it. No rule of
-//! PTX, no pass and no protocol may enter: it joins what the queries know with where it stands.
+//! PTX, no pass and no protocol may enter: it joins what the queries know with where it is.
 
 mod analysis;
 mod calls;

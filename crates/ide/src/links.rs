@@ -13,7 +13,7 @@ use crate::{Analysis, Feature, FileId, Range};
 /// A link to a source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// Where it stands.
+    /// Where it is.
     pub range: Range,
     /// The path as the file states it.
     pub path: String,

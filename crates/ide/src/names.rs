@@ -55,7 +55,7 @@ pub(crate) enum DeclarationKind {
 /// A declaration inside a function. Ranges count from the start of the unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Declaration {
-    /// The name as written; of a range of registers what stands before the number.
+    /// The name as written; of a range of registers what is before the number.
     pub name: Arc<str>,
     /// What it is.
     pub kind: DeclarationKind,
@@ -85,7 +85,7 @@ pub(crate) enum Meaning {
 /// A name in the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Occurrence {
-    /// Where it stands, from the start of the unit.
+    /// Where it is, from the start of the unit.
     pub range: Range,
     /// The name.
     pub name: Arc<str>,
@@ -93,7 +93,7 @@ pub(crate) struct Occurrence {
     pub meaning: Meaning,
     /// How it is used.
     pub access: Access,
-    /// The instruction or declaration that it stands in, for lists of uses.
+    /// The instruction or declaration that it is in, for lists of uses.
     pub statement: Range,
 }
 

@@ -37,7 +37,7 @@ pub struct Reference {
 /// Why something cannot be renamed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RenameError {
-    /// No name stands there, or one of the language.
+    /// No name is there, or one of the language.
     NoName,
     /// The text is no name.
     BadName(String),
@@ -45,7 +45,7 @@ pub enum RenameError {
     Taken(String),
     /// It is one of a range of registers; the new name must be free of it.
     Range(String),
-    /// It is an operand of the statement that inline PTX stands in.
+    /// It is an operand of the statement that inline PTX is in.
     Foreign,
 }
 

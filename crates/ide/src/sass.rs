@@ -30,11 +30,11 @@ pub struct SassRow {
     pub wait_mask: u8,
     /// The kernel or the function whose clone it belongs to.
     pub function: String,
-    /// The statement that it stems from, where that stands in the file now.
+    /// The statement that it stems from, where that is in the file now.
     pub source: Option<Range>,
     /// General, uniform and predicate registers that are live at its statement.
     pub live: Option<(u16, u16, u16)>,
-    /// Loops that it stands in.
+    /// Loops that it is in.
     pub loop_depth: u8,
     /// It stores or reloads a spilled register.
     pub spill: bool,

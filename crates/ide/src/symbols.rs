@@ -169,7 +169,7 @@ pub(crate) fn variable_detail(db: &dyn Db, unit: FunctionUnit<'_>, name: &str) -
     })
 }
 
-/// Whether the letters stand in the name in this order, whatever their case, or in what it is called in its source.
+/// Whether the letters are in the name in this order, whatever their case, or in what it is called in its source.
 fn matches(query: &str, name: &str) -> bool {
     let in_order = |name: &str| {
         let mut letters = name.chars().map(|letter| letter.to_ascii_lowercase());

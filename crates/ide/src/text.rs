@@ -30,12 +30,12 @@ impl Range {
         self.start == self.end
     }
 
-    /// Whether a position stands in the range or at its end: a cursor behind a word still means the word.
+    /// Whether a position is in the range or at its end: a cursor behind a word still means the word.
     pub const fn touches(self, at: u32) -> bool {
         self.start <= at && at <= self.end
     }
 
-    /// Whether the two share a byte, or a point stands in the other.
+    /// Whether the two share a byte, or a point is in the other.
     pub const fn meets(self, other: Range) -> bool {
         self.start < other.end && other.start < self.end
             || self.is_empty() && other.touches(self.start)
@@ -69,7 +69,7 @@ impl From<oriole_diagnostics::Span> for Range {
 pub struct Edit {
     /// What is replaced.
     pub range: Range,
-    /// What stands there afterwards.
+    /// What is there afterwards.
     pub text: String,
 }
 
@@ -105,7 +105,7 @@ impl Edit {
 pub struct Change {
     /// What was replaced; the whole text if `None`.
     pub range: Option<Range>,
-    /// What stands there now.
+    /// What is there now.
     pub text: String,
 }
 

@@ -13,7 +13,7 @@ use crate::{Analysis, FileId, Range};
 pub struct TreeNode {
     /// Its kind, as `INSTRUCTION`.
     pub kind: String,
-    /// Where it stands.
+    /// Where it is.
     pub range: Range,
     /// The text of a token; nothing for a node.
     pub text: Option<String>,

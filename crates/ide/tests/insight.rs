@@ -95,7 +95,7 @@ const CPP: &str = ".func (.param .b32 r) _ZN3geo6squareEi(.param .b32 a) {\n    
     sub.u32 %r1, %r1, 1;\n    setp.ne.u32 %p, %r1, 0;\n    @%p bra again;\n    st.global.u32 [%d1], %r2;\n    ret;\n}\n\
     .global .b32 _ZN3geo5tableE[4];\n.func _RNvC6kernel3add() { ret; }\n";
 
-/// Symbols, lenses, hovers and the hierarchy of calls show names as they stand in their sources.
+/// Symbols, lenses, hovers and the hierarchy of calls show names as they are in their sources.
 #[test]
 fn names_of_the_sources() {
     let text = format!("{HEAD}{CPP}");
@@ -138,7 +138,7 @@ fn cycles_with_callees() {
     let fixture = fixture(&format!("{HEAD}{CPP}"));
     let found =
         fixture.analysis().kernel_statistics(fixture.file, "_Z5scalePii", Chip::SM_90).unwrap().unwrap();
-    // The call stands in a loop, which is taken to run ten times.
+    // The call is in a loop, which is taken to run ten times.
     assert!(found.cycles_in_callees >= 10 && found.cycles > found.cycles_in_callees, "{found:?}");
     assert!(found.cycles_without.is_empty());
     assert!(found.why.iter().any(|why| why.contains("in functions that it calls")), "{:?}", found.why);
@@ -277,7 +277,7 @@ fn edits_of_inline_ptx() {
     .assert_eq(&out);
 }
 
-/// The callee may stand behind the results.
+/// The callee may be behind the results.
 #[test]
 fn callees_are_offered_behind_results() {
     let text = format!(
@@ -288,7 +288,7 @@ fn callees_are_offered_behind_results() {
     assert_eq!(found.first().map(|item| item.label.as_str()), Some("sq"));
 }
 
-/// One slip is one report, and there is a way out of each.
+/// One mistake gives one diagnostic, and each has a fix.
 #[test]
 fn slips_have_fixes() {
     let slips = [

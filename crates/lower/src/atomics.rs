@@ -40,7 +40,7 @@ struct Atomic {
     b: Words,
     /// What a compare-and-swap stores, in words.
     c: Words,
-    /// Nobody wants the old value.
+    /// The old value is dead.
     reduction: bool,
 }
 
@@ -186,7 +186,7 @@ impl Lower<'_> {
         Ok(Some(self.result(d, ty)?))
     }
 
-    /// Writes the old value, unless it is there already or nobody wants it.
+    /// Writes the old value, unless it is there already or it is dead.
     fn write_atomic(&mut self, i: &Instruction, ty: Type, vector: u32, old: Option<Words>) -> Lowered {
         let Some(old) = old.filter(|_| i.opcode != Opcode::Red) else { return Ok(()) };
         let d = self.operand(i, 0)?;

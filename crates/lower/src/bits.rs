@@ -408,7 +408,7 @@ impl Lower<'_> {
         let a = self.in_register(a);
         let b = self.word(self.operand(i, 2)?, ty)?;
         let selector = self.word(self.operand(i, 3)?, ty)?;
-        // Only the low 16 bits select; the machine ignores the others, and the form has no room for them.
+        // Only the low 16 bits select; the machine ignores the others, and the form has no bits for them.
         let selector = match selector.kind {
             SourceKind::Imm(bits) => imm(bits & 0xffff),
             _ => selector,

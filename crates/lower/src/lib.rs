@@ -103,7 +103,7 @@ fn writes_uniform_in_parts(function: &Function) -> bool {
     };
     let writers: Vec<BlockId> = function.block_ids().filter(writes).collect();
     let cfg = Cfg::new(function);
-    // The whole warp begins the entry; usually nobody else writes uniform registers.
+    // The whole warp begins the entry; usually no other block writes uniform registers.
     if writers.iter().all(|&block| block == BlockId(0)) && cfg.predecessors(BlockId(0)).is_empty() {
         return false;
     }

@@ -31,7 +31,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The opcode of an operation on global memory whose old value nobody wants.
+    /// The opcode of an operation on global memory whose old value is dead.
     pub fn reduction(&self) -> Op {
         on_chip(self.chip, Op::REDG)
     }

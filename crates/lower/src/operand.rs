@@ -23,7 +23,7 @@ pub(crate) fn imm(bits: u32) -> Source {
     if bits == 0 { Source::rz() } else { Source::imm(bits) }
 }
 
-/// True if the source is a register or `RZ`, so that it may stand in any slot.
+/// True if the source is a register or `RZ`, so that it may be in any slot.
 pub(crate) fn is_register(source: &Source) -> bool {
     matches!(source.kind, SourceKind::Values(_) | SourceKind::Zero(_))
 }
@@ -357,7 +357,7 @@ impl Lower<'_> {
         self.b.op(pseudo).mods(mods).to_tuple(d).from_all(sources).emit();
     }
 
-    /// `IADD3 d, a, b, RZ` with the operands put where an immediate may stand.
+    /// `IADD3 d, a, b, RZ` with the operands put where an immediate may be.
     pub fn add(&mut self, d: Value, a: Source, b: Source) {
         let (a, b) = if is_register(&a) { (a, b) } else { (b, a) };
         let a = self.in_register(a);

@@ -223,7 +223,7 @@ impl Lower<'_> {
         }
     }
 
-    /// An address of shared memory as a generic one, or with `to` the other way round, on a chip whose window stands in
+    /// An address of shared memory as a generic one, or with `to` the other way round, on a chip whose window is in
     /// the constant bank; elsewhere the address as it is.
     pub fn through_shared_window(&mut self, a: Source, to: bool) -> [Value; 2] {
         let d = self.b.pair();

@@ -211,7 +211,7 @@ impl Lower<'_> {
         let leads = p.unwrap_or_else(|| self.b.p());
         self.b.op(Op::ELECT).to(leads).drop_result(File::UR).from(Source::pt()).emit();
         if wanted {
-            // The lane that was elected, by way of a ballot, which needs no uniform register.
+            // The lane that was elected, through a ballot, which needs no uniform register.
             let votes = self.b.r();
             self.b.op(Op::VOTE).m(Mod::ANY).to(votes).drop_result(File::P).from(leads).emit();
             let d = self.result_word(d, Type::B32)?;

@@ -25,7 +25,7 @@ fn ptx_files(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The same instruction alone, every operand in registers of its own; a single value that stands twice has one register,
+/// The same instruction alone, every operand in registers of its own; a single value that occurs twice has one register,
 /// which some forms ask for.
 fn alone(function: &Function, instruction: &Instruction) -> (Function, Assignment) {
     let mut single = Function { is_entry: true, symbols: function.symbols.clone(), ..Function::default() };

@@ -80,7 +80,7 @@ impl Config {
     /// Reads `oriole.toml`.
     ///
     /// # Errors
-    /// A message with the place of the slip.
+    /// A message with the place of the mistake.
     pub fn parse(text: &str) -> Result<Config, String> {
         toml::from_str(text).map_err(|error| error.to_string())
     }

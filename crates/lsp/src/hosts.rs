@@ -1,4 +1,4 @@
-//! What the thread that reads messages and the workers share: two hosts of the same texts, and the way to the client.
+//! What the thread that reads messages and the workers share: two hosts of the same texts, and the connection to the client.
 //!
 //! The first host answers what reads trees and types; its questions are short, so a change never waits for them. The
 //! second one, the workshop, compiles; what it has compiled last the first one shows. A compile is cancelled between two phases only, which may take long in a large

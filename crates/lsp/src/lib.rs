@@ -5,7 +5,7 @@
 //! and no question about code may enter: those are in `oriole_ide`.
 //!
 //! One thread reads messages and applies changes; it never computes. Requests run on worker threads over snapshots, which
-//! a change cancels. A panic of a request is that request's error and nobody else's.
+//! a change cancels. A panic of a request is that request's error only.
 
 mod answers;
 mod background;

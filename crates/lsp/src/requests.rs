@@ -33,11 +33,11 @@ pub(crate) struct Row {
 pub(crate) enum Cost {
     /// It reads trees and types only.
     Reads,
-    /// It reads, and compiles only what nobody has compiled yet.
+    /// It reads, and compiles only what has not been compiled yet.
     Looks,
     /// It may compile what it is about.
     Builds,
-    /// It compiles much, and nobody waits for it.
+    /// It compiles much, and no request waits for it.
     BuildsMuch,
 }
 

@@ -1,7 +1,7 @@
 //! `ptx/sassMap`: the machine code that a client shows, pushed to it when it is made anew.
 //!
 //! A client that asks for machine code with `follow` gets each later state as what differs in the rows and where all rows
-//! stand in the text, so that views side by side move together without asking. Each state has a name, and says which one
+//! are in the text, so that views side by side move together without asking. Each state has a name, and says which one
 //! it builds on: a client that has another one asks for all of it again.
 
 use std::collections::BTreeMap;
@@ -73,7 +73,7 @@ impl Followed {
         locked(&self.subjects).keys().filter(|subject| subject.uri == uri).cloned().collect()
     }
 
-    /// Keeps what an answer tells, and gives its name. Nothing if a newer state has been sent, or nobody follows.
+    /// Keeps what an answer tells, and gives its name. Nothing if a newer state has been sent, or no client follows.
     pub fn answered(
         &self,
         subject: &Subject,
@@ -123,7 +123,7 @@ fn rows(listing: &SassListing) -> Vec<Value> {
     listing.rows.iter().map(row_value).collect()
 }
 
-/// Where each row stands in the text, and what the rows are of.
+/// Where each row is in the text, and what the rows are of.
 fn rest(text: &Text, listing: Option<&SassListing>) -> Value {
     let Some(listing) = listing else { return json!({ "chip": null, "stale": true, "map": [] }) };
     let place = |range| {

@@ -57,7 +57,7 @@ pub enum End {
     Exit,
     /// The messages ended.
     Disconnected,
-    /// The process of the client is gone. Nobody reads what is sent any more, so threads that send may never end: the
+    /// The process of the client is gone. What is sent is not read any more, so threads that send may never end: the
     /// program should not wait for them.
     ClientGone,
 }

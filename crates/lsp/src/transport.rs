@@ -1,7 +1,7 @@
 //! Messages over streams: frames with a length before a JSON value.
 //!
 //! It is here because what is framed well and means nothing is an error of that message alone: it is answered, and the
-//! conversation goes on. Only where nobody knows any more where the next frame begins does it end.
+//! conversation goes on. It ends only where the start of the next frame is unknown.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
@@ -44,7 +44,7 @@ pub fn stdio() -> (Connection, IoThreads) {
 /// A connection to an address.
 ///
 /// # Errors
-/// Nobody listens there.
+/// Nothing listens there.
 pub fn connect(address: impl ToSocketAddrs) -> io::Result<(Connection, IoThreads)> {
     socket(TcpStream::connect(address)?)
 }
@@ -110,7 +110,7 @@ fn read_all(
 ) -> io::Result<()> {
     let refuse = |code: ErrorCode, message: String| {
         let error = json!({ "code": code as i32, "message": message });
-        // Nobody knows which request it was.
+        // It is unknown which request it was.
         let _ = complain.send(json!({ "jsonrpc": "2.0", "id": null, "error": error }));
     };
     loop {

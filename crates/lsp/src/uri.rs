@@ -18,7 +18,7 @@ pub(crate) fn decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Writes what cannot stand in a part of an address with percent signs.
+/// Writes what cannot be in a part of an address with percent signs.
 pub(crate) fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

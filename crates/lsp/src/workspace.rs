@@ -124,7 +124,7 @@ impl Stream {
         self.id == *id
     }
 
-    /// Notes what has changed; true if nobody is at work, so that [`Stream::work`] must be called.
+    /// Notes what has changed; true if no thread is at work, so that [`Stream::work`] must be called.
     pub fn wake(&self, scope: Scope) -> bool {
         let mut work = locked(&self.work);
         work.wanted = Some(work.wanted.map_or(scope, |known| known.max(scope)));

@@ -73,7 +73,7 @@ impl Environment for World {
 
 // ---- code that is followed
 
-/// What a client has of a kernel's code: rows and where they stand.
+/// What a client has of a kernel's code: rows and where they are.
 #[derive(Default)]
 struct Shown {
     name: Value,

@@ -44,7 +44,7 @@ pub enum Command {
     Isel(Isel),
     /// Print the latency facts of a chip.
     Latency(Latency),
-    /// Look for hazards in anybody's cubin.
+    /// Look for hazards in any cubin.
     Lint(Lint),
     /// Serve an editor with the language server protocol.
     Lsp(Lsp),

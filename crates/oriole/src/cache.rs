@@ -340,7 +340,7 @@ mod tests {
         assert!(!left.exists());
     }
 
-    /// What is no plain file under the name of a value is a miss, and nobody waits for it.
+    /// What is no plain file under the name of a value is a miss, and no request waits for it.
     #[cfg(unix)]
     #[test]
     fn what_is_no_plain_file_is_a_miss() {

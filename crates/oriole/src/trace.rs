@@ -1,5 +1,5 @@
 //! What becomes of the spans that queries, stages and phases open: times (`--time-passes`), a trace for a viewer (`--trace`), and
-//! lines on standard error (`--log`). Without any of these nobody listens, and a span costs a look at one number.
+//! lines on standard error (`--log`). Without any of these there is no subscriber, and a span costs a look at one number.
 //!
 //! Times are processor time of the thread, so that what else the machine does is not counted.
 

@@ -1,4 +1,4 @@
-//! Broken input: whatever it is, the program ends with status 1 and the line of the slip, leaves no file, and neither
+//! Broken input: whatever it is, the program ends with status 1 and the line of the mistake, leaves no file, and neither
 //! panics nor hangs.
 
 use crate::support::{names, oriole, say, scratch, text};

@@ -247,7 +247,7 @@ fn diagnostics_have_a_code_and_a_place() {
     assert_eq!(run.status, Some(1));
     let diagnostics: Vec<Value> =
         run.out.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect();
-    assert_eq!(diagnostics.len(), 1, "one slip, one diagnostic: {}", run.out);
+    assert_eq!(diagnostics.len(), 1, "one mistake, one diagnostic: {}", run.out);
     let diagnostic = &diagnostics[0];
     assert_eq!(diagnostic["code"], "ptx::unknown-name");
     assert_eq!(diagnostic["severity"], "error");
@@ -278,7 +278,7 @@ fn files_are_written_whole_or_not_at_all() {
         ["out.cubin", "right.cubin"].map(|name| std::fs::read(folder.path().join(name)).expect("a cubin"));
     assert_eq!(a, b, "the bytes do not depend on the name of the file");
     assert!(a.starts_with(b"\x7fELF"));
-    // A folder stands where the file should go.
+    // A folder is where the file should go.
     let taken = folder.path().join("taken.cubin");
     std::fs::create_dir(&taken).expect("a folder");
     assert_eq!(oriole(&["compile", &right, "-o", &text(&taken)]).status, Some(1));

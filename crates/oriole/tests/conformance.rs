@@ -152,7 +152,7 @@ fn vectors_on_both_machines() {
     vectors_on(&MACHINES);
 }
 
-/// What the machine computes approximately may come out otherwise within its error; results must stand that.
+/// What the machine computes approximately may come out otherwise within its error; results must allow for that.
 #[test]
 fn vectors_on_a_perturbed_machine() {
     vectors_on(&[&["--on", "sim", "--perturb", "1"], &["--on", "sim", "--perturb", "9001"]]);

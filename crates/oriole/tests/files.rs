@@ -117,7 +117,7 @@ fn outputs_are_written_where_they_lead() {
     assert!(reader.wait_with_output().expect("cat ends").stdout.starts_with(b"\x7fELF"));
     assert!(at("pipe").metadata().expect("it is there").file_type().is_fifo());
     let run = compile("pipe");
-    assert!(run.status == Some(1) && run.err.contains("nobody reads"), "{}", run.err);
+    assert!(run.status == Some(1) && run.err.contains("no process reads"), "{}", run.err);
 
     // Permissions.
     write(folder.path(), "kept", "old");
@@ -146,9 +146,9 @@ fn inputs_end() {
     let piped = write(folder.path(), "piped.json", launch("pipe.ptx"));
     let endless = write(folder.path(), "endless.json", launch("/dev/zero"));
     let cases: &[(i32, &str, &[&str])] = &[
-        (1, "nobody writes", &["check", &pipe]),
-        (1, "nobody writes", &["dis", &pipe]),
-        (2, "nobody writes", &["run", &piped, "--on", "interp"]),
+        (1, "no process writes", &["check", &pipe]),
+        (1, "no process writes", &["dis", &pipe]),
+        (2, "no process writes", &["run", &piped, "--on", "interp"]),
         (1, "a device", &["check", "/dev/zero"]),
         (1, "a device", &["compile", "/dev/zero", "-o", "/dev/null"]),
         (1, "a device", &["asm", "/dev/zero"]),

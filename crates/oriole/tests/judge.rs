@@ -197,7 +197,7 @@ impl Compare {
         bits & (self.sign() - 1) > infinity
     }
 
-    /// The place of a number in the order of numbers; minus zero stands just below zero.
+    /// The place of a number in the order of numbers; minus zero is just below zero.
     fn order(&self, bits: u128) -> i128 {
         if bits & self.sign() != 0 { -((bits & (self.sign() - 1)) as i128) - 1 } else { bits as i128 }
     }

@@ -35,7 +35,7 @@ pub fn finish(command: &mut Command) -> Finished {
 
 /// The same with this standard input.
 pub fn finish_fed(command: &mut Command, input: Stdio) -> Finished {
-    // Files and not pipes: nobody need read while it runs.
+    // Files and not pipes: they need no reader while it runs.
     let [out, err] = [(), ()].map(|()| tempfile::NamedTempFile::new().expect("a temporary file"));
     let start = Instant::now();
     let mut child = command

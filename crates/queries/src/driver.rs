@@ -1,6 +1,6 @@
 //! What a program asks: all diagnostics about a file, and the container, in parallel over functions.
 //!
-//! It is here so that binary, editor and tests ask the same way. Functions here are no queries: they may read places.
+//! It is here so that program, editor and tests ask the same questions. Functions here are no queries: they may read places.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,6 +1,6 @@
 //! The query graph.
 //!
-//! One tracked function for each stage, in the order of the way from text to words; what each may read is what it
+//! One tracked function for each stage, in the order from text to words; what each may read is what it
 //! calls. Everything is keyed by a unit, or by a unit and a configuration, and no value holds a file position, so an
 //! edit reaches what it means to and nothing else; `docs/edits.md` has the table of edits and the queries that
 //! they run, and the tests read it from there.
@@ -165,7 +165,7 @@ pub fn body<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Option<Arc<Body>> 
     resolved(db, unit).body.clone()
 }
 
-/// The way back from ordinals to places. Rendering and line tables read it; no stage does.
+/// From ordinals back to places. Rendering and line tables read it; no stage does.
 #[salsa::tracked(returns(ref))]
 pub fn source_map<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<SourceMap> {
     let _running = db.executes("source_map", Place::Unit(unit));
@@ -215,7 +215,7 @@ pub fn flow_report<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> FlowReport 
     body(db, unit).as_deref().map(oriole_hir::check_flow).unwrap_or_default()
 }
 
-/// Uses that stand above the declaration; diagnostics only, no stage reads it. No place in a unit enters.
+/// Uses that are above the declaration; diagnostics only, no stage reads it. No place in a unit enters.
 #[salsa::tracked(returns(ref))]
 pub fn order_check(db: &dyn Db, file: SourceFile) -> Vec<EarlyUse> {
     let _running = db.executes("order_check", Place::File(file));

@@ -315,7 +315,7 @@ fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Resu
         let linked = match graph::encoded(db, unit, config) {
             Ok(linked) => &**linked,
             Err(failed) if unit == entry => return Err(failed.clone()),
-            // A callee's failure is reported where the callee stands.
+            // A callee's failure is reported where the callee is.
             Err(_) => return Err(Failed::Diagnosed),
         };
         reached.functions.insert(unit.name(db).to_string(), linked);

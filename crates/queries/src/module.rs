@@ -313,7 +313,7 @@ pub(crate) fn order_check(db: &dyn Db, file: SourceFile) -> Vec<EarlyUse> {
 pub struct Resolution {
     /// `None` if there are errors, or nothing to compile.
     pub body: Option<Arc<Body>>,
-    /// The way back to the text.
+    /// From ordinals back to the text.
     pub source_map: Arc<SourceMap>,
     /// Diagnostics of parser and resolver.
     pub diagnostics: Arc<[Diagnostic]>,

@@ -1,4 +1,4 @@
-//! Finished functions and whole files by way of the content store: the key of one, how it is written down, what becomes of
+//! Finished functions and whole files in the content store: the key of one, how it is written down, what becomes of
 //! a hit.
 //!
 //! The key of a function is made of what the stages read and of nothing else, so that a hit and a miss hang on the same

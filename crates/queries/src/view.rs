@@ -1,4 +1,4 @@
-//! What tools show of a function on its way: Ori after a phase, and failures with their places. No query is here: what is
+//! What tools show of a function inside the pipeline: Ori after a phase, and failures with their places. No query is here: what is
 //! shown is not worth keeping, but what it starts from is.
 
 use oriole_diagnostics::Diagnostic;

@@ -39,7 +39,7 @@ fn a_dynamic_array_shows_in_every_kernel() {
     assert_eq!((shared(&cubin, "none"), shared(&cubin, "a")), (None, Some((24, 8))));
 }
 
-/// Globals stand in falling order of alignment, those of one alignment in order of declaration.
+/// Globals are in falling order of alignment, those of one alignment in order of declaration.
 #[test]
 fn globals_leave_no_gaps() {
     let cubin = compiled(

@@ -1,4 +1,4 @@
-//! Routines of the compiler in a container: who calls them, how often they stand there, what the kernel's facts count.
+//! Routines of the compiler in a container: who calls them, how many copies there are, what the kernel's facts count.
 
 use crate::support::cold;
 use expect_test::{Expect, expect};

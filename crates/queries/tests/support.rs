@@ -56,7 +56,7 @@ pub fn module() -> String {
 /// A division of double words, in a kernel of the module.
 pub const DIVISION: &str = "\tdiv.u64 %rd3, %rd1, %rd2;\n\tcvt.u32.u64 %r2, %rd3;\n";
 
-/// The text of one kernel, as it stands in the module.
+/// The text of one kernel, as it is in the module.
 pub fn kernel(number: usize) -> String {
     let special = match number {
         1 => {

@@ -1,5 +1,5 @@
 // The text of the intermediate representation after a phase, with the map to the source. Each instruction of Ori ends in
-// `; N`, the number of the statement of its function, counted from zero in the order of the text; where these stand is read
+// `; N`, the number of the statement of its function, counted from zero in the order of the text; the places of these are read
 // from the syntax tree.
 
 import { LineMap, Span } from './lineMap';

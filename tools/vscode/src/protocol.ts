@@ -1,5 +1,5 @@
 // Shapes of the server's own requests, as docs/lsp.md describes them, and the one way to ask for them. No word of the editor
-// stands here, so that everything that only asks and shows can be tested against the real server without a window.
+// is here, so that everything that only asks and shows can be tested against the real server without a window.
 
 export interface Position {
   line: number;

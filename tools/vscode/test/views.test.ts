@@ -47,7 +47,7 @@ describe('views', () => {
     assert.equal(await session.stop(), 0);
   });
 
-  test('SASS stands beside its statements, both ways', async () => {
+  test('SASS is beside its statements, both ways', async () => {
     const view = await sassView(session.ask, URI, KERNEL);
     const rows = view.text.split('\n');
     assert.match(rows[0]!, /^\/\/ control_collatz for sm_90, \d+ instructions$/);
@@ -121,7 +121,7 @@ describe('views', () => {
     await session.ask('ptx/viewSass', { textDocument: { uri }, kernel: KERNEL, follow: false });
   });
 
-  test('Ori stands beside its statements', async () => {
+  test('Ori is beside its statements', async () => {
     const view = await oriView(session.ask, URI, KERNEL, 'OriCheckInitialProgram');
     const rows = view.text.split('\n');
     assert.equal(rows[0], '// control_collatz for sm_90 after 0 OriCheckInitialProgram');

@@ -1,5 +1,5 @@
 //! Makes what tests need that the repository cannot hold: code of another compiler for our own kernels, and the
-//! functions of these kernels as they stand before allocation. Everything lies in `.oracle/guards/`; the tests find it by
+//! functions of these kernels as they are before allocation. Everything lies in `.oracle/guards/`; the tests find it by
 //! `ORIOLE_GUARD_DATA`.
 
 use std::path::{Path, PathBuf};

@@ -61,7 +61,7 @@ fn layer(name: &str) -> Option<usize> {
 fn check_edges(root: &Path, found: &mut Vec<String>) {
     for (name, manifest) in manifests(root) {
         let Some(own) = layer(&name) else {
-            found.push(format!("crates/{name}: the crate stands in no layer"));
+            found.push(format!("crates/{name}: the crate is in no layer"));
             continue;
         };
         let dependencies = section(&manifest, "[dependencies]");
@@ -81,10 +81,11 @@ fn check_edges(root: &Path, found: &mut Vec<String>) {
                 found.push(format!("crates/{name}: salsa behind the wall"));
             }
         }
-        found
-            .extend(own_versions(&manifest).map(|line| {
-                format!("crates/{name}: `{line}`: versions stand in the workspace's Cargo.toml")
-            }));
+        found.extend(
+            own_versions(&manifest).map(|line| {
+                format!("crates/{name}: `{line}`: versions belong in the workspace's Cargo.toml")
+            }),
+        );
         if !manifest.contains("[lints]\nworkspace = true") {
             found.push(format!("crates/{name}: does not take the lints of the workspace"));
         }
@@ -166,7 +167,7 @@ fn tests_of<'a>(shown: &str, text: &'a str) -> Option<&'a str> {
 const TURNING_BACK: usize = 6;
 
 /// A test without what it needs is `#[ignore]`d with a reason, and fails where it is asked for all the same; it never
-/// returns early as if it had passed. So behind a variable that is not set no `return` may stand, and no test prints that
+/// returns early as if it had passed. So behind a variable that is not set no `return` may be, and no test prints that
 /// it skipped something.
 fn check_early_returns(shown: &str, text: &str, found: &mut Vec<String>) {
     let Some(tests) = tests_of(shown, text) else { return };

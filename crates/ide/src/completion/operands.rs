@@ -39,7 +39,7 @@ const SPECIAL: [&str; 24] = [
     "%dynamic_smem_size",
 ];
 
-/// What may stand as operand `index`; `usize::MAX` is a guard.
+/// What is possible as operand `index`; `usize::MAX` is a guard.
 pub(super) fn operands(
     analysis: &Analysis,
     context: &Context<'_>,
@@ -71,7 +71,7 @@ pub(super) fn operands(
         labels(&visible, DeclarationKind::Label, out);
         return;
     }
-    // The callee stands first, or behind the results.
+    // The callee comes first, or behind the results.
     let results = context.typing.operands.first().is_some_and(|first| first.starts_with('('));
     if has(&|kind| kind == Kind::Call) || context.typing.opcode == "call" && index == 1 && results {
         for &unit in &graph::index(db, source).functions {
@@ -109,7 +109,7 @@ pub(super) fn operands(
     }
 }
 
-/// Registers that may stand, ranked; of a range those that the function names, and the first.
+/// Registers that fit, ranked; of a range those that the function names, and the first.
 fn registers(
     visible: &[&Declaration],
     occurrences: &[crate::names::Occurrence],
@@ -135,7 +135,7 @@ fn registers(
             .collect();
         numbers.sort_unstable();
         numbers.dedup();
-        // The first one that nobody uses is what a new value wants.
+        // The first one that is not used is what a new value wants.
         let free = (0..count).find(|number| numbers.binary_search(number).is_err());
         numbers.extend(free);
         for number in numbers.into_iter().take(512) {

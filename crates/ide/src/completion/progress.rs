@@ -98,7 +98,7 @@ fn wanted_type(operand: &OperandRow, progress: &Progress) -> Option<Type> {
     }
 }
 
-/// Whether a register of this type may stand where that one is wanted.
+/// Whether a register of this type may be where that one is wanted.
 pub(super) fn register_fits(own: Type, operand: &OperandRow, progress: &Progress) -> bool {
     let Some(wanted) = wanted_type(operand, progress) else { return own != Type::Pred };
     if (own == Type::Pred) != (wanted == Type::Pred) {

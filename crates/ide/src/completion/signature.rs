@@ -21,7 +21,7 @@ pub struct Signature {
     pub parameters: Vec<(u32, u32)>,
 }
 
-/// Signatures that fit what stands before the cursor.
+/// Signatures that fit what is before the cursor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SignatureHelp {
     /// The signatures, the best one first.
@@ -59,7 +59,7 @@ pub(crate) fn signature_help(analysis: &Analysis, file: FileId, at: u32) -> Opti
     }
     let mut fitting: Vec<Progress> =
         rows(opcode).filter_map(|row| progress(row, &context.typing.words)).collect();
-    // The rows that need the fewest more words first, and of these the ones with room for the operand.
+    // The rows that need the fewest more words first, and of these the ones that take the operand.
     fitting.sort_by_key(|progress| {
         let missing = progress
             .row
@@ -77,7 +77,7 @@ pub(crate) fn signature_help(analysis: &Analysis, file: FileId, at: u32) -> Opti
 
 fn signature(row: &Row) -> Signature {
     let label = row.spelling();
-    // Operands stand behind the first blank, separated by commas.
+    // Operands are behind the first blank, separated by commas.
     let mut parameters = Vec::new();
     if let Some(space) = label.find(' ') {
         let mut start = space + 1;

@@ -94,7 +94,7 @@ impl<'a> Scanner<'a> {
         self.at = (self.at + 1).min(self.text.len());
     }
 
-    /// The next `asm` statement, from where the scan stands.
+    /// The next `asm` statement, from where the scan is.
     pub fn next_statement(&mut self) -> Option<Asm> {
         while self.at < self.text.len() {
             match self.byte(0) {
@@ -267,7 +267,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// `R"tag(…)tag"` of C++, `r#"…"#` of Rust; the scan stands behind the letter.
+    /// `R"tag(…)tag"` of C++, `r#"…"#` of Rust; the scan is behind the letter.
     fn raw_literal(&mut self, bytes: &mut Vec<Byte>) {
         let (open, close): (usize, Vec<u8>) = if self.language == Language::Rust {
             let hashes = self.text[self.at..].iter().take_while(|&&byte| byte == b'#').count();
@@ -338,7 +338,7 @@ impl<'a> Scanner<'a> {
             return None;
         }
         let mut asm = Asm { bytes: Vec::new(), holes: Vec::new(), raw: false };
-        // Templates stand first; each is a line of its own.
+        // Templates come first; each is a line of its own.
         loop {
             self.skip_space();
             let before = asm.bytes.len();

@@ -61,7 +61,7 @@ fn convert(
     let conversion = match (mismatch.held, mismatch.used) {
         (Space::Generic, used) => format!("cvta.to.{}", used.name()),
         (held, Space::Generic) => format!("cvta.{}", held.name()),
-        // From one space to another there is no way.
+        // No instruction converts from one space to another.
         _ => return,
     };
     let Some(node) = above_address(instruction, name) else { return };
@@ -110,7 +110,7 @@ fn name_space(
             (Edit::new(token_range(token), format!(".{}", held.name())), format!("Write `.{}`", held.name()))
         }
         (None, held) => {
-            // The space stands behind what orders an access, before the operation of an atomic one and the type.
+            // The space follows what orders an access, before the operation of an atomic one and the type.
             let early = |text: &str| {
                 let words = ["weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "relaxed"];
                 words.contains(&text) || ["cta", "cluster", "gpu", "sys"].contains(&text)

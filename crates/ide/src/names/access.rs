@@ -77,7 +77,7 @@ fn accesses_of(node: ast::Opcode<'_>, opcode: Option<Opcode>, operands: usize) -
     (0..operands).map(access).collect()
 }
 
-/// `call (results), function, (arguments), targets`: results only where something stands behind them.
+/// `call (results), function, (arguments), targets`: results only where something follows them.
 fn call_accesses(operands: &[Operand]) -> Rc<[Access]> {
     let results = matches!(operands.first(), Some(Operand::ArgumentList(_))) && operands.len() > 1;
     let callee = usize::from(results);

@@ -41,7 +41,7 @@ pub fn measure(module: &Module) {
     let mut random = Random::new(3);
     let mut done = 0;
     let mut times = Times::default();
-    // What edits fill once, as caches with a bound and the room between allocations, is no growth.
+    // What edits fill once, as caches with a bound and free memory between allocations, is no growth.
     for (goal, rows) in [(200, 0), (2_000, 0), (10_000, 24)] {
         while done < goal {
             let (_, lines) = &kernels[random.below(kernels.len())];

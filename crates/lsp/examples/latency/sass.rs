@@ -50,7 +50,7 @@ fn rounds(
     let mut random = Random::new(7);
     let mut instructions = 0;
     let asked = json!({ "textDocument": { "uri": URI }, "kernel": name });
-    // The code stands beside the text before anybody types; what opening a file costs is no keystroke's.
+    // The code is beside the text before the first keystroke; what opening a file costs is no keystroke's.
     client.answer("ptx/viewSass", asked.clone());
     for number in 0..count {
         let line = lines[random.below(lines.len())];

@@ -108,7 +108,7 @@ fn await_writer(mut file: &File, read: &mut Vec<u8>) -> io::Result<()> {
     // Nothing came. Without a writer that is the end of the file, with one there is nothing yet.
     let mut first = [0];
     match file.read(&mut first) {
-        Ok(0) => Err(io::Error::other("nobody writes to this FIFO")),
+        Ok(0) => Err(io::Error::other("no process writes to this FIFO")),
         Ok(_) => {
             read.push(first[0]);
             Ok(())

@@ -160,7 +160,7 @@ fn stream(path: &Path) -> io::Result<std::fs::File> {
         match std::fs::File::options().write(true).custom_flags(flags).open(path) {
             Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
                 if start.elapsed() > Duration::from_secs(super::PARTNER) {
-                    return Err(io::Error::other("nobody reads from this FIFO"));
+                    return Err(io::Error::other("no process reads from this FIFO"));
                 }
                 std::thread::sleep(Duration::from_millis(10));
             }

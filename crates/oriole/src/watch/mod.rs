@@ -1,6 +1,6 @@
-//! `oriole watch`: compiles again whenever a file changes, by way of one database that remembers what stayed the same.
+//! `oriole watch`: compiles again whenever a file changes, with one database that remembers what stayed the same.
 //!
-//! This file turns events of the file system into paths; what a change of a file means stands in `project`, what is watched
+//! This file turns events of the file system into paths; what a change of a file means is in `project`, what is watched
 //! in `roots`. Events come from a library that waits until a file has been quiet for a moment; a file that is read half-written
 //! all the same gives diagnostics, and another event.
 
@@ -78,7 +78,7 @@ type Watcher = Debouncer<RecommendedWatcher, RecommendedCache>;
 
 /// Has events sent for a root.
 fn follow(watcher: &mut Watcher, root: &Root) -> notify::Result<()> {
-    // A file by way of its folder: editors replace files, and a watch of the old one would see nothing more.
+    // A file through its folder: editors replace files, and a watch of the old one would see nothing more.
     let mode = if root.file.is_some() { RecursiveMode::NonRecursive } else { RecursiveMode::Recursive };
     watcher.watch(&root.folder, mode)
 }

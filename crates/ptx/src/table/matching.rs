@@ -94,7 +94,7 @@ pub enum FormProblem {
         /// The instruction with its types.
         instruction: String,
     },
-    /// Two modifiers exclude each other, or one stands twice.
+    /// Two modifiers exclude each other, or one is given twice.
     Conflict {
         /// The later one.
         word: String,
@@ -151,7 +151,7 @@ impl std::fmt::Display for FormProblem {
             FormProblem::NotApplicable { word, instruction } => {
                 write!(out, "`.{word}` does not apply to `{instruction}`")
             }
-            FormProblem::Conflict { word, with } if word == with => write!(out, "`.{word}` stands twice"),
+            FormProblem::Conflict { word, with } if word == with => write!(out, "`.{word}` is given twice"),
             FormProblem::Conflict { word, with } => write!(out, "`.{word}` and `.{with}` exclude each other"),
             FormProblem::WrongType { word, expected } if expected.is_empty() => {
                 write!(out, "there is one type too many: `.{word}`")
@@ -808,7 +808,7 @@ mod tests {
     fn messages() {
         check("add.ftz.f64", 3, expect!["word Some(0): `.ftz` does not apply to `add.f64`"]);
         check("add.rn.rz.f32", 3, expect!["word Some(1): `.rz` and `.rn` exclude each other"]);
-        check("add.ftz.ftz.f32", 3, expect!["word Some(1): `.ftz` stands twice"]);
+        check("add.ftz.ftz.f32", 3, expect!["word Some(1): `.ftz` is given twice"]);
         check("mul.u32", 3, expect!["word Some(0): the type `.u32` is not possible here; expected `.f32`"]);
         check(
             "and.u32",

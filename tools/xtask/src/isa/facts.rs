@@ -1,5 +1,5 @@
 //! Reads what is known of a chip's instruction words (JSON, one record for each form): which bits identify the form, where
-//! the operands stand, what the values of the modifier bits are called.
+//! the operands are, what the values of the modifier bits are called.
 
 use crate::codegen::forms::{Token, What};
 use serde_json::Value;

@@ -31,8 +31,8 @@ pub fn index(families: &[Family]) -> String {
     }
     let _ = writeln!(out, "| all | {rows} | {supported} | |");
     out.push_str(
-        "\nIn the forms, `{a,b}` is a choice, and what stands in brackets behind the opcode may be left out. Words behind the\n\
-         opcode may stand in any order, except for those before the first space, which belong to the instruction's name;\n\
+        "\nIn the forms, `{a,b}` is a choice, and what is in brackets behind the opcode may be left out. Words behind the\n\
+         opcode may come in any order, except for those before the first space, which belong to the instruction's name;\n\
          types keep their order among themselves, and so do state spaces. `check` accepts every form for the versions and\n\
          chips that have it; `compile` refuses those that the back end makes no code for yet, with a code of its own.\n\
          Where this differs from ptxas, and why: [differences to ptxas](../ptxas-differences.md).\n",
