@@ -41,6 +41,9 @@ fn broken_modules() {
         ".version 8.0\n.target sm_90\n.func f(.param .b32 a);\n.global .b32 f;\n.entry k { call f; ret; }",
         // A function in what begins as a header.
         ".version 8\n.entry sm_90\n.address_size 64\n",
+        // A function without a name, whose unit a directive of the header ends: the name behind it is not its own.
+        ".version 8.0\n.target sm_90\n.entry\n.address_size 64\n.global .u32 table[4];\n.entry k { .reg .b64 d; mov.u64 d, table; ret; }",
+        ".version 8.0\n.target sm_90\n.global\n.section .debug_str { a: .b8 1 }\n.entry k { .reg .b64 d; mov.u64 d, a; ret; }",
         // The body is closed before the unit of the function ends: what is left declares nothing.
         ".version 8.0\n.target sm_90\n.entry k { .reg .b64 d; ld.global.u32 d, {d; } .param .b32 x; .global .b32 y; ret; }",
     ] {

@@ -338,8 +338,8 @@ impl<'a> Splitter<'a> {
                 (UnitKind::Header, Box::default())
             }
             b".alias" => {
-                let name = self.name_after(after, text);
                 self.scan(after, Mode::Statement);
+                let name = self.name_after(after, text);
                 (UnitKind::Declaration, name)
             }
             b".section" => {
@@ -396,14 +396,14 @@ impl<'a> Splitter<'a> {
     }
 
     fn function(&mut self, after: usize, kind: UnitKind, text: &str) -> (UnitKind, Box<str>) {
-        let name = self.name_after(after, text);
         let stop = self.scan(after, Mode::Body);
+        let name = self.name_after(after, text);
         (if stop == Stop::Semicolon { UnitKind::Declaration } else { kind }, name)
     }
 
     fn variable(&mut self, after: usize, text: &str) -> (UnitKind, Box<str>) {
-        let name = self.name_after(after, text);
         self.scan(after, Mode::Statement);
+        let name = self.name_after(after, text);
         (UnitKind::Variable, name)
     }
 
@@ -413,11 +413,14 @@ impl<'a> Splitter<'a> {
     }
 
     /// The first name behind a keyword, past dotted words, numbers and groups in
-    /// parentheses or brackets.
+    /// parentheses or brackets; none behind the end of the unit, which has been scanned.
     fn name_after(&mut self, mut at: usize, text: &str) -> Box<str> {
         let mut depth = 0usize;
         loop {
             at = self.trivia_end(at);
+            if at >= self.at {
+                return Box::default();
+            }
             match self.byte(at) {
                 b'(' | b'[' => {
                     depth += 1;
