@@ -43,7 +43,7 @@ impl Load {
 
 /// One instruction of the block.
 #[derive(Default)]
-struct Place {
+struct Entry {
     /// Its row on either pipe; `None` if it has none.
     alu: Option<Choice>,
     fma: Option<Choice>,
@@ -55,7 +55,7 @@ struct Place {
     pipe: Option<Pipe>,
 }
 
-impl Place {
+impl Entry {
     fn is_open(&self) -> bool {
         self.alu.map(|choice| choice.0) != self.fma.map(|choice| choice.0)
     }
@@ -80,12 +80,12 @@ pub fn decide(
     block: &Block,
     alternatives: bool,
 ) -> Vec<Option<Decision>> {
-    let mut places: Vec<Place> = Vec::with_capacity(block.instructions.len());
+    let mut entries: Vec<Entry> = Vec::with_capacity(block.instructions.len());
     let mut load = Load::default();
     let mut covered = false;
     for (at, instruction) in block.instructions.iter().enumerate() {
         if std::mem::take(&mut covered) {
-            places.push(Place::default());
+            entries.push(Entry::default());
             continue;
         }
         let next = if alternatives { block.instructions.get(at + 1) } else { None };
@@ -98,24 +98,24 @@ pub fn decide(
             (_, Opcode::Sass(op)) => Load::of(model, op, &instruction.mods),
             (_, Opcode::Pseudo(_)) => Load::default(),
         };
-        let mut place = Place { alu, fma, on_alu: cost(alu), on_fma: cost(fma), ..Place::default() };
-        if !place.is_open() {
-            place.pipe = place.on_alu.pipe();
-            load.add(place.on_alu);
+        let mut entry = Entry { alu, fma, on_alu: cost(alu), on_fma: cost(fma), ..Entry::default() };
+        if !entry.is_open() {
+            entry.pipe = entry.on_alu.pipe();
+            load.add(entry.on_alu);
         }
         covered = covers_next(alu);
-        places.push(place);
+        entries.push(entry);
     }
-    if places.iter().any(Place::is_open) {
-        note_neighbours(function, assignment, block, &mut places);
-        settle(&mut places, load);
+    if entries.iter().any(Entry::is_open) {
+        note_neighbours(function, assignment, block, &mut entries);
+        assign_pipes(&mut entries, load);
     }
-    let decided = |place: Place| {
-        let pipe = place.pipe.unwrap_or(Pipe::Alu);
-        let choice = if pipe == Pipe::Fma { place.fma } else { place.alu };
+    let decided = |entry: Entry| {
+        let pipe = entry.pipe.unwrap_or(Pipe::Alu);
+        let choice = if pipe == Pipe::Fma { entry.fma } else { entry.alu };
         choice.map(|choice| Decision { choice, pipe })
     };
-    places.into_iter().map(decided).collect()
+    entries.into_iter().map(decided).collect()
 }
 
 /// True if the row does the work of the next instruction too.
@@ -124,8 +124,8 @@ pub fn covers_next(choice: Option<Choice>) -> bool {
         choice, Some((_, Pattern { template: Template::Build(build), .. })) if build.covers_next)
 }
 
-/// Notes for each place with a choice which instructions read what it writes or write what it reads.
-fn note_neighbours(function: &Function, assignment: &Assignment, block: &Block, places: &mut [Place]) {
+/// Notes for each entry with a choice which instructions read what it writes or write what it reads.
+fn note_neighbours(function: &Function, assignment: &Assignment, block: &Block, entries: &mut [Entry]) {
     let mut writer: [Option<u32>; 256] = [None; 256];
     let register = |value: Value| match function.file(value) {
         File::R => assignment.registers.get(value).copied().flatten().map(usize::from),
@@ -134,11 +134,11 @@ fn note_neighbours(function: &Function, assignment: &Assignment, block: &Block, 
     for (at, instruction) in block.instructions.iter().enumerate() {
         instruction.for_each_use(|value| {
             let Some(from) = register(value).and_then(|register| writer[register]) else { return };
-            if places[at].is_open() {
-                places[at].neighbours.push(from);
+            if entries[at].is_open() {
+                entries[at].neighbours.push(from);
             }
-            if places[from as usize].is_open() {
-                places[from as usize].neighbours.push(at as u32);
+            if entries[from as usize].is_open() {
+                entries[from as usize].neighbours.push(at as u32);
             }
         });
         instruction.for_each_definition(|value| {
@@ -149,21 +149,21 @@ fn note_neighbours(function: &Function, assignment: &Assignment, block: &Block, 
     }
 }
 
-/// Decides the open places in order.
-fn settle(places: &mut [Place], mut load: Load) {
-    for at in 0..places.len() {
-        let place = &places[at];
-        if !place.is_open() {
+/// Decides the pipes of the open entries in order.
+fn assign_pipes(entries: &mut [Entry], mut load: Load) {
+    for at in 0..entries.len() {
+        let entry = &entries[at];
+        if !entry.is_open() {
             continue;
         }
         let near = |pipe: Pipe| {
-            let on = place.neighbours.iter().filter(|&&other| places[other as usize].pipe == Some(pipe));
+            let on = entry.neighbours.iter().filter(|&&other| entries[other as usize].pipe == Some(pipe));
             NEIGHBOUR * on.count() as i32
         };
-        let alu = load.alu + place.on_alu.alu - near(Pipe::Alu);
-        let fma = load.fma + place.on_fma.fma - near(Pipe::Fma);
-        let (pipe, more) = if fma < alu { (Pipe::Fma, place.on_fma) } else { (Pipe::Alu, place.on_alu) };
-        places[at].pipe = Some(pipe);
+        let alu = load.alu + entry.on_alu.alu - near(Pipe::Alu);
+        let fma = load.fma + entry.on_fma.fma - near(Pipe::Fma);
+        let (pipe, more) = if fma < alu { (Pipe::Fma, entry.on_fma) } else { (Pipe::Alu, entry.on_alu) };
+        entries[at].pipe = Some(pipe);
         load.add(more);
     }
 }

@@ -1,6 +1,6 @@
 //! Phase 45, MidExpansion: divisions, remainders, reciprocals and roots become sequences.
 //!
-//! It runs in SSA, because sequences branch: what is outside of the short way goes to a block of its own, which calls a
+//! It runs in SSA, because sequences branch: what is outside of the fast path goes to a block of its own, which calls a
 //! routine, and the later phases place convergence barriers and optimize the result like any other code. The 64-bit
 //! integer operations that the sequences use are split at phase 78.
 
@@ -212,7 +212,7 @@ impl Exact<'_> {
         }
     }
 
-    /// The long way of singles: the routine gives a double.
+    /// The slow path of singles: the routine gives a double.
     fn long_f32(
         &self,
         emit: &mut Emit<'_, '_>,
@@ -254,7 +254,7 @@ fn double(emit: &mut Emit<'_, '_>, source: &Source) -> Pair {
     [pair[0], high]
 }
 
-/// The short way has been taken in place; the long way stands in a block of its own, for those whom the check refuses.
+/// The fast path is in place; the slow path is a block of its own, for those whom the check refuses.
 fn unless(
     emit: &mut Emit<'_, '_>,
     short: ShortWay,

@@ -1,6 +1,6 @@
-//! The routines of the compiler: the slow ways of divisions and roots, functions in Ori text, one file each.
+//! The routines of the compiler: the slow paths of divisions and roots, functions in Ori text, one file each.
 //!
-//! They are here so that a kernel carries a slow way once, whatever the number of operations that may need it. The text
+//! They are here so that a kernel carries a slow path once, whatever the number of operations that may need it. The text
 //! says the whole convention: words in and out lie where those of a function lie, and the first line of the code states
 //! what a call overwrites; everything else survives it. A routine has one block, so that it may be called by any part of
 //! a warp, and so that it may as well be copied to where it is needed.
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
     use oriole_ori::{BlockId, Form, verify};
 
-    /// A line of words before the code: what stands behind `in: ` or `out: `, as first register and number of words.
+    /// A line of words before the code: what follows `in: ` or `out: `, as first register and number of words.
     fn words(routine: Routine, key: &str) -> Vec<(u8, usize)> {
         let line = routine.text().lines().find_map(|line| line.strip_prefix(key)).expect("a line of words");
         let line = line.split(';').next().expect("a line");

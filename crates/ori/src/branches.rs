@@ -25,7 +25,7 @@ fn is_guarded_branch(instruction: &Instruction) -> bool {
         && matches!(instruction.sources.as_slice(), [Source { kind: SourceKind::Block(_), .. }])
 }
 
-/// Where the guarded branch of a block stands: last, or before a last plain branch.
+/// Index of the guarded branch of a block: last, or before a last plain branch.
 pub fn guarded_branch(function: &Function, id: BlockId) -> Option<usize> {
     let instructions = &function.block(id).instructions;
     let index = instructions.iter().position(is_guarded_branch)?;

@@ -471,7 +471,7 @@ impl Draft<'_, '_> {
         self
     }
 
-    /// Adds a destination of one component whose result nobody wants (`RZ`, `PT`).
+    /// Adds a destination of one component whose result is dropped (`RZ`, `PT`).
     pub fn drop_result(mut self, file: File) -> Self {
         self.instruction.destinations.push(Destination::dropped(file, 1));
         self

@@ -1,7 +1,7 @@
 //! Predecessors and reverse postorder (RPO) of a function's control-flow graph.
 //!
 //! It is here because nearly every pass asks for them. It is a snapshot: whoever changes an edge builds a new one.
-//! Unreachable blocks have no place in the order and are nobody's predecessor.
+//! Unreachable blocks are not in the order and are no predecessors.
 
 use crate::{BlockId, Function};
 use smallvec::SmallVec;

@@ -55,7 +55,7 @@ impl Divergence {
     }
 }
 
-/// True if the block does nothing but end the thread: who goes there can disturb nobody.
+/// True if the block does nothing but end the thread: what a thread does there has no effect on others.
 pub fn is_bare_exit(function: &Function, block: BlockId) -> bool {
     let block = function.block(block);
     block.phis.is_empty()
@@ -126,7 +126,7 @@ impl<'a> Analysis<'a> {
                     self.mark_results(instruction);
                 }
             }
-            // A transfer whose target is in a register, or that nobody knows, may go anywhere.
+            // A transfer whose target is in a register, or is unknown, may go anywhere.
             if let Some(last) = block.instructions.last()
                 && block.successors.len() > 1
                 && last.guard.is_none()

@@ -7,7 +7,7 @@
 use crate::{Instruction, Opcode, Pseudo, Source, SourceKind};
 use oriole_sass::{Effect, Mod, Op, Symbol};
 
-/// True if nothing but its results would tell that the instruction ran: it may go when nobody reads them.
+/// True if nothing but its results would tell that the instruction ran: it is dead when they are not read.
 pub fn is_removable(instruction: &Instruction) -> bool {
     if let Some(memory) = instruction.memory
         && (memory.writes || memory.ordered)

@@ -73,7 +73,7 @@ pub enum Table {
     Functions,
 }
 
-/// Where control may go from a block. Few stand in place: every walk over the graph reads them.
+/// Where control may go from a block. Few are stored in place: every walk over the graph reads them.
 pub type Successors = SmallVec<[BlockId; 4]>;
 
 /// A block: phis (in SSA only), then instructions. Control leaves by the last instructions: any number of

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Origin(pub u32);
 
-/// An instruction. Destinations and sources stand in the order of SASS text; slots that the disassembler leaves
+/// An instruction. Destinations and sources are in the order of SASS text; slots that the disassembler leaves
 /// out (carry outputs that are `PT`, a full write mask) may be left out here too.
 ///
 /// A guarded instruction keeps the old value of what it does not write. In SSA (between phases 23 and 73) that
@@ -33,7 +33,7 @@ pub struct Instruction {
     pub memory: Option<MemoryInfo>,
     /// Callee and clobbers of a call.
     pub call: Option<Box<CallShape>>,
-    /// A floating multiplication or addition that may be contracted: nobody asked for the rounding between the two.
+    /// A floating multiplication or addition that may be contracted: the source asks for no rounding between the two.
     pub contract: bool,
     /// Where it stems from.
     pub origin: Origin,

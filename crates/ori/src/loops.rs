@@ -21,7 +21,7 @@ pub struct Loop {
 /// The loops of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Loops {
-    /// Loops; an outer one stands before the loops in it.
+    /// Loops; an outer one precedes the loops in it.
     pub loops: Vec<Loop>,
     innermost: TiVec<BlockId, Option<u32>>,
     /// Place of each loop in a walk of the nesting, and one past that of the last loop in it.
@@ -116,7 +116,7 @@ impl Loops {
     }
 }
 
-/// Numbers the nesting so that the loops inside a loop are a range. Outer loops stand before inner ones.
+/// Numbers the nesting so that the loops inside a loop are a range. Outer loops precede inner ones.
 fn intervals(loops: &[Loop]) -> Vec<(u32, u32)> {
     let mut sizes = vec![1u32; loops.len()];
     for (index, lap) in loops.iter().enumerate().rev() {

@@ -1,4 +1,4 @@
-//! Operands of Ori: destinations and sources, with the signs and suffixes that SASS writes round them.
+//! Operands of Ori: destinations and sources, with the signs and suffixes that SASS writes around them.
 
 use crate::{BlockId, Suffixes, SymbolId, Value, Values};
 use oriole_sass::{Operand, OperandKind, Symbol};
@@ -148,7 +148,7 @@ impl Destination {
         Destination { width: values.len() as u8, values, file, fixed: None }
     }
 
-    /// A result that nobody wants.
+    /// A result that is dropped.
     pub fn dropped(file: crate::File, width: u8) -> Destination {
         Destination { values: Values::new(), file, width, fixed: None }
     }

@@ -376,7 +376,7 @@ impl FunctionParser {
             let negated = cursor.eat("!");
             guard = Some(Guard { value: self.value(cursor)?, negated });
         }
-        // Destinations stand before ` = `, which occurs nowhere else.
+        // Destinations come before ` = `, which occurs nowhere else.
         let mut destinations = smallvec::SmallVec::new();
         if cursor.rest.contains(" = ") {
             loop {

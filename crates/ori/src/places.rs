@@ -1,4 +1,4 @@
-//! Where each value is written and read: rows by value.
+//! Def-use and use-def chains: where each value is written and read, in rows by value.
 //!
 //! It is here because a list of its own for each of many thousand values costs more time than all else that a
 //! sparse analysis does. What a place means is the business of who asks.

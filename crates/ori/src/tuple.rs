@@ -1,13 +1,13 @@
 //! The registers of one operand.
 //!
-//! It is here because there are more of them than of anything else in a function: up to three stand in place, so that
+//! It is here because there are more of them than of anything else in a function: up to three are stored in place, so that
 //! the usual operand needs no memory of its own and an instruction stays small. Nothing but the list may enter.
 
 use crate::Value;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// How many stand in place.
+/// How many are stored in place.
 const FEW: usize = 3;
 
 /// The components of a register operand, lowest first. More than one means an aligned tuple. It behaves as the slice of

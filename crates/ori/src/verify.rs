@@ -1,7 +1,7 @@
 //! The verifier: what every stage may take for granted.
 //!
 //! Checked in every form:
-//! * successors and targets name blocks; transfers stand last and agree with the successors;
+//! * successors and targets name blocks; transfers come last and agree with the successors;
 //! * every value is in range; the components of an operand are of one file; the width of a destination is its number
 //!   of components; guards are predicates;
 //! * the entry has no predecessor and no phi;
@@ -263,7 +263,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Transfers stand at the end and agree with the successors.
+    /// Transfers come last and agree with the successors.
     fn transfers(&mut self, id: BlockId) {
         let block = self.function.block(id);
         let count = block.instructions.len();

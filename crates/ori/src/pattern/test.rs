@@ -13,7 +13,7 @@ pub enum Pipe {
     Fma,
 }
 
-/// An instruction and what is round it.
+/// An instruction and its context.
 #[derive(Clone, Copy)]
 pub struct Site<'a> {
     /// The function.
