@@ -73,3 +73,13 @@ fn the_zero_register_has_one_number() {
         "no field of six bits names UR63"
     );
 }
+
+/// The number of a neutral register is not its name: it would become the neutral one without a word.
+#[test]
+fn neutral_registers_have_no_number_in_texts() {
+    let refused =
+        ["UIADD3 UR4, UR63, 0x1, URZ", "IADD3 R0, R255, R1, RZ", "UIADD3 UR4, UR255, 0x1, URZ", "@P7 NOP"];
+    for text in refused {
+        assert!(parse(Chip::SM_90, text, None).is_err(), "{text}");
+    }
+}
