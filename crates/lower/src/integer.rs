@@ -222,7 +222,7 @@ impl Lower<'_> {
         let (a, b) = (a?, b?);
         let c = if i.opcode == Opcode::Mad24 { Some(self.word(self.operand(i, 3)?, ty)?) } else { None };
         let d = self.result_word(self.operand(i, 0)?, ty)?;
-        if !(i.modifiers.at() == Some(Part::Hi)) {
+        if i.modifiers.at() != Some(Part::Hi) {
             self.b.imad(d, a, b, c.unwrap_or_else(Source::rz));
             return Ok(());
         }

@@ -128,7 +128,7 @@ pub fn isel(arguments: &Isel) -> Outcome {
             false => None,
         };
         if arguments.explain {
-            decided(&*view::decisions(db, unit, session.config)?, text);
+            decided(&view::decisions(db, unit, session.config)?, text);
         }
         let mut reasons = reasons.iter().flat_map(|blocks| blocks.iter());
         for (id, block) in machine.blocks.iter_enumerated() {
