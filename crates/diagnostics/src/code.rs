@@ -65,7 +65,7 @@ macro_rules! codes {
 
 codes! {
     Syntax = "ptx::syntax", Syntax, Error,
-        "The text does not follow the PTX grammar. The message names what was expected at that place. The parser goes on behind the next semicolon or closing brace, so that one slip gives one report.";
+        "The text does not follow the PTX grammar. The message names what was expected at that place. The parser goes on behind the next semicolon or closing brace, so that one mistake gives one diagnostic.";
     InvalidCharacter = "ptx::invalid-character", Syntax, Error,
         "A character cannot begin any PTX token. PTX is ASCII text; outside comments and strings only letters, digits, punctuation of the grammar and white space may stand. Files in UTF-16, and NUL bytes, end here.";
     UnterminatedComment = "ptx::unterminated-comment", Syntax, Error,
@@ -152,7 +152,7 @@ codes! {
     Unreachable = "ptx::unreachable", Language, Note,
         "Control flow never arrives at this statement, so no code is made for it.";
     UnusedDeclaration = "ptx::unused-declaration", Language, Note,
-        "The name is declared and never used. It costs nothing in the compiled kernel, but it may be a slip of the pen.";
+        "The name is declared and never used. It costs nothing in the compiled kernel, but it may be a typing mistake.";
 
     UnknownTarget = "target::unknown", Target, Error,
         "The chip name is not known. The message lists the names that are.";

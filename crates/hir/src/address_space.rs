@@ -96,9 +96,9 @@ fn held(body: &Body, instructions: &[&Instruction]) -> Vec<Held> {
     let mut held = vec![Held::Nothing; body.registers.len()];
     // Who reads a register by `mov`, `add` or `sub`, and so must be looked at again when more is known of it: a chain
     // through the instructions, from the last one that does.
-    const NOBODY: u32 = u32::MAX;
-    let mut last_reader = vec![NOBODY; body.registers.len()];
-    let mut reader_before = vec![NOBODY; instructions.len()];
+    const NONE: u32 = u32::MAX;
+    let mut last_reader = vec![NONE; body.registers.len()];
+    let mut reader_before = vec![NONE; instructions.len()];
     for &(_, register) in &body.parameter_registers {
         held[register.0 as usize] = Held::Unknown;
     }

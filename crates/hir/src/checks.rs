@@ -1,5 +1,5 @@
 //! Checks that need the whole module: the order of header lines and of declarations, limits of memories, functions
-//! that nobody defines.
+//! without a definition.
 //!
 //! It is here apart from resolution: these diagnostics change no meaning, so that moving a function recompiles nothing.
 
@@ -139,7 +139,7 @@ fn first_word(node: NodeRef<'_>) -> Span {
     node.first_solid_token().map_or(Span::point(0), TokenRef::span)
 }
 
-/// Arrays without a size outside of shared memory that are declared `.extern` and that nobody defines: nothing can
+/// Arrays without a size outside of shared memory that are declared `.extern` and not defined: nothing can
 /// supply their size.
 fn open_externals<'a>(
     symbols: &'a Symbols,
@@ -304,7 +304,7 @@ pub fn check_labels<'a>(
     found
 }
 
-/// Bounds that concern the module: constant memory, shared memory of each kernel, functions that nobody defines.
+/// Bounds that concern the module: constant memory, shared memory of each kernel, functions without a definition.
 pub fn check_limits<'a>(
     variables: impl IntoIterator<Item = &'a ModuleVariable>,
     symbols: &Symbols,

@@ -15,7 +15,7 @@ pub(crate) struct Block {
     pub count: u32,
     /// The blocks that may run behind it.
     pub successors: Vec<u32>,
-    /// The blocks that may run before it. Blocks that control never reaches are nobody's.
+    /// The blocks that may run before it. Blocks that control never reaches belong to none.
     pub predecessors: Vec<u32>,
     /// Whether control reaches it.
     pub reached: bool,

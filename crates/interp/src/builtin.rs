@@ -1,10 +1,10 @@
 //! The functions that the system provides to kernels: printing, the heap, failed assertions.
 
-use crate::execute::{unaligned, word};
+use crate::execute::unaligned;
 use crate::lane::Lane;
 use crate::launch::{Fault, FaultKind};
 use crate::machine::{BlockState, Machine};
-use crate::memory::Place;
+use crate::memory::{Place, word};
 
 /// Bytes that the heap can give out.
 const HEAP_LIMIT: u64 = 1 << 28;

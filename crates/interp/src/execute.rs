@@ -2,15 +2,12 @@
 
 use smallvec::SmallVec;
 
-use crate::builtin;
-use crate::lane::{LOCAL_START, Lane, State, Surroundings};
+use crate::calls;
+use crate::lane::{LOCAL_START, Lane, SpecialValues, State};
 use crate::launch::{Fault, FaultKind};
 use crate::machine::{BlockState, Machine};
-use crate::memory::{Memory, Place, function_at, misaligned, out_of_bounds, span};
-use crate::step::{
-    Action, Argument, AtomicOperation, BarrierOperation, CallResult, CallTarget, CarryOperation, Formal,
-    Location, Source,
-};
+use crate::memory::{Memory, Place, function_at, misaligned, out_of_bounds, span, word};
+use crate::step::{Action, AtomicOperation, BarrierOperation, CallTarget, CarryOperation, Location, Source};
 use crate::value::Operation;
 use crate::value::compare::Combine;
 use crate::value::integer::{self, IntegerOperation, Kind};
@@ -23,9 +20,9 @@ pub fn sequential(
     action: &Action,
     machine: &mut Machine,
     block: &mut BlockState,
-    around: &Surroundings,
+    specials: &SpecialValues,
 ) -> Result<(), Fault> {
-    let read = |lane: &Lane, source: Source| lane.read(source, number, around);
+    let read = |lane: &Lane, source: Source| lane.read(source, number, specials);
     match action {
         Action::Compute { operation, destination, sources } => {
             let operands = sources.map(|source| read(lane, source));
@@ -84,7 +81,7 @@ pub fn sequential(
             lane.write(*destination, u64::from(found == *place));
         }
         Action::Load { location, bytes, signed, destinations } => {
-            let address = address(lane, location, number, around);
+            let address = address(lane, location, number, specials);
             let total = *bytes as usize * destinations.len();
             let kind = Kind { bits: bytes * 8, signed: *signed };
             let values: SmallVec<[u64; 4]> =
@@ -97,7 +94,7 @@ pub fn sequential(
             }
         }
         Action::Store { location, bytes, sources } => {
-            let address = address(lane, location, number, around);
+            let address = address(lane, location, number, specials);
             let values: SmallVec<[u64; 4]> = sources.iter().map(|source| read(lane, *source)).collect();
             let bytes = *bytes as usize;
             let total = bytes * values.len();
@@ -108,7 +105,7 @@ pub fn sequential(
             }
         }
         Action::Atomic { location, operation, bytes, destinations, sources, replacements } => {
-            let address = address(lane, location, number, around);
+            let address = address(lane, location, number, specials);
             let values: SmallVec<[u64; 4]> = sources.iter().map(|source| read(lane, *source)).collect();
             let replacements: SmallVec<[u64; 2]> =
                 replacements.iter().map(|source| read(lane, *source)).collect();
@@ -133,7 +130,8 @@ pub fn sequential(
             }
         }
         Action::Copy { to, from, bytes, read: count } => {
-            let (target, origin) = (address(lane, to, number, around), address(lane, from, number, around));
+            let (target, origin) =
+                (address(lane, to, number, specials), address(lane, from, number, specials));
             let total = *bytes as usize;
             let count = (read(lane, *count) as usize).min(total);
             let mut data = vec![0; total];
@@ -185,17 +183,8 @@ pub fn sequential(
     Ok(())
 }
 
-fn address(lane: &Lane, location: &Location, number: u32, around: &Surroundings) -> u64 {
-    lane.read(location.base, number, around).wrapping_add(location.offset as u64)
-}
-
-/// A little-endian value of up to eight bytes.
-#[inline]
-pub fn word(bytes: &[u8]) -> u64 {
-    match bytes.len() {
-        4 => u64::from(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
-        _ => bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)),
-    }
+fn address(lane: &Lane, location: &Location, number: u32, specials: &SpecialValues) -> u64 {
+    lane.read(location.base, number, specials).wrapping_add(location.offset as u64)
 }
 
 /// The bytes that an access touches; its address is a multiple of its size.
@@ -277,12 +266,12 @@ pub fn arrive(
     number: usize,
     action: &Action,
     block: &mut BlockState,
-    around: &Surroundings,
+    specials: &SpecialValues,
 ) -> Result<bool, Fault> {
     let Action::Barrier { operation, id, count, source, .. } = action else {
         unreachable!("only barriers are arrived at")
     };
-    let read = |source: Source| lane.read(source, number as u32, around);
+    let read = |source: Source| lane.read(source, number as u32, specials);
     let id = read(*id);
     let count = count.map(|count| read(count) as u32);
     let holds = read(*source) & 1 != 0;
@@ -298,7 +287,7 @@ pub fn arrive(
     }
     barrier.in_use = true;
     barrier.expected = count;
-    let warp = around.warp as usize;
+    let warp = specials.warp as usize;
     if barrier.arrived[warp] >> number & 1 != 0 {
         barrier.repeated += 1;
     }
@@ -321,11 +310,11 @@ pub fn transfer(
     action: &Action,
     machine: &mut Machine,
     block: &mut BlockState,
-    around: &Surroundings,
+    specials: &SpecialValues,
 ) -> Result<(), Fault> {
     match action {
         Action::BranchTable { index, targets } => {
-            let index = lane.read(*index, number, around);
+            let index = lane.read(*index, number, specials);
             lane.pc = usize::try_from(index).ok().and_then(|index| targets.get(index)).copied().ok_or_else(
                 || Fault::new(FaultKind::Illegal, format!("the branch has no target number {index}")),
             )?;
@@ -335,20 +324,20 @@ pub fn transfer(
             let callee = match target {
                 CallTarget::Function(index) => *index as usize,
                 CallTarget::Address(source) => {
-                    let address = lane.read(*source, number, around);
+                    let address = lane.read(*source, number, specials);
                     function_at(address).filter(|index| *index < machine.code.functions.len()).ok_or_else(
                         || Fault::new(FaultKind::Illegal, format!("{address:#x} is no function's address")),
                     )?
                 }
             };
-            call(lane, number, callee, arguments, machine, block, around)
+            calls::enter(lane, number, callee, arguments, machine, block, specials)
         }
         Action::Return => match lane.calls.last() {
             None => {
                 lane.state = State::Exited;
                 Ok(())
             }
-            Some(_) => finish_call(lane, machine),
+            Some(_) => calls::leave(lane, machine),
         },
         Action::Exit => {
             lane.state = State::Exited;
@@ -357,106 +346,6 @@ pub fn transfer(
         Action::Trap => Err(Fault::new(FaultKind::Trap, "trap")),
         _ => unreachable!("only control instructions take a lane elsewhere"),
     }
-}
-
-/// Bytes of a value that is passed.
-type Passed = SmallVec<[u8; 16]>;
-
-fn call(
-    lane: &mut Lane,
-    number: u32,
-    callee: usize,
-    arguments: &[Argument],
-    machine: &mut Machine,
-    block: &mut BlockState,
-    around: &Surroundings,
-) -> Result<(), Fault> {
-    let code = machine.code;
-    let function = &code.functions[callee];
-    if function.parameters.len() != arguments.len() {
-        return Err(Fault::new(
-            FaultKind::Illegal,
-            format!("a call of `{}` with {} arguments", function.name, arguments.len()),
-        ));
-    }
-    let passed: SmallVec<[Passed; 4]> = arguments
-        .iter()
-        .map(|argument| match argument {
-            Argument::Frame(offset, size) => {
-                Passed::from_slice(&lane.local[lane.frame_range(*offset, *size)])
-            }
-            Argument::Parameter(offset, size) => {
-                let start = *offset as usize;
-                Passed::from_slice(&machine.memory.parameters[start..start + *size as usize])
-            }
-            Argument::Value(source) => Passed::from_slice(&lane.read(*source, number, around).to_le_bytes()),
-        })
-        .collect();
-    let Some(start) = function.start else {
-        let values: SmallVec<[u64; 4]> =
-            passed.iter().map(|bytes| word(&bytes[..bytes.len().min(8)])).collect();
-        let result = builtin::call(&function.name, &values, lane, machine, block)?;
-        let size = function.results.first().map_or(0, |formal| match formal {
-            Formal::Frame(_, size) | Formal::Register(_, size) => *size as usize,
-        });
-        let bytes = Passed::from_slice(&result.to_le_bytes()[..size.min(8)]);
-        give_results(lane, lane.pc, &[bytes], machine);
-        return Ok(());
-    };
-    let current = &code.functions[code.steps[lane.pc as usize].function as usize];
-    let registers = (current.registers, function.registers);
-    lane.enter(lane.pc, callee as u32, registers, function.frame_bytes)?;
-    for (formal, bytes) in function.parameters.iter().zip(&passed) {
-        match formal {
-            Formal::Frame(offset, size) => {
-                let length = bytes.len().min(*size as usize);
-                let range = lane.frame_range(*offset, length as u32);
-                lane.local[range].copy_from_slice(&bytes[..length]);
-            }
-            Formal::Register(destination, _) => lane.write(*destination, word(&bytes[..bytes.len().min(8)])),
-        }
-    }
-    lane.pc = start;
-    Ok(())
-}
-
-fn finish_call(lane: &mut Lane, machine: &Machine) -> Result<(), Fault> {
-    let code = machine.code;
-    let callee = lane.calls.last().map_or(0, |call| call.callee);
-    let results: SmallVec<[Passed; 2]> = code.functions[callee as usize]
-        .results
-        .iter()
-        .map(|formal| match formal {
-            Formal::Frame(offset, size) => Passed::from_slice(&lane.local[lane.frame_range(*offset, *size)]),
-            Formal::Register(destination, size) => {
-                Passed::from_slice(&lane.register(destination.slot).to_le_bytes()[..(*size).min(8) as usize])
-            }
-        })
-        .collect();
-    if let Some(call) = lane.leave() {
-        lane.cut(&call);
-        give_results(lane, call.call, &results, machine);
-    }
-    Ok(())
-}
-
-/// Puts the results of a call where the caller wants them and goes on behind it.
-fn give_results(lane: &mut Lane, call: u32, results: &[Passed], machine: &Machine) {
-    if let Action::Call { results: wanted, .. } = &machine.code.steps[call as usize].action {
-        for (wanted, bytes) in wanted.iter().zip(results) {
-            match wanted {
-                CallResult::Frame(offset, size) => {
-                    let length = bytes.len().min(*size as usize);
-                    let range = lane.frame_range(*offset, length as u32);
-                    lane.local[range].copy_from_slice(&bytes[..length]);
-                }
-                CallResult::Register(destination) => {
-                    lane.write(*destination, word(&bytes[..bytes.len().min(8)]));
-                }
-            }
-        }
-    }
-    lane.pc = call + 1;
 }
 
 /// The value of a barrier's reduction.

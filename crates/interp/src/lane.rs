@@ -64,7 +64,7 @@ pub struct Lane {
 
 /// What special registers read.
 #[derive(Clone, Copy, Debug)]
-pub struct Surroundings {
+pub struct SpecialValues {
     /// Blocks of the grid.
     pub grid: [u32; 3],
     /// Threads of the block.
@@ -111,13 +111,13 @@ impl Lane {
 
     /// The value of an operand.
     #[inline]
-    pub fn read(&self, source: Source, lane: u32, around: &Surroundings) -> u64 {
+    pub fn read(&self, source: Source, lane: u32, specials: &SpecialValues) -> u64 {
         match source {
             Source::Register(slot) => self.register(slot),
             Source::Immediate(value) => value,
             Source::NotPredicate(slot) => self.register(slot) ^ 1,
             Source::Frame(offset) => u64::from(self.frame + offset),
-            Source::Special(register) => self.special(register, lane, around),
+            Source::Special(register) => self.special(register, lane, specials),
         }
     }
 
@@ -191,7 +191,7 @@ impl Lane {
         }
     }
 
-    fn special(&self, register: SpecialRegister, lane: u32, around: &Surroundings) -> u64 {
+    fn special(&self, register: SpecialRegister, lane: u32, specials: &SpecialValues) -> u64 {
         use SpecialRegister::*;
         let mask = match register {
             LanemaskEq => Some(1u64 << lane),
@@ -204,31 +204,31 @@ impl Lane {
         if let Some(mask) = mask {
             return mask & u64::from(u32::MAX);
         }
-        let threads = around.block.iter().product::<u32>();
+        let threads = specials.block.iter().product::<u32>();
         let small = match register {
             TidX => self.thread[0],
             TidY => self.thread[1],
             TidZ => self.thread[2],
-            NtidX => around.block[0],
-            NtidY => around.block[1],
-            NtidZ => around.block[2],
+            NtidX => specials.block[0],
+            NtidY => specials.block[1],
+            NtidZ => specials.block[2],
             // A cluster here is one block.
-            CtaidX | ClusterIdX => around.block_index[0],
-            CtaidY | ClusterIdY => around.block_index[1],
-            CtaidZ | ClusterIdZ => around.block_index[2],
-            NctaidX | NclusterIdX => around.grid[0],
-            NctaidY | NclusterIdY => around.grid[1],
-            NctaidZ | NclusterIdZ => around.grid[2],
+            CtaidX | ClusterIdX => specials.block_index[0],
+            CtaidY | ClusterIdY => specials.block_index[1],
+            CtaidZ | ClusterIdZ => specials.block_index[2],
+            NctaidX | NclusterIdX => specials.grid[0],
+            NctaidY | NclusterIdY => specials.grid[1],
+            NctaidZ | NclusterIdZ => specials.grid[2],
             ClusterNctaidX | ClusterNctaidY | ClusterNctaidZ | ClusterNctarank | Nsmid => 1,
             Laneid => lane,
-            Warpid => around.warp,
+            Warpid => specials.warp,
             // As many warps as an SM holds.
             Nwarpid => threads.div_ceil(32).max(64),
-            TotalSmemSize | AggrSmemSize => around.shared.0,
-            DynamicSmemSize => around.shared.1,
-            Clock | GlobaltimerLo => around.clock as u32,
-            ClockHi | GlobaltimerHi => (around.clock >> 32) as u32,
-            Clock64 | Globaltimer => return around.clock,
+            TotalSmemSize | AggrSmemSize => specials.shared.0,
+            DynamicSmemSize => specials.shared.1,
+            Clock | GlobaltimerLo => specials.clock as u32,
+            ClockHi | GlobaltimerHi => (specials.clock >> 32) as u32,
+            Clock64 | Globaltimer => return specials.clock,
             Gridid => return 1,
             _ => 0,
         };

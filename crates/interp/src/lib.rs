@@ -5,6 +5,7 @@
 //! simulator or with constant folding, and no machine code may enter.
 
 mod builtin;
+mod calls;
 mod collective;
 mod decode;
 mod execute;

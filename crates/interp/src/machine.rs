@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::decode::{self, Decoded};
 use crate::execute;
-use crate::lane::{Lane, State, Surroundings};
+use crate::lane::{Lane, SpecialValues, State};
 use crate::launch::{Fault, FaultKind, Launch, Outcome};
 use crate::memory::Memory;
 use crate::program::Program;
@@ -70,8 +70,8 @@ pub struct Barrier {
 
 impl Machine<'_> {
     /// What the special registers of a warp read.
-    pub fn surroundings(&self, block: &BlockState, warp: u32) -> Surroundings {
-        Surroundings {
+    pub fn special_values(&self, block: &BlockState, warp: u32) -> SpecialValues {
+        SpecialValues {
             grid: self.grid,
             block: self.block,
             block_index: block.index,

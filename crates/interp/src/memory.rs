@@ -153,3 +153,12 @@ pub fn misaligned(place: Place, address: u64, length: usize) -> Fault {
         format!("{name} address {address:#x} is not a multiple of the access size of {length} bytes"),
     )
 }
+
+/// A little-endian value of up to eight bytes.
+#[inline]
+pub fn word(bytes: &[u8]) -> u64 {
+    match bytes.len() {
+        4 => u64::from(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
+        _ => bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)),
+    }
+}

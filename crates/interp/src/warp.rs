@@ -6,7 +6,7 @@
 //! spin on what another one has yet to do.
 
 use crate::execute;
-use crate::lane::{Lane, State, Surroundings};
+use crate::lane::{Lane, SpecialValues, State};
 use crate::launch::{Fault, FaultKind};
 use crate::machine::{BlockState, Machine};
 use crate::step::{Action, Source};
@@ -139,13 +139,13 @@ impl Warp {
             if machine.instructions > machine.budget || machine.clock > machine.budget {
                 return Err(Fault::new(FaultKind::Budget, "the budget of instructions is used up"));
             }
-            let around = machine.surroundings(block, self.index);
+            let specials = machine.special_values(block, self.index);
             if is_control(&step.action) {
                 for lane in members(group) {
                     self.lanes[lane].pc = if active >> lane & 1 != 0 { pc } else { pc + 1 };
                     self.lanes[lane].last = self.steps;
                 }
-                return self.control(machine, block, active, pc, &around);
+                return self.control(machine, block, active, pc, &specials);
             }
             for lane in members(active) {
                 execute::sequential(
@@ -154,7 +154,7 @@ impl Warp {
                     &step.action,
                     machine,
                     block,
-                    &around,
+                    &specials,
                 )
                 .map_err(|fault| machine.locate(fault, pc, block, &self.lanes[lane]))?;
             }
@@ -176,7 +176,7 @@ impl Warp {
         block: &mut BlockState,
         active: u32,
         pc: u32,
-        around: &Surroundings,
+        specials: &SpecialValues,
     ) -> Result<(), Fault> {
         let code = machine.code;
         let step = &code.steps[pc as usize];
@@ -194,7 +194,7 @@ impl Warp {
             }
             Action::Collective { key, members: mask, .. } => {
                 for lane in members(active) {
-                    let mask = self.lanes[lane].read(*mask, lane as u32, around) as u32;
+                    let mask = self.lanes[lane].read(*mask, lane as u32, specials) as u32;
                     if mask >> lane & 1 == 0 {
                         let fault = Fault::new(
                             FaultKind::Illegal,
@@ -204,11 +204,11 @@ impl Warp {
                     }
                     self.lanes[lane].state = State::Collective(*key, mask);
                 }
-                self.meet(machine, around);
+                self.meet(machine, specials);
             }
             Action::Barrier { .. } => {
                 for lane in members(active) {
-                    let arrived = execute::arrive(&mut self.lanes[lane], lane, &step.action, block, around);
+                    let arrived = execute::arrive(&mut self.lanes[lane], lane, &step.action, block, specials);
                     let blocked =
                         arrived.map_err(|fault| machine.locate(fault, pc, block, &self.lanes[lane]))?;
                     if !blocked {
@@ -225,14 +225,14 @@ impl Warp {
                         &step.action,
                         machine,
                         block,
-                        around,
+                        specials,
                     )
                     .map_err(|fault| machine.locate(fault, pc, block, &self.lanes[lane]))?;
                     ended |= self.lanes[lane].state == State::Exited;
                 }
                 if ended {
                     // Collective instructions do not wait for lanes that have ended.
-                    self.meet(machine, around);
+                    self.meet(machine, specials);
                 }
             }
         }
@@ -240,7 +240,7 @@ impl Warp {
     }
 
     /// Executes every collective instruction whose members have all arrived.
-    fn meet(&mut self, machine: &Machine, around: &Surroundings) {
+    fn meet(&mut self, machine: &Machine, specials: &SpecialValues) {
         let live = self.live();
         let mut waiting = self.lanes_where(|lane| matches!(lane.state, State::Collective(..)));
         while waiting != 0 {
@@ -250,7 +250,7 @@ impl Warp {
             let together = self.lanes_where(|lane| lane.state == state);
             waiting &= !together;
             if mask & live == together & mask {
-                self.collective(machine, mask & live, around);
+                self.collective(machine, mask & live, specials);
                 for lane in members(mask & live) {
                     self.release(lane);
                 }
@@ -258,14 +258,15 @@ impl Warp {
         }
     }
 
-    fn collective(&mut self, machine: &Machine, mask: u32, around: &Surroundings) {
+    fn collective(&mut self, machine: &Machine, mask: u32, specials: &SpecialValues) {
         let mut operands = [[0u64; 3]; 32];
         for lane in members(mask) {
             let Action::Collective { sources, .. } = &machine.code.steps[self.lanes[lane].pc as usize].action
             else {
                 unreachable!("a lane that waits for others stands at a collective instruction")
             };
-            operands[lane] = sources.map(|source: Source| self.lanes[lane].read(source, lane as u32, around));
+            operands[lane] =
+                sources.map(|source: Source| self.lanes[lane].read(source, lane as u32, specials));
         }
         for lane in members(mask) {
             let Action::Collective { operation, destinations, .. } =

@@ -2,7 +2,7 @@
 
 use crate::block::Block;
 use crate::constants::{fill, place_variables, relocated_code};
-use crate::execute::{Context, Next, Surroundings, execute, guarded};
+use crate::execute::{Context, LaunchContext, Next, execute, guarded};
 use crate::launch::{Argument, Error, Fault, Hazard, HazardKind, Launch, Outcome};
 use crate::lint::chip_of;
 use crate::memory::Global;
@@ -93,7 +93,7 @@ struct Machine<'a> {
     kernel: &'a Kernel,
     program: Program,
     model: &'static Model,
-    surroundings: Surroundings,
+    launch_context: LaunchContext,
     global: Global,
     /// Which ranges of global memory are the launch's buffers.
     buffers: Vec<usize>,
@@ -188,7 +188,7 @@ impl<'a> Machine<'a> {
             kernel,
             program,
             model,
-            surroundings: Surroundings {
+            launch_context: LaunchContext {
                 shape: chip.words(),
                 banks,
                 block: launch.block,
@@ -341,7 +341,7 @@ impl<'a> Machine<'a> {
             warp_index: at,
             block,
             global: &mut self.global,
-            surroundings: &self.surroundings,
+            launch_context: &self.launch_context,
             fault_lane: None,
         };
         match execute(&mut context) {

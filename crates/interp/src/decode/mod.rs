@@ -148,7 +148,7 @@ type Decode<T> = Result<T, String>;
 impl<'a> FunctionDecoder<'a> {
     fn new(body: &'a Body, function: usize, start: u32, layout: &'a Layout, names: &[String]) -> Self {
         let mut slots = Vec::with_capacity(body.registers.len());
-        let mut slot_count = 1; // Slot 0 takes the results that nobody wants.
+        let mut slot_count = 1; // Slot 0 takes the results that are dropped.
         for register in &body.registers {
             slots.push(slot_count);
             slot_count += if register.ty == Type::B128 { 2 } else { 1 };

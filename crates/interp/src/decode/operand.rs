@@ -11,7 +11,7 @@ use crate::step::{Destination, Formal, Location, Source};
 use crate::value::integer::Kind;
 use crate::value::soft::{self, Format};
 
-/// The destination that nobody reads.
+/// The destination of results that are dropped.
 pub const SINK: Destination = Destination { slot: 0, mask: u64::MAX };
 
 impl FunctionDecoder<'_> {

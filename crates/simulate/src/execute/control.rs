@@ -79,14 +79,14 @@ impl Context<'_> {
 
     /// The instruction index of a byte offset.
     fn index(&self, offset: i64) -> Result<u32, Fault> {
-        self.surroundings.shape.beginning_at(offset).ok_or(Fault::RunAway)
+        self.launch_context.shape.beginning_at(offset).ok_or(Fault::RunAway)
     }
 
     /// The index that a relative target names.
     fn target(&self, index: usize) -> Result<u32, Fault> {
         match self.kind(index)? {
             OperandKind::Target(distance) | OperandKind::Imm(distance) => {
-                self.index(self.surroundings.shape.end(self.pc) + distance)
+                self.index(self.launch_context.shape.end(self.pc) + distance)
             }
             _ => Err(self.refuse()),
         }
@@ -113,7 +113,7 @@ impl Context<'_> {
             None => 0,
             _ => return Err(self.refuse()),
         };
-        let base = if absolute { distance } else { self.surroundings.shape.end(self.pc) + distance };
+        let base = if absolute { distance } else { self.launch_context.shape.end(self.pc) + distance };
         if absolute && bits(lanes).any(|lane| values[lane] >= EXTERN_FUNCTIONS) {
             return Err(Fault::NotSimulated("call of a function outside the file".into()));
         }
@@ -203,7 +203,7 @@ pub(super) fn execute(context: &mut Context) -> Result<Next, Fault> {
         ENDCOLLECTIVE => {
             let lanes = context.acting()?;
             let targets = context.warp().collective;
-            let shape = context.surroundings.shape;
+            let shape = context.launch_context.shape;
             let moves = context.by_target(lanes, |lane| i64::from(shape.address(targets[lane])))?;
             context.branch(&moves);
         }

@@ -158,7 +158,7 @@ pub(super) fn load(
         let window = address >> 32 << 32;
         let bank = [(PARAMETER_WINDOW, 0), (CONSTANT_WINDOW, 3)].into_iter().find(|row| row.0 == window);
         if let Some((_, bank)) = bank {
-            return Ok(load_words(context.surroundings.banks.slice(
+            return Ok(load_words(context.launch_context.banks.slice(
                 bank,
                 (address - window) as i64,
                 size,

@@ -25,7 +25,7 @@ use oriole_sass::register::{RZ, URZ};
 use oriole_sass::{Guard, Instruction, Mod, Op, OperandKind};
 
 /// What does not change during a launch.
-pub(crate) struct Surroundings {
+pub(crate) struct LaunchContext {
     pub shape: WordShape,
     pub banks: Banks,
     pub block: [u32; 3],
@@ -53,7 +53,7 @@ pub(crate) struct Context<'a> {
     pub warp_index: usize,
     pub block: &'a mut Block,
     pub global: &'a mut Global,
-    pub surroundings: &'a Surroundings,
+    pub launch_context: &'a LaunchContext,
     /// Lane at which a fault happened.
     pub fault_lane: Option<u32>,
 }
@@ -95,7 +95,7 @@ impl Context<'_> {
     }
 
     fn constant(&self, bank: u8, offset: i64, size: u32) -> Result<[u32; 4], Fault> {
-        Ok(load_words(self.surroundings.banks.slice(bank, offset, size)?))
+        Ok(load_words(self.launch_context.banks.slice(bank, offset, size)?))
     }
 
     /// A constant that no register is added to. The field is a signed one for the sake of indexed accesses; the upper half

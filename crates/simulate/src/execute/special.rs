@@ -43,7 +43,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
             } else {
                 0
             };
-            let address = context.surroundings.shape.end(context.pc).wrapping_add(target) as u64;
+            let address = context.launch_context.shape.end(context.pc).wrapping_add(target) as u64;
             context.write_wide(0, &[address; 32])
         }
         _ => Err(context.refuse()),
@@ -53,7 +53,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
 fn register(context: &Context) -> Result<Lanes, Fault> {
     let OperandKind::Symbol(symbol) = context.kind(1)? else { return Err(context.refuse()) };
     let warp = context.warp();
-    let size = context.surroundings.block;
+    let size = context.launch_context.block;
     let thread: Lanes = std::array::from_fn(|lane| warp.number * 32 + lane as u32);
     let below = |lane: usize| (1u32 << lane) - 1;
     let upto = |lane: usize| below(lane) | 1 << lane;

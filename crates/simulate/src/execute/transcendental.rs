@@ -87,7 +87,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     let operand = &context.instruction.operands[1];
     let shift = if operand.has(Mod::H1) { 16 } else { 0 };
     let sign = format.sign();
-    let seed = context.surroundings.perturb;
+    let seed = context.launch_context.perturb;
     let values = context.raw(1)?;
     let immediate = matches!(context.kind(1)?, OperandKind::Float(_));
     let result = values.map(|word| {
@@ -134,7 +134,7 @@ fn double_seed(context: &mut Context) -> Result<(), Fault> {
     let root = context.has(Mod::RSQ64H);
     let operand = &context.instruction.operands[1];
     let (absolute, negate) = (operand.absolute, operand.negate);
-    let seed = context.surroundings.perturb;
+    let seed = context.launch_context.perturb;
     let result = context.raw(1)?.map(|word| {
         let word = if absolute { word & 0x7fff_ffff } else { word };
         let word = if negate { word ^ 0x8000_0000 } else { word };

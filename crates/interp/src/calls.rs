@@ -1,0 +1,114 @@
+//! Calls: arguments into the frame or the registers of the callee, and results back.
+
+use smallvec::SmallVec;
+
+use crate::builtin;
+use crate::lane::{Lane, SpecialValues};
+use crate::launch::{Fault, FaultKind};
+use crate::machine::{BlockState, Machine};
+use crate::memory::word;
+use crate::step::{Action, Argument, CallResult, Formal};
+
+/// Bytes of a value that is passed.
+type Passed = SmallVec<[u8; 16]>;
+
+/// Enters a function with its arguments; one that the driver provides is executed at once.
+pub fn enter(
+    lane: &mut Lane,
+    number: u32,
+    callee: usize,
+    arguments: &[Argument],
+    machine: &mut Machine,
+    block: &mut BlockState,
+    specials: &SpecialValues,
+) -> Result<(), Fault> {
+    let code = machine.code;
+    let function = &code.functions[callee];
+    if function.parameters.len() != arguments.len() {
+        return Err(Fault::new(
+            FaultKind::Illegal,
+            format!("a call of `{}` with {} arguments", function.name, arguments.len()),
+        ));
+    }
+    let passed: SmallVec<[Passed; 4]> = arguments
+        .iter()
+        .map(|argument| match argument {
+            Argument::Frame(offset, size) => {
+                Passed::from_slice(&lane.local[lane.frame_range(*offset, *size)])
+            }
+            Argument::Parameter(offset, size) => {
+                let start = *offset as usize;
+                Passed::from_slice(&machine.memory.parameters[start..start + *size as usize])
+            }
+            Argument::Value(source) => {
+                Passed::from_slice(&lane.read(*source, number, specials).to_le_bytes())
+            }
+        })
+        .collect();
+    let Some(start) = function.start else {
+        let values: SmallVec<[u64; 4]> =
+            passed.iter().map(|bytes| word(&bytes[..bytes.len().min(8)])).collect();
+        let result = builtin::call(&function.name, &values, lane, machine, block)?;
+        let size = function.results.first().map_or(0, |formal| match formal {
+            Formal::Frame(_, size) | Formal::Register(_, size) => *size as usize,
+        });
+        let bytes = Passed::from_slice(&result.to_le_bytes()[..size.min(8)]);
+        give_results(lane, lane.pc, &[bytes], machine);
+        return Ok(());
+    };
+    let current = &code.functions[code.steps[lane.pc as usize].function as usize];
+    let registers = (current.registers, function.registers);
+    lane.enter(lane.pc, callee as u32, registers, function.frame_bytes)?;
+    for (formal, bytes) in function.parameters.iter().zip(&passed) {
+        match formal {
+            Formal::Frame(offset, size) => {
+                let length = bytes.len().min(*size as usize);
+                let range = lane.frame_range(*offset, length as u32);
+                lane.local[range].copy_from_slice(&bytes[..length]);
+            }
+            Formal::Register(destination, _) => lane.write(*destination, word(&bytes[..bytes.len().min(8)])),
+        }
+    }
+    lane.pc = start;
+    Ok(())
+}
+
+/// Leaves a function and gives its results to the caller.
+pub fn leave(lane: &mut Lane, machine: &Machine) -> Result<(), Fault> {
+    let code = machine.code;
+    let callee = lane.calls.last().map_or(0, |call| call.callee);
+    let results: SmallVec<[Passed; 2]> = code.functions[callee as usize]
+        .results
+        .iter()
+        .map(|formal| match formal {
+            Formal::Frame(offset, size) => Passed::from_slice(&lane.local[lane.frame_range(*offset, *size)]),
+            Formal::Register(destination, size) => {
+                Passed::from_slice(&lane.register(destination.slot).to_le_bytes()[..(*size).min(8) as usize])
+            }
+        })
+        .collect();
+    if let Some(call) = lane.leave() {
+        lane.cut(&call);
+        give_results(lane, call.call, &results, machine);
+    }
+    Ok(())
+}
+
+/// Puts the results of a call where the caller wants them and goes on behind it.
+fn give_results(lane: &mut Lane, call: u32, results: &[Passed], machine: &Machine) {
+    if let Action::Call { results: wanted, .. } = &machine.code.steps[call as usize].action {
+        for (wanted, bytes) in wanted.iter().zip(results) {
+            match wanted {
+                CallResult::Frame(offset, size) => {
+                    let length = bytes.len().min(*size as usize);
+                    let range = lane.frame_range(*offset, length as u32);
+                    lane.local[range].copy_from_slice(&bytes[..length]);
+                }
+                CallResult::Register(destination) => {
+                    lane.write(*destination, word(&bytes[..bytes.len().min(8)]));
+                }
+            }
+        }
+    }
+    lane.pc = call + 1;
+}
