@@ -50,8 +50,11 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
                 command.args(["-arch", chip, level]).arg(&older).arg("-o").arg(&cubin);
                 match finish(&mut command) {
                     Ok(_) => made += 1,
-                    // It has instructions that the chip does not know.
-                    Err(error) => eprintln!("left out: {error}"),
+                    // It has instructions that the chip does not know; the first is enough to tell.
+                    Err(error) => {
+                        let first = error.lines().next().unwrap_or_default();
+                        eprintln!("{chip} {level} without {name}: {first}");
+                    }
                 }
             }
         }
