@@ -7,6 +7,7 @@
 
 use oriole_diagnostics::{Code, Diagnostic};
 use oriole_ptx::{Opcode, Space, Word};
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 use crate::{AddressBase, Body, Instruction, Operand, RegisterId, SourceMap, Statement};
 
@@ -67,11 +68,11 @@ fn leaves_generic(instruction: &Instruction) -> bool {
 }
 
 /// What an instruction leaves in its one destination.
-fn result(body: &Body, held: &[Held], instruction: &Instruction) -> Held {
+fn result(body: &Body, held: &TiSlice<RegisterId, Held>, instruction: &Instruction) -> Held {
     let of = |operand: Option<&Operand>| match operand {
-        Some(Operand::Register(register)) => held[register.0 as usize],
+        Some(Operand::Register(register)) => held[*register],
         Some(Operand::VariableAddress(variable, _)) => {
-            let space = body.variables.get(variable.0 as usize).and_then(|found| window(found.space));
+            let space = body.variables.get(*variable).and_then(|found| window(found.space));
             space.map_or(Held::Unknown, Held::Address)
         }
         _ => Held::Unknown,
@@ -92,39 +93,39 @@ fn result(body: &Body, held: &[Held], instruction: &Instruction) -> Held {
 }
 
 /// What each register holds. An instruction whose first operand is a source only makes less known, never more.
-fn held(body: &Body, instructions: &[&Instruction]) -> Vec<Held> {
-    let mut held = vec![Held::Nothing; body.registers.len()];
+fn held(body: &Body, instructions: &[&Instruction]) -> TiVec<RegisterId, Held> {
+    let mut held: TiVec<RegisterId, Held> = ti_vec![Held::Nothing; body.registers.len()];
     // Who reads a register by `mov`, `add` or `sub`, and so must be looked at again when more is known of it: a chain
     // through the instructions, from the last one that does.
     const NONE: u32 = u32::MAX;
-    let mut last_reader = vec![NONE; body.registers.len()];
+    let mut last_reader: TiVec<RegisterId, u32> = ti_vec![NONE; body.registers.len()];
     let mut reader_before = vec![NONE; instructions.len()];
     for &(_, register) in &body.parameter_registers {
-        held[register.0 as usize] = Held::Unknown;
+        held[register] = Held::Unknown;
     }
     let mut open: Vec<u32> = Vec::new();
     for (at, instruction) in instructions.iter().enumerate() {
         match instruction.operands.first() {
             Some(Operand::Register(_)) => open.push(at as u32),
-            Some(_) => instruction.for_each_written(|register| held[register.0 as usize] = Held::Unknown),
+            Some(_) => instruction.for_each_written(|register| held[register] = Held::Unknown),
             None => {}
         }
         if let (Opcode::Mov | Opcode::Add | Opcode::Sub, Some(Operand::Register(source))) =
             (instruction.opcode, instruction.operands.get(1))
         {
-            reader_before[at] = std::mem::replace(&mut last_reader[source.0 as usize], at as u32);
+            reader_before[at] = std::mem::replace(&mut last_reader[*source], at as u32);
         }
     }
     // What is known of a register falls at most twice, so that each instruction is looked at a few times.
     open.reverse();
     while let Some(at) = open.pop() {
         let instruction = instructions[at as usize];
-        let Some(Operand::Register(RegisterId(register))) = instruction.operands.first() else { continue };
-        let before = held[*register as usize];
+        let Some(&Operand::Register(register)) = instruction.operands.first() else { continue };
+        let before = held[register];
         let now = before.joined(result(body, &held, instruction));
         if now != before {
-            held[*register as usize] = now;
-            let mut reader = last_reader[*register as usize];
+            held[register] = now;
+            let mut reader = last_reader[register];
             while let Some(&before) = reader_before.get(reader as usize) {
                 open.push(reader);
                 reader = before;
@@ -171,7 +172,7 @@ pub fn address_space_mismatches(body: &Body) -> Vec<AddressSpaceMismatch> {
             }
             _ => continue,
         };
-        if let Held::Address(held) = held[register.0 as usize]
+        if let Held::Address(held) = held[register]
             && differ(held, used)
         {
             mismatches.push(AddressSpaceMismatch { instruction: at as u32, register, held, used, converts });
@@ -191,8 +192,7 @@ fn words(space: Space) -> String {
 pub(crate) fn check(body: &Body, map: &SourceMap, found: &mut Vec<Diagnostic>) {
     for mismatch in address_space_mismatches(body) {
         let Some(&span) = map.instructions.get(mismatch.instruction as usize) else { continue };
-        let name =
-            map.registers.get(mismatch.register.0 as usize).map_or("?", |register| register.0.as_str());
+        let name = map.registers.get(mismatch.register).map_or("?", |register| register.0.as_str());
         let help = match (mismatch.converts, mismatch.held, mismatch.used) {
             (true, ..) => "the address is converted already: this `cvta` is one too many".to_owned(),
             (_, Space::Generic, used) => {

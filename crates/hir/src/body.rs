@@ -1,6 +1,9 @@
 //! The resolved body: what the rest of the compiler sees of a function.
 
 use oriole_ptx::{Space, Type};
+use typed_index_collections::TiVec;
+
+use crate::id::index_of_tables;
 
 /// Register: index into [`Body::registers`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -21,6 +24,13 @@ pub struct TableId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct PrototypeId(pub u32);
 
+index_of_tables!(RegisterId);
+index_of_tables!(LabelId);
+index_of_tables!(VariableId);
+index_of_tables!(FunctionId);
+index_of_tables!(TableId);
+index_of_tables!(PrototypeId);
+
 /// A function or kernel, resolved.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Body {
@@ -31,17 +41,17 @@ pub struct Body {
     /// Return parameters in order.
     pub results: Vec<Parameter>,
     /// Every register that is declared (a range `%r<10>` gives ten) and used, in order of first use.
-    pub registers: Vec<Register>,
+    pub registers: TiVec<RegisterId, Register>,
     /// Variables that the body names or declares: parameters come first, in order (results, then parameters).
-    pub variables: Vec<Variable>,
+    pub variables: TiVec<VariableId, Variable>,
     /// How many labels there are; a label's place is the statement [`Statement::Label`].
     pub labels: u32,
     /// Functions that the body names.
-    pub functions: Vec<FunctionRef>,
+    pub functions: TiVec<FunctionId, FunctionRef>,
     /// Branch and call target tables.
-    pub tables: Vec<Table>,
+    pub tables: TiVec<TableId, Table>,
     /// Call prototypes.
-    pub prototypes: Vec<Signature>,
+    pub prototypes: TiVec<PrototypeId, Signature>,
     /// Statements in order, scopes flattened.
     pub statements: Vec<Statement>,
     /// Performance directives.

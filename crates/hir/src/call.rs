@@ -73,12 +73,12 @@ impl<'a> Resolver<'a> {
     /// Whether the callee of a resolved call takes an array without a size.
     pub fn passes_open_array(&self, operands: &[Operand]) -> bool {
         operands.iter().any(|operand| match operand {
-            Operand::Function(id) => self.body.functions[id.0 as usize].signature.is_open(),
-            Operand::Prototype(id) => self.body.prototypes[id.0 as usize].is_open(),
-            Operand::Table(id) => match &self.body.tables[id.0 as usize] {
-                Table::Functions(list) => list
-                    .first()
-                    .is_some_and(|&first| self.body.functions[first.0 as usize].signature.is_open()),
+            Operand::Function(id) => self.body.functions[*id].signature.is_open(),
+            Operand::Prototype(id) => self.body.prototypes[*id].is_open(),
+            Operand::Table(id) => match &self.body.tables[*id] {
+                Table::Functions(list) => {
+                    list.first().is_some_and(|&first| self.body.functions[first].signature.is_open())
+                }
                 Table::Labels(_) => false,
             },
             _ => false,
@@ -122,7 +122,7 @@ impl<'a> Resolver<'a> {
                     self.report(Code::CallMismatch, target.span(), "a call by name takes no prototype");
                     return None;
                 }
-                let signature = self.body.functions[id.0 as usize].signature.clone();
+                let signature = self.body.functions[id].signature.clone();
                 return Some((Operand::Function(id), None, signature));
             }
             if !text.starts_with('%') && self.context.global(text).is_none() {
@@ -158,14 +158,14 @@ impl<'a> Resolver<'a> {
         };
         match known {
             Some(Meaning::Prototype(id)) => {
-                let signature = self.body.prototypes[id.0 as usize].clone();
+                let signature = self.body.prototypes[id].clone();
                 Some((Operand::Register(register), Some(Operand::Prototype(id)), signature))
             }
             Some(Meaning::Table(id, _)) => {
-                if let Table::Functions(functions) = &self.body.tables[id.0 as usize]
+                if let Table::Functions(functions) = &self.body.tables[id]
                     && let Some(first) = functions.first()
                 {
-                    let signature = self.body.functions[first.0 as usize].signature.clone();
+                    let signature = self.body.functions[*first].signature.clone();
                     return Some((Operand::Register(register), Some(Operand::Table(id)), signature));
                 }
                 self.report(Code::WrongKindOfName, target.span(), "a list of functions is needed here");
@@ -214,7 +214,7 @@ impl<'a> Resolver<'a> {
                         mismatch(self, format!("a vector of {} registers", list.len()))
                     }
                     Named::Variable(id) => {
-                        let variable = &self.body.variables[id.0 as usize];
+                        let variable = &self.body.variables[id];
                         if !matches!(variable.space, Space::FunctionParameter | Space::KernelParameter) {
                             let name = variable.name.clone();
                             self.report(

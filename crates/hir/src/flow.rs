@@ -3,8 +3,9 @@
 //! It is here for checks that ask what may run before an instruction. It knows nothing of registers.
 
 use oriole_ptx::Opcode;
+use typed_index_collections::{TiVec, ti_vec};
 
-use crate::{Body, Instruction, Operand, Statement, Table};
+use crate::{Body, Instruction, LabelId, Operand, Statement, Table};
 
 /// A run of instructions that is entered at its first only.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +35,7 @@ enum Jump {
     /// It goes on behind it.
     None,
     /// It may go to labels; whether it may also go on.
-    Labels(Vec<u32>, bool),
+    Labels(Vec<LabelId>, bool),
     /// The thread ends, or returns.
     End,
 }
@@ -46,10 +47,10 @@ fn jump(body: &Body, instruction: &Instruction) -> Jump {
             let mut labels = Vec::new();
             for operand in &instruction.operands {
                 match operand {
-                    Operand::Label(label) => labels.push(label.0),
+                    Operand::Label(label) => labels.push(*label),
                     Operand::Table(table) => {
-                        if let Table::Labels(list) = &body.tables[table.0 as usize] {
-                            labels.extend(list.iter().map(|label| label.0));
+                        if let Table::Labels(list) = &body.tables[*table] {
+                            labels.extend(list);
                         }
                     }
                     _ => {}
@@ -59,8 +60,8 @@ fn jump(body: &Body, instruction: &Instruction) -> Jump {
         }
         Opcode::Ret | Opcode::Exit | Opcode::Trap if !guarded => Jump::End,
         Opcode::Call if !guarded => match instruction.operands.iter().find_map(|operand| match operand {
-            Operand::Function(id) => Some(body.functions[id.0 as usize].signature.noreturn),
-            Operand::Prototype(id) => Some(body.prototypes[id.0 as usize].noreturn),
+            Operand::Function(id) => Some(body.functions[*id].signature.noreturn),
+            Operand::Prototype(id) => Some(body.prototypes[*id].noreturn),
             _ => None,
         }) {
             Some(true) => Jump::End,
@@ -74,7 +75,7 @@ impl<'a> Flow<'a> {
     pub fn new(body: &'a Body) -> Flow<'a> {
         let mut instructions: Vec<&Instruction> = Vec::new();
         let mut blocks = vec![Block::default()];
-        let mut starts = vec![0u32; body.labels as usize];
+        let mut starts: TiVec<LabelId, u32> = ti_vec![0; body.labels as usize];
         // For each block how its last instruction leaves it.
         let mut leaves = Vec::new();
         for statement in &body.statements {
@@ -86,7 +87,7 @@ impl<'a> Flow<'a> {
                         blocks.push(Block { first: ordinal, ..Block::default() });
                         leaves.push(Jump::None);
                     }
-                    starts[label.0 as usize] = blocks.len() as u32 - 1;
+                    starts[*label] = blocks.len() as u32 - 1;
                 }
                 Statement::Instruction(instruction) => {
                     instructions.push(instruction);
@@ -110,7 +111,7 @@ impl<'a> Flow<'a> {
                 Jump::None => vec![next],
                 Jump::Labels(labels, goes_on) => {
                     let behind = goes_on.then_some(next);
-                    labels.iter().map(|&label| starts[label as usize]).chain(behind).collect()
+                    labels.iter().map(|&label| starts[label]).chain(behind).collect()
                 }
                 Jump::End => Vec::new(),
             };

@@ -11,6 +11,7 @@ use oriole_syntax::ast::{Function, Unit};
 use oriole_syntax::{NodeRef, SyntaxKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use typed_index_collections::TiVec;
 
 use crate::instruction::KnownForm;
 use crate::module_context::HeaderView;
@@ -39,7 +40,7 @@ pub(crate) struct Resolver<'a> {
     /// Functions that stand in [`Uses`], and whether as called.
     pub used_functions: FxHashSet<(FunctionId, bool)>,
     /// Bytes of one element of a variable, for indexed addresses.
-    pub element_bytes: Vec<u64>,
+    pub element_bytes: TiVec<VariableId, u64>,
     /// Forms by spelling and number of operands.
     pub forms: FxHashMap<Box<str>, Rc<KnownForm>>,
     /// Scratch space for spellings.
@@ -80,7 +81,7 @@ pub fn resolve_function(function: &Function, context: &dyn ModuleContext) -> Opt
         globals: FxHashMap::default(),
         functions: FxHashMap::default(),
         used_functions: FxHashSet::default(),
-        element_bytes: Vec::new(),
+        element_bytes: TiVec::new(),
         forms: FxHashMap::default(),
         spelling: String::new(),
         instruction: None,
@@ -96,8 +97,8 @@ pub fn resolve_function(function: &Function, context: &dyn ModuleContext) -> Opt
     let Resolver { body, mut map, mut diagnostics, uses, use_spans, names, statics, .. } = resolver;
     let registers = &names.registers;
     for register in registers {
-        if let Some(RegisterId(id)) = register.id {
-            map.registers[id as usize].1 = register.declaration;
+        if let Some(id) = register.id {
+            map.registers[id].1 = register.declaration;
         }
     }
     map.unused = unused(registers);
@@ -209,8 +210,7 @@ impl<'a> Resolver<'a> {
         declaration: Option<Span>,
         element: u64,
     ) -> VariableId {
-        let id = VariableId(self.body.variables.len() as u32);
-        self.body.variables.push(variable);
+        let id = self.body.variables.push_and_get_key(variable);
         self.map.variables.push(declaration);
         self.element_bytes.push(element);
         id
@@ -221,8 +221,7 @@ impl<'a> Resolver<'a> {
         let declared = &mut self.names.registers[index as usize];
         let ty = declared.ty;
         let id = *declared.id.get_or_insert_with(|| {
-            let id = RegisterId(self.body.registers.len() as u32);
-            self.body.registers.push(Register { ty });
+            let id = self.body.registers.push_and_get_key(Register { ty });
             self.map.registers.push((name.to_string(), Span::default()));
             id
         });
@@ -258,13 +257,11 @@ impl<'a> Resolver<'a> {
             Some(&known) => known,
             None => {
                 let id = self.context.signature(name).map(|info| {
-                    let id = FunctionId(self.body.functions.len() as u32);
-                    self.body.functions.push(FunctionRef {
+                    self.body.functions.push_and_get_key(FunctionRef {
                         name: name.to_string(),
                         signature: info.signature,
                         external: info.external,
-                    });
-                    id
+                    })
                 });
                 self.functions.insert(name, id);
                 id

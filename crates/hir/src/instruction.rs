@@ -324,7 +324,7 @@ impl<'a> Resolver<'a> {
             );
         match base {
             AddressBase::Variable(id) => {
-                let variable = &self.body.variables[id.0 as usize];
+                let variable = &self.body.variables[id];
                 let found = variable.space;
                 let parameter = |space| matches!(space, Space::KernelParameter | Space::FunctionParameter);
                 if access && !holds(space, found) {
@@ -377,8 +377,7 @@ impl<'a> Resolver<'a> {
                 }
             }
             AddressBase::Register(id) => {
-                let narrow =
-                    self.body.registers[id.0 as usize].ty.bits() < u32::from(self.header.address_bits());
+                let narrow = self.body.registers[id].ty.bits() < u32::from(self.header.address_bits());
                 let checked = matches!(
                     instruction.opcode,
                     Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::Red | Opcode::Prefetch

@@ -13,6 +13,7 @@ mod declaration;
 mod flow;
 mod function;
 mod header;
+mod id;
 mod initializer;
 mod instruction;
 pub mod module;

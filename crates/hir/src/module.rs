@@ -138,7 +138,7 @@ pub fn resolve_module(text: &str) -> Module {
                 name_span: resolved.source_map.name,
                 is_entry: *kind == FunctionKind::Entry,
                 uses: &resolved.uses,
-                variables: &resolved.body.variables,
+                variables: &resolved.body.variables.raw,
             }
         })
         .collect();

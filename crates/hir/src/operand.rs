@@ -176,7 +176,7 @@ impl<'a> Resolver<'a> {
         let operand = self.address(node)?;
         let message = match &operand {
             Operand::Address(Address { base: AddressBase::Register(id), .. })
-                if self.body.registers[id.0 as usize].ty.bits() != 32 =>
+                if self.body.registers[*id].ty.bits() != 32 =>
             {
                 "addresses of tensor memory have 32 bits"
             }

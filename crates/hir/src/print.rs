@@ -49,10 +49,11 @@ impl Display for Body {
             writeln!(out, ".pragma {pragma:?}")?;
         }
         // Runs of registers of one type share a line.
+        let registers = &self.registers.raw;
         let mut start = 0;
-        while start < self.registers.len() {
-            let ty = self.registers[start].ty;
-            let run = self.registers[start..].iter().take_while(|register| register.ty == ty).count();
+        while start < registers.len() {
+            let ty = registers[start].ty;
+            let run = registers[start..].iter().take_while(|register| register.ty == ty).count();
             if run == 1 {
                 writeln!(out, "r{start}: {ty}")?;
             } else {

@@ -3,8 +3,9 @@
 //! It is here so that positions and spellings stay out of the body: a moved comment changes the map only.
 
 use oriole_diagnostics::{Diagnostic, Span};
+use typed_index_collections::TiVec;
 
-use crate::{Body, ModuleVariable, SignatureInfo};
+use crate::{Body, LabelId, ModuleVariable, RegisterId, SignatureInfo, VariableId};
 
 /// A resolved function or kernel.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -44,11 +45,11 @@ pub struct SourceMap {
     /// For each statement of the body: its text.
     pub statements: Vec<Span>,
     /// For each register: name and declaration.
-    pub registers: Vec<(String, Span)>,
+    pub registers: TiVec<RegisterId, (String, Span)>,
     /// For each label: name and place.
-    pub labels: Vec<(String, Span)>,
+    pub labels: TiVec<LabelId, (String, Span)>,
     /// For each variable: declaration, unless it is the module's.
-    pub variables: Vec<Option<Span>>,
+    pub variables: TiVec<VariableId, Option<Span>>,
     /// First use of each name in [`Uses`]: globals, then called, then addressed functions.
     pub uses: Vec<Span>,
     /// `.loc` lines in order.

@@ -12,7 +12,7 @@ use crate::names::Meaning;
 use crate::resolved::{Inlined, LineEntry};
 use crate::signature::{ListKind, Role, parameters};
 use crate::variable::{Attributes, attributes};
-use crate::{LabelId, PrototypeId, RegisterId, Signature, Statement, Table, TableId, Variable, VariableHome};
+use crate::{LabelId, RegisterId, Signature, Statement, Table, Variable, VariableHome};
 
 impl<'a> Resolver<'a> {
     /// A scope with its statements. Labels are visible in the whole scope, so that they are declared first.
@@ -49,8 +49,7 @@ impl<'a> Resolver<'a> {
             ast::Statement::CallTargets(list) => (list.label(), Some(Table::Functions(Vec::new()))),
             ast::Statement::CallPrototype(prototype) => {
                 if let Some(name) = prototype.label().and_then(|label| label.name()) {
-                    let id = PrototypeId(self.body.prototypes.len() as u32);
-                    self.body.prototypes.push(Signature::default());
+                    let id = self.body.prototypes.push_and_get_key(Signature::default());
                     let declared = self.names.declare(name.text(), Meaning::Prototype(id), name.span());
                     self.check_new(name.text(), name.span(), declared);
                 }
@@ -61,14 +60,10 @@ impl<'a> Resolver<'a> {
         let Some(name) = label.and_then(|label| label.name()) else { return };
         let span = name.span();
         let meaning = match table {
-            Some(table) => {
-                self.body.tables.push(table);
-                Meaning::Table(TableId(self.body.tables.len() as u32 - 1), false)
-            }
+            Some(table) => Meaning::Table(self.body.tables.push_and_get_key(table), false),
             None => {
-                let id = LabelId(self.body.labels);
+                let id = self.map.labels.push_and_get_key((name.text().to_string(), span));
                 self.body.labels += 1;
-                self.map.labels.push((name.text().to_string(), span));
                 Meaning::Label(id)
             }
         };
@@ -102,7 +97,7 @@ impl<'a> Resolver<'a> {
                 let Some(name) = list.label().and_then(|label| label.name()) else { return };
                 let Some(Meaning::Table(id, _)) = self.names.look_up(name.text()) else { return };
                 let targets = list.targets().filter_map(|target| self.label(&target)).collect();
-                self.body.tables[id.0 as usize] = Table::Labels(targets);
+                self.body.tables[id] = Table::Labels(targets);
                 self.names.redefine(name.text(), Meaning::Table(id, true));
             }
             ast::Statement::CallTargets(list) => {
@@ -121,7 +116,7 @@ impl<'a> Resolver<'a> {
                         ),
                     }
                 }
-                self.body.tables[id.0 as usize] = Table::Functions(targets);
+                self.body.tables[id] = Table::Functions(targets);
                 self.names.redefine(name.text(), Meaning::Table(id, true));
             }
             ast::Statement::CallPrototype(prototype) => {
@@ -149,7 +144,7 @@ impl<'a> Resolver<'a> {
                         .directives()
                         .any(|directive| directive.word().is_some_and(|word| word.text() == ".noreturn")),
                 };
-                self.body.prototypes[id.0 as usize] = signature;
+                self.body.prototypes[id] = signature;
             }
         }
     }

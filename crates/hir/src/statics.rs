@@ -79,8 +79,8 @@ impl<'a> Resolver<'a> {
             let (name, span) = (token.text(), token.span());
             match self.names.look_up(name) {
                 Some(Meaning::Variable(id)) => {
-                    let variable = &self.body.variables[id.0 as usize];
-                    let bytes = self.element_bytes[id.0 as usize] / u64::from(variable.ty.bytes().max(1));
+                    let variable = &self.body.variables[id];
+                    let bytes = self.element_bytes[id] / u64::from(variable.ty.bytes().max(1));
                     let info = GlobalInfo {
                         space: variable.space,
                         ty: variable.ty,

@@ -5,6 +5,7 @@
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::Opcode;
+use typed_index_collections::{TiVec, ti_vec};
 
 use crate::flow::Flow;
 use crate::{Body, Instruction, Operand, RegisterId, SourceMap, VariableHome};
@@ -44,18 +45,16 @@ fn unreachable(flow: &Flow<'_>) -> Vec<(u32, u32)> {
 /// Where each register is written and where it is read without a write before it in the same block.
 struct Accesses {
     /// Pairs of register and block, ascending.
-    written: Vec<(u32, u32)>,
+    written: Vec<(RegisterId, u32)>,
     /// Register, block and instruction, ascending.
-    exposed: Vec<(u32, u32, u32)>,
+    exposed: Vec<(RegisterId, u32, u32)>,
 }
 
 /// The registers that the caller has written.
 fn passed(body: &Body) -> impl Iterator<Item = RegisterId> + '_ {
     let parameters = body.parameter_registers.iter();
     parameters
-        .filter(|(variable, _)| {
-            matches!(body.variables[variable.0 as usize].home, VariableHome::Parameter(_))
-        })
+        .filter(|(variable, _)| matches!(body.variables[*variable].home, VariableHome::Parameter(_)))
         .map(|&(_, register)| register)
 }
 
@@ -67,26 +66,27 @@ fn packs(instruction: &Instruction) -> bool {
 fn accesses(body: &Body, flow: &Flow<'_>) -> Accesses {
     const NEVER: u32 = u32::MAX;
     let mut found = Accesses { written: Vec::new(), exposed: Vec::new() };
-    let mut last_written = vec![NEVER; body.registers.len()];
-    let mut last_exposed = vec![NEVER; body.registers.len()];
+    let mut last_written: TiVec<RegisterId, u32> = ti_vec![NEVER; body.registers.len()];
+    let mut last_exposed: TiVec<RegisterId, u32> = ti_vec![NEVER; body.registers.len()];
     for register in passed(body) {
-        last_written[register.0 as usize] = 0;
-        found.written.push((register.0, 0));
+        last_written[register] = 0;
+        found.written.push((register, 0));
     }
     for (at, _) in flow.blocks.iter().enumerate().filter(|(_, block)| block.reached) {
         let at = at as u32;
         for (ordinal, instruction) in flow.block(at as usize) {
             if !packs(instruction) {
                 instruction.for_each_read(|register| {
-                    let index = register.0 as usize;
-                    if last_written[index] != at && std::mem::replace(&mut last_exposed[index], at) != at {
-                        found.exposed.push((register.0, at, ordinal));
+                    if last_written[register] != at
+                        && std::mem::replace(&mut last_exposed[register], at) != at
+                    {
+                        found.exposed.push((register, at, ordinal));
                     }
                 });
             }
             instruction.for_each_written(|register| {
-                if std::mem::replace(&mut last_written[register.0 as usize], at) != at {
-                    found.written.push((register.0, at));
+                if std::mem::replace(&mut last_written[register], at) != at {
+                    found.written.push((register, at));
                 }
             });
         }
@@ -103,7 +103,7 @@ fn uninitialized(body: &Body, flow: &Flow<'_>) -> Vec<(RegisterId, u32)> {
     let mut open: Vec<u32> = Vec::new();
     let mut found: Vec<(RegisterId, u32)> = Vec::new();
     for (walk, &(register, block, ordinal)) in exposed.iter().enumerate() {
-        if found.last().is_some_and(|last| last.0.0 == register) {
+        if found.last().is_some_and(|last| last.0 == register) {
             continue;
         }
         let first = written.partition_point(|entry| entry.0 < register);
@@ -127,9 +127,9 @@ fn uninitialized(body: &Body, flow: &Flow<'_>) -> Vec<(RegisterId, u32)> {
                 open.extend(&flow.blocks[at as usize].predecessors);
             }
         }
-        let parameter = block == 0 && passed(body).any(|passed| passed.0 == register);
+        let parameter = block == 0 && passed(body).any(|passed| passed == register);
         if !preceded && !parameter {
-            found.push((RegisterId(register), ordinal));
+            found.push((register, ordinal));
         }
     }
     found.sort_by_key(|&(register, ordinal)| (ordinal, register));
@@ -140,7 +140,7 @@ impl FlowReport {
     /// Warnings of registers that are read before they are written.
     pub fn warnings<'a>(&'a self, map: &'a SourceMap) -> impl Iterator<Item = Diagnostic> + 'a {
         self.uninitialized.iter().filter_map(|&(register, ordinal)| {
-            let (name, declaration) = map.registers.get(register.0 as usize)?;
+            let (name, declaration) = map.registers.get(register)?;
             let message = format!("`{name}` is read here, and nothing can have written it before");
             let span = map.instructions.get(ordinal as usize).copied()?;
             Some(

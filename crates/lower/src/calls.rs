@@ -125,7 +125,7 @@ impl Lower<'_> {
         let mut signature = Signature::default();
         let callee = match &i.operands[at] {
             Operand::Function(id) => {
-                let function = &self.body.functions[id.0 as usize];
+                let function = &self.body.functions[*id];
                 if function.external && !self.names_places() {
                     let message =
                         format!("a call of the external function `{}` on {}", function.name, self.chip);
@@ -138,13 +138,12 @@ impl Lower<'_> {
             target => {
                 for operand in &i.operands[at + 1..] {
                     match operand {
-                        Operand::Prototype(id) => signature = self.body.prototypes[id.0 as usize].clone(),
+                        Operand::Prototype(id) => signature = self.body.prototypes[*id].clone(),
                         Operand::Table(id) => {
-                            if let Some(oriole_hir::Table::Functions(list)) =
-                                self.body.tables.get(id.0 as usize)
+                            if let Some(oriole_hir::Table::Functions(list)) = self.body.tables.get(*id)
                                 && let Some(first) = list.first()
                             {
-                                signature = self.body.functions[first.0 as usize].signature.clone();
+                                signature = self.body.functions[*first].signature.clone();
                             }
                         }
                         _ => {}

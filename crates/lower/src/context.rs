@@ -4,7 +4,7 @@
 use crate::{Environment, LowerError};
 use oriole_chip::{Chip, ConstantBank};
 use oriole_diagnostics::Code;
-use oriole_hir::{Body, LabelId, RegisterId, Statement};
+use oriole_hir::{Body, LabelId, RegisterId, Statement, VariableId};
 use oriole_ori::{
     BlockId, Builder, ConstBase, File, Function, Guard, Instruction, Opcode, Origin, Pseudo, Source,
     SourceKind, Space, SymbolId, SymbolKind, SymbolRef, Value,
@@ -12,7 +12,7 @@ use oriole_ori::{
 use oriole_sass::{Effect, Mod, Op, Symbol};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
-use typed_index_collections::TiVec;
+use typed_index_collections::{TiVec, ti_vec};
 
 /// The components of a PTX register, lowest first.
 pub(crate) type Words = SmallVec<[Value; 4]>;
@@ -62,18 +62,18 @@ pub(crate) struct Lower<'a> {
     /// True if the function calls others.
     pub calls: bool,
     /// Words of `.param` variables, by variable.
-    pub parameters: BTreeMap<u32, Words>,
+    pub parameters: BTreeMap<VariableId, Words>,
     /// Where `.param` variables are that do not live in registers, by variable.
-    pub parameter_memory: BTreeMap<u32, ParameterMemory>,
+    pub parameter_memory: BTreeMap<VariableId, ParameterMemory>,
     /// The block of the frame for what calls cannot pass in registers.
     pub call_block: Option<SymbolId>,
     /// Frame symbols of `.local` variables and of parameters whose address is taken, by variable.
-    pub frame: BTreeMap<u32, SymbolId>,
+    pub frame: BTreeMap<VariableId, SymbolId>,
     /// False if the function must do without uniform registers.
     pub uniform: bool,
-    registers: Vec<Option<Words>>,
+    registers: TiVec<RegisterId, Option<Words>>,
     named: TiVec<Value, bool>,
-    labels: Vec<Option<BlockId>>,
+    labels: TiVec<LabelId, Option<BlockId>>,
     symbols: BTreeMap<(u8, String), SymbolId>,
     descriptor: Option<[Value; 2]>,
     cluster_base: Option<Value>,
@@ -116,9 +116,9 @@ impl<'a> Lower<'a> {
             call_block: None,
             uniform,
             frame: BTreeMap::new(),
-            registers: vec![None; body.registers.len()],
+            registers: ti_vec![None; body.registers.len()],
             named: TiVec::new(),
-            labels: vec![None; body.labels as usize],
+            labels: ti_vec![None; body.labels as usize],
             symbols: BTreeMap::new(),
             descriptor: None,
             cluster_base: None,
@@ -232,11 +232,10 @@ impl<'a> Lower<'a> {
 
     /// The components of a PTX register.
     pub fn register(&mut self, id: RegisterId) -> Words {
-        let index = id.0 as usize;
-        if let Some(words) = &self.registers[index] {
+        if let Some(words) = &self.registers[id] {
             return words.clone();
         }
-        let ty = self.body.registers[index].ty;
+        let ty = self.body.registers[id].ty;
         let (file, count) = match ty {
             oriole_ptx::Type::Pred => (File::P, 1),
             _ => (File::R, ty.bits().div_ceil(32).max(1)),
@@ -247,7 +246,7 @@ impl<'a> Lower<'a> {
             self.name(value);
             words.push(value);
         }
-        self.registers[index] = Some(words.clone());
+        self.registers[id] = Some(words.clone());
         words
     }
 
@@ -281,12 +280,11 @@ impl<'a> Lower<'a> {
 
     /// The block that a label begins.
     pub fn label(&mut self, label: LabelId) -> BlockId {
-        let index = label.0 as usize;
-        if let Some(block) = self.labels[index] {
+        if let Some(block) = self.labels[label] {
             return block;
         }
         let block = self.b.new_block();
-        self.labels[index] = Some(block);
+        self.labels[label] = Some(block);
         block
     }
 

@@ -28,7 +28,7 @@ impl Lower<'_> {
     /// `brx.idx`: the index picks a text offset from a table in constant bank 2.
     pub fn brx(&mut self, i: &Instruction) -> Lowered {
         let Operand::Table(table) = self.operand(i, 1)? else { return Err(self.unsupported_form(i)) };
-        let Some(Table::Labels(labels)) = self.body.tables.get(table.0 as usize) else {
+        let Some(Table::Labels(labels)) = self.body.tables.get(*table) else {
             return Err(self.unsupported_form(i));
         };
         let behind = self.begin_region();

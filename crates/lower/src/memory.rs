@@ -3,7 +3,7 @@
 use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
 use crate::operand::imm;
-use oriole_hir::{Address, AddressBase, Instruction, Operand, VariableHome, VariableId};
+use oriole_hir::{Address, AddressBase, Instruction, Operand, VariableHome};
 use oriole_ori::{
     Address as OriAddress, ConstBase, IndexedConst, MemoryInfo, Pseudo, Source, SourceKind, Value, Values,
 };
@@ -137,7 +137,7 @@ impl Lower<'_> {
                 (space, words.iter().map(|&v| Source::value(v)).collect(), None)
             }
             AddressBase::Variable(variable) => {
-                let own = self.body.variables[variable.0 as usize].space;
+                let own = self.body.variables[*variable].space;
                 match own {
                     Space::Shared | Space::SharedCluster => {
                         let symbol = self.variable_symbol(*variable)?;
@@ -264,7 +264,7 @@ impl Lower<'_> {
         let mut space = i.space.unwrap_or(Space::Generic);
         let Operand::Address(address) = operand else { return Err(self.unsupported_form(i)) };
         if let AddressBase::Variable(variable) = address.base {
-            space = self.body.variables[variable.0 as usize].space;
+            space = self.body.variables[variable].space;
             if self.in_registers(variable) && self.parameter_memory(variable).is_none() {
                 return self.load_parameter_words(i, variable, address.offset);
             }
@@ -342,7 +342,7 @@ impl Lower<'_> {
         let mut words = Words::new();
         for element in elements {
             let Operand::Register(id) = element else { return None };
-            let declared = self.body.registers[id.0 as usize].ty;
+            let declared = self.body.registers[*id].ty;
             let own = self.register(*id);
             if declared.bits() > ty.bits() || own.len() != ty.bits().div_ceil(32) as usize {
                 return None;
@@ -372,11 +372,11 @@ impl Lower<'_> {
         let mut offset = address.offset + start;
         match address.base {
             AddressBase::Register(id) => index = Some(self.register(id)[0]),
-            AddressBase::Variable(variable) => match self.body.variables[variable.0 as usize].home {
+            AddressBase::Variable(variable) => match self.body.variables[variable].home {
                 VariableHome::Parameter(number) if space == Space::KernelParameter => {
                     offset += i64::from(self.body.parameters[number as usize].offset);
                 }
-                _ => base = ConstBase::Variable(self.variable_symbol(VariableId(variable.0))?),
+                _ => base = ConstBase::Variable(self.variable_symbol(variable)?),
             },
             AddressBase::Absolute => {}
         }
@@ -436,7 +436,7 @@ impl Lower<'_> {
         let operand = self.operand(i, 0)?;
         let mut space = i.space.unwrap_or(Space::Generic);
         if let Operand::Address(Address { base: AddressBase::Variable(variable), offset }) = operand {
-            space = self.body.variables[variable.0 as usize].space;
+            space = self.body.variables[*variable].space;
             if self.in_registers(*variable) && self.parameter_memory(*variable).is_none() {
                 return self.store_parameter_words(i, *variable, *offset);
             }

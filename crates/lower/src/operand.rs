@@ -262,7 +262,7 @@ impl Lower<'_> {
         let file = if ty == Type::Pred { File::P } else { File::R };
         match operand {
             Operand::Register(id) => {
-                let declared = self.body.registers[id.0 as usize].ty;
+                let declared = self.body.registers[*id].ty;
                 let words = self.register(*id);
                 let fits = words.len() == count && declared.bits() == ty.bits();
                 // A narrow result in a wider register of one word must be extended as well.
@@ -299,7 +299,7 @@ impl Lower<'_> {
     /// Where a predicate result goes; `None` for `_`.
     pub fn result_predicate(&mut self, operand: &Operand) -> Result<Option<Value>, LowerError> {
         match operand {
-            Operand::Register(id) if self.body.registers[id.0 as usize].ty == Type::Pred => {
+            Operand::Register(id) if self.body.registers[*id].ty == Type::Pred => {
                 Ok(Some(self.register(*id)[0]))
             }
             Operand::Sink => Ok(None),

@@ -93,39 +93,39 @@ pub(crate) fn convention(parameters: &[Parameter], results: &[Parameter]) -> Con
 
 impl Lower<'_> {
     /// The variable of a parameter, or of a result, of this function.
-    pub fn parameter_variable(&self, home: VariableHome) -> Option<u32> {
-        self.body.variables.iter().position(|v| v.home == home).map(|index| index as u32)
+    pub fn parameter_variable(&self, home: VariableHome) -> Option<VariableId> {
+        self.body.variables.position(|v| v.home == home)
     }
 
     /// The words of a `.param` variable that lives in registers.
     pub fn parameter_words(&mut self, variable: VariableId) -> Words {
-        if let Some(words) = self.parameters.get(&variable.0) {
+        if let Some(words) = self.parameters.get(&variable) {
             return words.clone();
         }
         let words = match self.register_parameter_words(variable) {
             Some(words) => words,
             None => {
-                let count = self.body.variables[variable.0 as usize].size.div_ceil(4).max(1);
+                let count = self.body.variables[variable].size.div_ceil(4).max(1);
                 let words: Words = (0..count).map(|_| self.b.r()).collect();
                 words.iter().for_each(|&value| self.name(value));
                 words
             }
         };
-        self.parameters.insert(variable.0, words.clone());
+        self.parameters.insert(variable, words.clone());
         words
     }
 
     /// Where a `.param` variable lives, if not in registers.
     pub fn parameter_memory(&mut self, variable: VariableId) -> Option<ParameterMemory> {
-        if let Some(&memory) = self.parameter_memory.get(&variable.0) {
+        if let Some(&memory) = self.parameter_memory.get(&variable) {
             return Some(memory);
         }
-        let declared = &self.body.variables[variable.0 as usize];
+        let declared = &self.body.variables[variable];
         if declared.home != VariableHome::Body || declared.size <= 4 * u64::from(COUNT) {
             return None;
         }
         let memory = ParameterMemory::Frame(self.frame_symbol(variable));
-        self.parameter_memory.insert(variable.0, memory);
+        self.parameter_memory.insert(variable, memory);
         Some(memory)
     }
 
@@ -176,7 +176,7 @@ impl Lower<'_> {
             let variable = self.parameter_variable(VariableHome::Parameter(index as u32));
             match (home, variable) {
                 (Home::Registers(first, count), Some(variable)) => {
-                    let words = self.parameter_words(VariableId(variable));
+                    let words = self.parameter_words(variable);
                     for (word, &value) in words.iter().take(usize::from(count)).enumerate() {
                         fixed(value, first + word as u8);
                     }
@@ -206,7 +206,7 @@ impl Lower<'_> {
         }
         self.receive_registers()?;
         for variable in taken {
-            let symbol = self.frame_symbol(VariableId(variable));
+            let symbol = self.frame_symbol(variable);
             let base = self.b.r();
             self.frame_address(base, symbol, 0);
             for (index, &value) in self.parameters[&variable].clone().iter().enumerate() {
@@ -217,16 +217,16 @@ impl Lower<'_> {
     }
 
     /// Parameters of this function whose address is taken.
-    fn addressed_parameters(&self) -> Vec<u32> {
+    fn addressed_parameters(&self) -> Vec<VariableId> {
         let mut found = Vec::new();
         for statement in &self.body.statements {
             let Statement::Instruction(instruction) = statement else { continue };
             for operand in &instruction.operands {
-                if let Operand::VariableAddress(variable, _) = operand
-                    && matches!(self.body.variables[variable.0 as usize].home, VariableHome::Parameter(_))
-                    && !found.contains(&variable.0)
+                if let &Operand::VariableAddress(variable, _) = operand
+                    && matches!(self.body.variables[variable].home, VariableHome::Parameter(_))
+                    && !found.contains(&variable)
                 {
-                    found.push(variable.0);
+                    found.push(variable);
                 }
             }
         }
@@ -241,7 +241,6 @@ impl Lower<'_> {
             let Some(variable) = self.parameter_variable(VariableHome::Result(index as u32)) else {
                 continue;
             };
-            let variable = VariableId(variable);
             let values = self.returned_words(variable)?;
             match (home, self.parameter_memory(variable)) {
                 (Home::Registers(first, count), _) => {
@@ -350,7 +349,7 @@ impl Lower<'_> {
 
     /// True if a `.param` variable of this kind lives in registers here.
     pub fn in_registers(&self, variable: VariableId) -> bool {
-        let declared = &self.body.variables[variable.0 as usize];
+        let declared = &self.body.variables[variable];
         match declared.home {
             VariableHome::Parameter(_) => !self.body.is_entry,
             VariableHome::Result(_) => true,

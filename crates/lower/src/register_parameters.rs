@@ -29,7 +29,7 @@ pub(crate) fn travels_in_own_words(parameter: &Parameter) -> bool {
 
 impl Lower<'_> {
     fn declared_parameter(&self, variable: VariableId) -> Option<&Parameter> {
-        match self.body.variables[variable.0 as usize].home {
+        match self.body.variables[variable].home {
             VariableHome::Parameter(index) => self.body.parameters.get(index as usize),
             VariableHome::Result(index) => self.body.results.get(index as usize),
             _ => None,
@@ -58,7 +58,6 @@ impl Lower<'_> {
             let Some(variable) = self.parameter_variable(VariableHome::Parameter(index as u32)) else {
                 continue;
             };
-            let variable = VariableId(variable);
             let memory = self.parameter_memory(variable);
             if memory.is_none() && travels_in_own_words(parameter) {
                 continue;

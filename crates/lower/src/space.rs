@@ -22,21 +22,21 @@ impl Lower<'_> {
 
     /// The frame slot of a `.local` variable.
     pub fn frame_symbol(&mut self, variable: VariableId) -> SymbolId {
-        if let Some(&symbol) = self.frame.get(&variable.0) {
+        if let Some(&symbol) = self.frame.get(&variable) {
             return symbol;
         }
-        let declared = &self.body.variables[variable.0 as usize];
+        let declared = &self.body.variables[variable];
         let locals = &mut self.b.function_mut().locals;
         let index = locals.len() as u32;
         locals.push(LocalVariable { size: declared.size.next_multiple_of(4), align: declared.align.max(4) });
         let symbol = self.symbol(SymbolKind::Local(index), &declared.name);
-        self.frame.insert(variable.0, symbol);
+        self.frame.insert(variable, symbol);
         symbol
     }
 
     /// The symbol of a module-level variable, or of a shared one of the body.
     pub fn variable_symbol(&mut self, variable: VariableId) -> Result<SymbolId, LowerError> {
-        let declared = &self.body.variables[variable.0 as usize];
+        let declared = &self.body.variables[variable];
         let kind = match declared.space {
             Space::Global => SymbolKind::Global,
             Space::Constant => SymbolKind::Constant,
@@ -53,7 +53,7 @@ impl Lower<'_> {
 
     /// The address of a variable in its own space, as a pair.
     pub fn variable_address(&mut self, variable: VariableId, offset: i64) -> Result<[Value; 2], LowerError> {
-        let declared = &self.body.variables[variable.0 as usize];
+        let declared = &self.body.variables[variable];
         let Ok(small) = i32::try_from(offset) else {
             return Err(self.unsupported(format!("an offset of {offset} bytes from `{}`", declared.name)));
         };
@@ -105,10 +105,8 @@ impl Lower<'_> {
                     self.add(d[0], base.into(), imm((small + start) as u32));
                 }
             }
-            (Space::FunctionParameter, VariableHome::Parameter(_))
-                if self.frame.contains_key(&variable.0) =>
-            {
-                let symbol = self.frame[&variable.0];
+            (Space::FunctionParameter, VariableHome::Parameter(_)) if self.frame.contains_key(&variable) => {
+                let symbol = self.frame[&variable];
                 self.frame_address(d[0], symbol, small);
             }
             _ => return Err(self.unsupported(format!("the address of `{}`", declared.name))),
@@ -125,7 +123,7 @@ impl Lower<'_> {
 
     /// The address of a function, as a pair: a number that only a call through a pointer understands.
     pub fn function_address(&mut self, function: FunctionId) -> Result<[Value; 2], LowerError> {
-        let named = &self.body.functions[function.0 as usize];
+        let named = &self.body.functions[function];
         if named.external {
             return Err(self.unsupported(format!("the address of the external function `{}`", named.name)));
         }

@@ -59,13 +59,13 @@ pub(crate) fn resolution(resolution: &Resolution) -> usize {
         };
         list(&body.statements)
             + body.statements.iter().map(operands).sum::<usize>()
-            + list(&body.registers)
-            + list(&body.variables)
+            + list(&body.registers.raw)
+            + list(&body.variables.raw)
     });
     let names = map.registers.iter().map(|(name, _)| name.len()).sum::<usize>();
     body + list(&map.instructions)
         + list(&map.statements)
-        + list(&map.registers)
+        + list(&map.registers.raw)
         + names
         + list(&map.lines)
         + list(&resolution.diagnostics)

@@ -2,7 +2,7 @@
 //! with it. `table[id]` says by the type of the table whose ids it takes; `table[id.0 as usize]` takes any.
 
 /// The crates whose ids are still plain numbers.
-const NUMBERS: &[&str] = &["hir", "ide", "interp", "lower"];
+const NUMBERS: &[&str] = &["ide"];
 
 /// What is wrong in a file of code.
 pub fn check(shown: &str, text: &str) -> Vec<String> {

@@ -100,7 +100,7 @@ impl<'a> Resolver<'a> {
                     return None;
                 };
                 let at = self.integer(&index.index()?)?;
-                let element = self.element_bytes[id.0 as usize] as i64;
+                let element = self.element_bytes[id] as i64;
                 Some((base, offset.wrapping_add(at.wrapping_mul(element))))
             }
             ast::Operand::Binary(binary) => {
@@ -157,7 +157,7 @@ impl<'a> Resolver<'a> {
         let Operand::Address(address) = operand else { return true };
         match address.base {
             AddressBase::Variable(id) => {
-                let variable = &self.body.variables[id.0 as usize];
+                let variable = &self.body.variables[id];
                 if holds(space, variable.space) {
                     return true;
                 }
@@ -206,7 +206,7 @@ impl<'a> Resolver<'a> {
         };
         let (base, offset) = self.base_and_offset(&inner)?;
         if let AddressBase::Variable(id) = base
-            && self.body.variables[id.0 as usize].space == Space::Register
+            && self.body.variables[id].space == Space::Register
         {
             self.report(Code::InvalidAddress, span, "a register has no address");
             return None;

@@ -162,7 +162,7 @@ impl<'a> Resolver<'a> {
             return Some(None);
         }
         if let (Operand::VariableAddress(id, _), Want::Typed(ty, _)) = (&operand, want)
-            && self.body.variables[id.0 as usize].space == Space::Global
+            && self.body.variables[*id].space == Space::Global
             && ty.bits() < u32::from(self.header.address_bits())
         {
             let bits = self.header.address_bits();

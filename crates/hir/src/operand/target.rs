@@ -27,7 +27,7 @@ impl<'a> Resolver<'a> {
         {
             match self.names.look_up(token.text()) {
                 Some(Meaning::Table(id, declared)) => {
-                    if matches!(self.body.tables[id.0 as usize], Table::Labels(_)) && declared {
+                    if matches!(self.body.tables[id], Table::Labels(_)) && declared {
                         return Some(Operand::Table(id));
                     }
                     let message = if declared {

@@ -58,7 +58,7 @@ impl<'a> Resolver<'a> {
             Opaque::TextureOrSampler => [Type::Texref; 2],
         };
         match self.as_name(node) {
-            Some(Ok(Named::Variable(id))) if wanted.contains(&self.body.variables[id.0 as usize].ty) => {
+            Some(Ok(Named::Variable(id))) if wanted.contains(&self.body.variables[id].ty) => {
                 Some(Operand::VariableAddress(id, 0))
             }
             Some(Ok(Named::Register(id, ty))) if ty.bits() == 64 && !ty.is_float() => {

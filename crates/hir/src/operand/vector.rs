@@ -143,7 +143,7 @@ impl<'a> Resolver<'a> {
     /// floating-point registers, nor the other way round. Reports it where not.
     fn constants_fit(&mut self, elements: &[Operand], span: Span) -> bool {
         let registers = elements.iter().filter_map(|element| match element {
-            Operand::Register(id) => Some(self.body.registers[id.0 as usize].ty),
+            Operand::Register(id) => Some(self.body.registers[*id].ty),
             _ => None,
         });
         let (mut integers, mut floats) = (false, false);
@@ -193,7 +193,7 @@ impl<'a> Resolver<'a> {
             let index_of_layer = layer && index == 0;
             let operand = self.source(element, if index_of_layer { Want::Word } else { loose }, false)?;
             if let (Operand::Register(id), false) = (&operand, index_of_layer) {
-                let ty = self.body.registers[id.0 as usize].ty;
+                let ty = self.body.registers[*id].ty;
                 integers |= ty.is_integer();
                 floats |= ty.is_float();
             }

@@ -21,7 +21,7 @@ pub(super) fn mend(db: &dyn Db, spot: &Spot<'_>, path: &Path<'_>, out: &mut Mend
         map.instructions.get(mismatch.instruction as usize).is_some_and(|&span| place.meets(span.into()))
     });
     let (Some(mismatch), Some(instruction)) = (mismatch, ast::Instruction::cast(node)) else { return };
-    let Some((name, _)) = map.registers.get(mismatch.register.0 as usize) else { return };
+    let Some((name, _)) = map.registers.get(mismatch.register) else { return };
     if mismatch.converts {
         drop_conversion(spot, &instruction, place, out);
         return;

@@ -30,12 +30,12 @@ impl FunctionDecoder<'_> {
                 let Operand::Table(table) = self.operand(instruction, 1)? else {
                     return Err("its targets are no table".into());
                 };
-                let Some(Table::Labels(labels)) = self.body.tables.get(table.0 as usize) else {
+                let Some(Table::Labels(labels)) = self.body.tables.get(*table) else {
                     return Err("its targets are no labels".into());
                 };
                 Action::BranchTable {
                     index: self.source_at(instruction, 0, Type::U32)?,
-                    targets: labels.iter().map(|label| self.labels[label.0 as usize]).collect(),
+                    targets: labels.iter().map(|label| self.labels[*label]).collect(),
                 }
             }
             Call => self.call(instruction)?,
@@ -61,7 +61,7 @@ impl FunctionDecoder<'_> {
 
     fn label(&self, operand: &Operand) -> Decode<u32> {
         match operand {
-            Operand::Label(label) => Ok(self.labels[label.0 as usize]),
+            Operand::Label(label) => Ok(self.labels[*label]),
             other => Err(format!("operand {other:?} is no label")),
         }
     }
@@ -111,7 +111,7 @@ impl FunctionDecoder<'_> {
                     }
                 }
                 Operand::Function(function) | Operand::FunctionAddress(function) => {
-                    target = Some(CallTarget::Function(self.functions[function.0 as usize]));
+                    target = Some(CallTarget::Function(self.functions[*function]));
                 }
                 Operand::Register(register) => {
                     target = Some(CallTarget::Address(Source::Register(self.slot(*register))));
@@ -129,12 +129,10 @@ impl FunctionDecoder<'_> {
     /// What a call says about the function that it calls.
     fn signature(&self, instruction: &Instruction) -> Option<&Signature> {
         instruction.operands.iter().find_map(|operand| match operand {
-            Operand::Function(function) => Some(&self.body.functions[function.0 as usize].signature),
-            Operand::Prototype(prototype) => Some(&self.body.prototypes[prototype.0 as usize]),
-            Operand::Table(table) => match &self.body.tables[table.0 as usize] {
-                Table::Functions(list) => {
-                    list.first().map(|first| &self.body.functions[first.0 as usize].signature)
-                }
+            Operand::Function(function) => Some(&self.body.functions[*function].signature),
+            Operand::Prototype(prototype) => Some(&self.body.prototypes[*prototype]),
+            Operand::Table(table) => match &self.body.tables[*table] {
+                Table::Functions(list) => list.first().map(|first| &self.body.functions[*first].signature),
                 Table::Labels(_) => None,
             },
             _ => None,
@@ -143,12 +141,11 @@ impl FunctionDecoder<'_> {
 
     /// A `.param` variable that is passed: one of the call, or a parameter of the kernel itself.
     fn argument(&self, variable: oriole_hir::VariableId) -> Decode<Argument> {
-        let number = variable.0 as usize;
-        if self.frame.offsets[number].is_some() {
+        if self.frame.offsets[variable].is_some() {
             let (offset, size) = self.frame_variable(variable)?;
             return Ok(Argument::Frame(offset, size));
         }
-        match self.body.variables[number].home {
+        match self.body.variables[variable].home {
             VariableHome::Parameter(index) => {
                 let parameter = &self.body.parameters[index as usize];
                 Ok(Argument::Parameter(parameter.offset, parameter.size() as u32))
@@ -158,9 +155,8 @@ impl FunctionDecoder<'_> {
     }
 
     fn frame_variable(&self, variable: oriole_hir::VariableId) -> Decode<(u32, u32)> {
-        let number = variable.0 as usize;
-        let offset = self.frame.offsets[number].ok_or("an operand of the call is not in the frame")?;
-        Ok((offset, self.body.variables[number].size as u32))
+        let offset = self.frame.offsets[variable].ok_or("an operand of the call is not in the frame")?;
+        Ok((offset, self.body.variables[variable].size as u32))
     }
 
     fn barrier(&self, instruction: &Instruction, spellings: &mut Spellings) -> Decode<Action> {

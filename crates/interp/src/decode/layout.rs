@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use oriole_hir::{Body, VariableHome};
+use oriole_hir::{Body, VariableHome, VariableId};
 use oriole_ptx::Space;
+use typed_index_collections::TiVec;
 
 use crate::launch::{Arg, Launch};
 use crate::memory::{Memory, Place, function_address, span};
@@ -48,7 +49,7 @@ pub fn reachable(program: &Program, entry: &str) -> Vec<String> {
 pub struct Layout {
     module: BTreeMap<String, (Place, u64)>,
     /// Shared variables of bodies, by function and variable.
-    local: BTreeMap<(usize, usize), (Place, u64)>,
+    local: BTreeMap<(usize, VariableId), (Place, u64)>,
     /// Bytes of shared memory of a block.
     pub shared_end: u32,
 }
@@ -96,7 +97,7 @@ impl Layout {
         let mut open_align = 16;
         for (index, name) in functions.iter().enumerate() {
             let Some(function) = program.function(name) else { continue };
-            for (number, variable) in function.body.variables.iter().enumerate() {
+            for (number, variable) in function.body.variables.iter_enumerated() {
                 let size =
                     u32::try_from(variable.size).map_err(|_| format!("`{}` is too large", variable.name))?;
                 let module = variable.home == VariableHome::Module;
@@ -178,15 +179,15 @@ impl Layout {
     }
 
     /// Where a variable is that is neither in a frame nor a kernel's parameter.
-    pub fn variable(&self, function: usize, number: usize, name: &str) -> Option<(Place, u64)> {
-        self.local.get(&(function, number)).or_else(|| self.module.get(name)).copied()
+    pub fn variable(&self, function: usize, variable: VariableId, name: &str) -> Option<(Place, u64)> {
+        self.local.get(&(function, variable)).or_else(|| self.module.get(name)).copied()
     }
 }
 
 /// The local frame of a function: its `.local` variables, and the `.param` variables of itself and its calls.
 pub struct Frame {
     /// Offset of each variable of the body that is in the frame.
-    pub offsets: Vec<Option<u32>>,
+    pub offsets: TiVec<VariableId, Option<u32>>,
     /// Bytes of a frame.
     pub bytes: u32,
 }

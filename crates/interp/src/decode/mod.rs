@@ -12,8 +12,9 @@ mod operand;
 
 use std::collections::BTreeMap;
 
-use oriole_hir::{Body, Instruction, Statement};
+use oriole_hir::{Body, FunctionId, Instruction, LabelId, RegisterId, Statement};
 use oriole_ptx::{Opcode, Type};
+use typed_index_collections::{TiVec, ti_vec};
 
 use crate::lane::LOCAL_LIMIT;
 use crate::launch::{Fault, FaultKind};
@@ -132,14 +133,14 @@ struct FunctionDecoder<'a> {
     start: u32,
     layout: &'a Layout,
     /// Index in `Code::functions` of each function that the body names.
-    functions: Vec<u32>,
+    functions: TiVec<FunctionId, u32>,
     /// First slot of each register.
-    slots: Vec<u32>,
+    slots: TiVec<RegisterId, u32>,
     /// Slots of a frame, one to throw results into included.
     slot_count: u32,
     frame: Frame,
     /// Step of each label.
-    labels: Vec<u32>,
+    labels: TiVec<LabelId, u32>,
 }
 
 /// What decoding an instruction gives: an action, or why there is none.
@@ -147,7 +148,7 @@ type Decode<T> = Result<T, String>;
 
 impl<'a> FunctionDecoder<'a> {
     fn new(body: &'a Body, function: usize, start: u32, layout: &'a Layout, names: &[String]) -> Self {
-        let mut slots = Vec::with_capacity(body.registers.len());
+        let mut slots = TiVec::with_capacity(body.registers.len());
         let mut slot_count = 1; // Slot 0 takes the results that are dropped.
         for register in &body.registers {
             slots.push(slot_count);
@@ -158,11 +159,11 @@ impl<'a> FunctionDecoder<'a> {
             .iter()
             .map(|reference| names.iter().position(|name| *name == reference.name).unwrap_or(0) as u32)
             .collect();
-        let mut labels = vec![start; body.labels as usize];
+        let mut labels: TiVec<LabelId, u32> = ti_vec![start; body.labels as usize];
         let mut step = start;
         for statement in &body.statements {
             match statement {
-                Statement::Label(label) => labels[label.0 as usize] = step,
+                Statement::Label(label) => labels[*label] = step,
                 Statement::Instruction(_) => step += 1,
                 _ => {}
             }
@@ -193,8 +194,7 @@ impl<'a> FunctionDecoder<'a> {
         let mut ordinal = 0;
         for statement in &self.body.statements {
             let Statement::Instruction(instruction) = statement else { continue };
-            let guard =
-                instruction.guard.map(|(register, negated)| (self.slots[register.0 as usize], negated));
+            let guard = instruction.guard.map(|(register, negated)| (self.slots[register], negated));
             let action = self.instruction(instruction, spellings).unwrap_or_else(|reason| {
                 Action::NotSupported(format!("{}: {reason}", spelling(instruction)))
             });

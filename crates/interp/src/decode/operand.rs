@@ -34,7 +34,7 @@ impl FunctionDecoder<'_> {
             Operand::VariableAddress(variable, offset) => self.variable_address(*variable, *offset)?,
             Operand::Variable(variable) => self.variable_address(*variable, 0)?,
             Operand::FunctionAddress(function) | Operand::Function(function) => {
-                Source::Immediate(function_address(self.functions[function.0 as usize] as usize))
+                Source::Immediate(function_address(self.functions[*function] as usize))
             }
             Operand::Special(register) => Source::Special(*register),
             Operand::Sink => Source::Immediate(0),
@@ -66,14 +66,14 @@ impl FunctionDecoder<'_> {
 
     /// A register as a destination.
     pub fn register_destination(&self, register: RegisterId) -> Destination {
-        let bits = self.body.registers[register.0 as usize].ty.bits().min(64);
+        let bits = self.body.registers[register].ty.bits().min(64);
         Destination { slot: self.slot(register), mask: u64::MAX >> (64 - bits) }
     }
 
     /// Declared type of a register operand.
     pub fn register_type(&self, operand: &Operand) -> Option<Type> {
         match operand {
-            Operand::Register(register) => Some(self.body.registers[register.0 as usize].ty),
+            Operand::Register(register) => Some(self.body.registers[*register].ty),
             _ => None,
         }
     }
@@ -86,23 +86,22 @@ impl FunctionDecoder<'_> {
 
     /// First slot of a register.
     pub fn slot(&self, register: RegisterId) -> u32 {
-        self.slots[register.0 as usize]
+        self.slots[register]
     }
 
     /// Address of a variable in its own space.
     pub fn variable_address(&self, variable: VariableId, offset: i64) -> Decode<Source> {
-        let number = variable.0 as usize;
-        if let Some(start) = self.frame.offsets[number] {
+        if let Some(start) = self.frame.offsets[variable] {
             return u32::try_from(i64::from(start) + offset)
                 .map(Source::Frame)
                 .map_err(|_| "an address before its frame".to_string());
         }
-        let description = &self.body.variables[number];
+        let description = &self.body.variables[variable];
         let base = match description.home {
             VariableHome::Parameter(index) => u64::from(self.body.parameters[index as usize].offset),
             _ => {
                 self.layout
-                    .variable(self.function, number, description.module_name())
+                    .variable(self.function, variable, description.module_name())
                     .ok_or_else(|| format!("variable `{}` has no address", description.name))?
                     .1
             }
@@ -135,7 +134,7 @@ impl FunctionDecoder<'_> {
             AddressBase::Absolute => (Source::Immediate(0), address.offset),
             AddressBase::Variable(variable) => {
                 // Variables of calls lie in the frame, also in a kernel.
-                if self.frame.offsets[variable.0 as usize].is_some() && place == Place::Parameter {
+                if self.frame.offsets[*variable].is_some() && place == Place::Parameter {
                     place = Place::Local;
                 }
                 (self.variable_address(*variable, address.offset)?, 0)
@@ -153,14 +152,14 @@ impl FunctionDecoder<'_> {
             } else {
                 VariableHome::Parameter(index as u32)
             };
-            let number = self.body.variables.iter().position(|variable| variable.home == home);
+            let number = self.body.variables.position(|variable| variable.home == home);
             let number = number.ok_or_else(|| format!("parameter {} has no variable", index + 1))?;
             if let Some(offset) = self.frame.offsets[number] {
                 formals.push(Formal::Frame(offset, parameter.size() as u32));
                 continue;
             }
             let before = formals.len();
-            for register in self.body.registers_of(VariableId(number as u32)) {
+            for register in self.body.registers_of(number) {
                 let parts = self.passed_parts(register);
                 formals.extend(parts.into_iter().map(|part| Formal::Register(part, parameter.ty.bytes())));
             }
@@ -173,7 +172,7 @@ impl FunctionDecoder<'_> {
 
     /// The parts in which a register is passed: itself, or its halves of 64 bits.
     pub fn passed_parts(&self, register: RegisterId) -> SmallVec<[Destination; 2]> {
-        match self.body.registers[register.0 as usize].ty {
+        match self.body.registers[register].ty {
             Type::B128 => SmallVec::from_iter(self.wide_destination(register)),
             _ => SmallVec::from_iter([self.register_destination(register)]),
         }
