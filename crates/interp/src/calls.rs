@@ -3,9 +3,10 @@
 use smallvec::SmallVec;
 
 use crate::builtin;
-use crate::lane::{Lane, SpecialValues};
+use crate::context::LaneContext;
+use crate::lane::Lane;
 use crate::launch::{Fault, FaultKind};
-use crate::machine::{BlockState, Machine};
+use crate::machine::Machine;
 use crate::memory::word;
 use crate::step::{Action, Argument, CallResult, Formal};
 
@@ -13,16 +14,8 @@ use crate::step::{Action, Argument, CallResult, Formal};
 type Passed = SmallVec<[u8; 16]>;
 
 /// Enters a function with its arguments; one that the driver provides is executed at once.
-pub fn enter(
-    lane: &mut Lane,
-    number: u32,
-    callee: usize,
-    arguments: &[Argument],
-    machine: &mut Machine,
-    block: &mut BlockState,
-    specials: &SpecialValues,
-) -> Result<(), Fault> {
-    let code = machine.code;
+pub fn enter(at: &mut LaneContext, callee: usize, arguments: &[Argument]) -> Result<(), Fault> {
+    let code = at.machine.code;
     let function = &code.functions[callee];
     if function.parameters.len() != arguments.len() {
         return Err(Fault::new(
@@ -34,29 +27,28 @@ pub fn enter(
         .iter()
         .map(|argument| match argument {
             Argument::Frame(offset, size) => {
-                Passed::from_slice(&lane.local[lane.frame_range(*offset, *size)])
+                Passed::from_slice(&at.lane.local[at.lane.frame_range(*offset, *size)])
             }
             Argument::Parameter(offset, size) => {
                 let start = *offset as usize;
-                Passed::from_slice(&machine.memory.parameters[start..start + *size as usize])
+                Passed::from_slice(&at.machine.memory.parameters[start..start + *size as usize])
             }
-            Argument::Value(source) => {
-                Passed::from_slice(&lane.read(*source, number, specials).to_le_bytes())
-            }
+            Argument::Value(source) => Passed::from_slice(&at.read(*source).to_le_bytes()),
         })
         .collect();
     let Some(start) = function.start else {
         let values: SmallVec<[u64; 4]> =
             passed.iter().map(|bytes| word(&bytes[..bytes.len().min(8)])).collect();
-        let result = builtin::call(&function.name, &values, lane, machine, block)?;
+        let result = builtin::call(at, &function.name, &values)?;
         let size = function.results.first().map_or(0, |formal| match formal {
             Formal::Frame(_, size) | Formal::Register(_, size) => *size as usize,
         });
         let bytes = Passed::from_slice(&result.to_le_bytes()[..size.min(8)]);
-        give_results(lane, lane.pc, &[bytes], machine);
+        give_results(at.lane, at.lane.pc, &[bytes], at.machine);
         return Ok(());
     };
-    let current = &code.functions[code.steps[lane.pc as usize].function as usize];
+    let current = &code.functions[code.steps[at.lane.pc as usize].function as usize];
+    let lane = &mut *at.lane;
     let registers = (current.registers, function.registers);
     lane.enter(lane.pc, callee as u32, registers, function.frame_bytes)?;
     for (formal, bytes) in function.parameters.iter().zip(&passed) {

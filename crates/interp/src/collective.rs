@@ -1,7 +1,7 @@
 //! What collective instructions compute: shuffles, votes, matches and reductions over the lanes that take part.
 
+use crate::lane::members;
 use crate::step::{CollectiveOperation, Reduction, Shuffle};
-use crate::warp::members;
 
 /// The two results of one lane; `mask` are the lanes that take part, `operands` those of every lane.
 pub fn evaluate(operation: CollectiveOperation, lane: u32, mask: u32, operands: &[[u64; 3]; 32]) -> [u64; 2] {

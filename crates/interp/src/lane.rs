@@ -25,6 +25,18 @@ pub enum State {
     Exited,
 }
 
+/// The lanes of a mask, lowest first.
+pub fn members(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        if mask == 0 {
+            return None;
+        }
+        let lane = mask.trailing_zeros();
+        mask &= mask - 1;
+        Some(lane as usize)
+    })
+}
+
 /// Where a call came from.
 #[derive(Clone, Copy, Debug)]
 pub struct CallFrame {

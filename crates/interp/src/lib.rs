@@ -4,21 +4,28 @@
 //! resolved bodies of `oriole-hir` and nothing of the compiler behind them: no arithmetic may be shared with the
 //! simulator or with constant folding, and no machine code may enter.
 
+mod access;
+mod barrier;
 mod builtin;
+mod calculate;
 mod calls;
 mod collective;
+mod context;
 mod decode;
 mod execute;
+mod grid;
 mod lane;
 pub mod launch;
 mod machine;
 mod memory;
+mod printf;
 pub mod program;
 mod step;
 pub mod value;
 mod warp;
 
 pub use decode::unsupported;
+pub use grid::run;
 pub use launch::{Arg, Fault, FaultKind, Launch, Outcome};
-pub use machine::run;
+
 pub use program::{Function, InitialAddress, ModuleVariable, Program};

@@ -174,7 +174,7 @@ pub enum Action {
         from: Location,
         /// Bytes written.
         bytes: u32,
-        /// Bytes read; the rest is zero.
+        /// Bytes read; those behind them are zero.
         read: Source,
     },
     /// An instruction that lanes of a warp execute together.

@@ -5,8 +5,10 @@
 //! again where their paths do. A lane that others keep waiting for too long gets a turn of its own, because a lane may
 //! spin on what another one has yet to do.
 
+use crate::barrier;
+use crate::context::LaneContext;
 use crate::execute;
-use crate::lane::{Lane, SpecialValues, State};
+use crate::lane::{Lane, SpecialValues, State, members};
 use crate::launch::{Fault, FaultKind};
 use crate::machine::{BlockState, Machine};
 use crate::step::{Action, Source};
@@ -26,18 +28,6 @@ pub struct Warp {
     pub index: u32,
     steps: u64,
     favoured: Option<(usize, u64)>,
-}
-
-/// The lanes of a mask, lowest first.
-pub fn members(mut mask: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        if mask == 0 {
-            return None;
-        }
-        let lane = mask.trailing_zeros();
-        mask &= mask - 1;
-        Some(lane as usize)
-    })
 }
 
 impl Warp {
@@ -148,15 +138,15 @@ impl Warp {
                 return self.control(machine, block, active, pc, &specials);
             }
             for lane in members(active) {
-                execute::sequential(
-                    &mut self.lanes[lane],
-                    lane as u32,
-                    &step.action,
-                    machine,
-                    block,
-                    &specials,
-                )
-                .map_err(|fault| machine.locate(fault, pc, block, &self.lanes[lane]))?;
+                let mut context = LaneContext {
+                    lane: &mut self.lanes[lane],
+                    number: lane as u32,
+                    machine: &mut *machine,
+                    block: &mut *block,
+                    specials: &specials,
+                };
+                execute::sequential(&mut context, &step.action)
+                    .map_err(|fault| machine.locate(fault, pc, block, &self.lanes[lane]))?;
             }
             pc += 1;
             if pc == stop || self.steps >= end {
@@ -208,7 +198,9 @@ impl Warp {
             }
             Action::Barrier { .. } => {
                 for lane in members(active) {
-                    let arrived = execute::arrive(&mut self.lanes[lane], lane, &step.action, block, specials);
+                    let barriers = &mut block.barriers;
+                    let arrived =
+                        barrier::arrive(&mut self.lanes[lane], lane, &step.action, barriers, specials);
                     let blocked =
                         arrived.map_err(|fault| machine.locate(fault, pc, block, &self.lanes[lane]))?;
                     if !blocked {
@@ -219,15 +211,15 @@ impl Warp {
             _ => {
                 let mut ended = false;
                 for lane in members(active) {
-                    execute::transfer(
-                        &mut self.lanes[lane],
-                        lane as u32,
-                        &step.action,
-                        machine,
-                        block,
+                    let mut context = LaneContext {
+                        lane: &mut self.lanes[lane],
+                        number: lane as u32,
+                        machine: &mut *machine,
+                        block: &mut *block,
                         specials,
-                    )
-                    .map_err(|fault| machine.locate(fault, pc, block, &self.lanes[lane]))?;
+                    };
+                    execute::transfer(&mut context, &step.action)
+                        .map_err(|fault| machine.locate(fault, pc, block, &self.lanes[lane]))?;
                     ended |= self.lanes[lane].state == State::Exited;
                 }
                 if ended {
@@ -263,7 +255,7 @@ impl Warp {
         for lane in members(mask) {
             let Action::Collective { sources, .. } = &machine.code.steps[self.lanes[lane].pc as usize].action
             else {
-                unreachable!("a lane that waits for others stands at a collective instruction")
+                unreachable!("a lane that waits for others is at a collective instruction")
             };
             operands[lane] =
                 sources.map(|source: Source| self.lanes[lane].read(source, lane as u32, specials));
@@ -272,7 +264,7 @@ impl Warp {
             let Action::Collective { operation, destinations, .. } =
                 &machine.code.steps[self.lanes[lane].pc as usize].action
             else {
-                unreachable!("a lane that waits for others stands at a collective instruction")
+                unreachable!("a lane that waits for others is at a collective instruction")
             };
             let results = crate::collective::evaluate(*operation, lane as u32, mask, &operands);
             for (destination, result) in destinations.iter().zip(results) {

@@ -17,7 +17,7 @@ pub const SHARED_START: u32 = 1024;
 /// Bytes that constant memory may have: more than any chip has.
 const CONSTANT_LIMIT: usize = 1 << 20;
 
-/// The functions that a kernel reaches, itself first. Functions whose addresses stand in initializers are reached by
+/// The functions that a kernel reaches, itself first. Functions whose addresses are in initializers are reached by
 /// anyone.
 pub fn reachable(program: &Program, entry: &str) -> Vec<String> {
     let mut names = vec![entry.to_string()];
@@ -70,7 +70,7 @@ impl Layout {
                 .ok_or_else(|| format!("`{}` is too large", variable.name))?;
             let mut bytes = variable.bytes.clone();
             bytes.resize(size, 0);
-            let home = match variable.space {
+            let address = match variable.space {
                 Space::Global => (Place::Global, memory.add_region(bytes)),
                 Space::Constant => {
                     let start = memory.constant.len().next_multiple_of(variable.align.max(1) as usize);
@@ -81,7 +81,7 @@ impl Layout {
                 // Laid out below, and only where a reached body names it.
                 _ => continue,
             };
-            layout.module.insert(variable.name.clone(), home);
+            layout.module.insert(variable.name.clone(), address);
         }
         layout.shared(program, functions, dynamic)?;
         if memory.constant.len() > CONSTANT_LIMIT {
@@ -116,23 +116,23 @@ impl Layout {
                     self.shared_end = start.checked_add(size).ok_or("too much shared memory")?;
                     start
                 };
-                let home = (Place::Shared, u64::from(address));
+                let placed = (Place::Shared, u64::from(address));
                 if module {
-                    self.module.insert(variable.name.clone(), home);
+                    self.module.insert(variable.name.clone(), placed);
                 } else {
-                    self.local.insert((index, number), home);
+                    self.local.insert((index, number), placed);
                 }
             }
         }
-        // Padding that nothing stands behind is outside every variable.
+        // Padding that no variable follows is outside every variable.
         let padded = dynamic > 0 || !open.is_empty();
         let start = if padded { self.shared_end.next_multiple_of(open_align) } else { self.shared_end };
         for (module, index, number, name) in open {
-            let home = (Place::Shared, u64::from(start));
+            let placed = (Place::Shared, u64::from(start));
             if module {
-                self.module.insert(name, home);
+                self.module.insert(name, placed);
             } else {
-                self.local.insert((index, number), home);
+                self.local.insert((index, number), placed);
             }
         }
         self.shared_end = start

@@ -65,7 +65,7 @@ pub fn evaluate(conversion: &Conversion, a: u64, b: u64, c: u64) -> u64 {
         }
         Conversion::Floats { from, to, integral, mode, finite } => {
             let value = a & from.mask();
-            // `.ftz` speaks of `f32` alone, on whichever side it stands.
+            // `.ftz` speaks of `f32` alone, as the source or the result type.
             let value = if mode.flush && from == Format::F32 { soft::flush(from, value) } else { value };
             let mode = Mode { flush: mode.flush && to == Format::F32, ..mode };
             if from == to && !from.is_nan(value) {

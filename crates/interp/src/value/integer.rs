@@ -167,8 +167,8 @@ pub fn evaluate(operation: IntegerOperation, kind: Kind, [a, b, c, d]: [u64; 4])
             // A shift by the whole width or more leaves the sign alone, or nothing.
             let amount = (b as u32).min(kind.bits);
             let value = kind.widen(a);
-            let (most, rest) = (amount.min(63), amount.saturating_sub(63));
-            (if kind.signed { (value as i64 >> most) as u64 } else { value >> most >> rest }) & mask
+            let (first, second) = (amount.min(63), amount.saturating_sub(63));
+            (if kind.signed { (value as i64 >> first) as u64 } else { value >> first >> second }) & mask
         }
         AddSaturate => kind.clamp(x() + y()) as u64 & mask,
         SubtractSaturate => kind.clamp(x() - y()) as u64 & mask,

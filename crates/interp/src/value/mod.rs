@@ -40,7 +40,7 @@ pub enum Operation {
         comparison: Comparison,
         /// How the third operand enters.
         combine: Combine,
-        /// What stands for true.
+        /// The value of true.
         truth: u64,
     },
     /// `set` on packed halves; `truth` per half.
@@ -49,7 +49,7 @@ pub enum Operation {
         comparison: Comparison,
         /// How the third operand enters.
         combine: Combine,
-        /// What stands for true in one half.
+        /// The value of true in one half.
         truth: u64,
     },
     /// `selp`, and `slct` once its condition is known: a if c, else b.

@@ -1,0 +1,103 @@
+//! A lane that executes an instruction, with the state that the instruction reads and writes.
+//!
+//! It is here so that every action names its operands and finds the bytes of its addresses by the same rules.
+
+use crate::lane::{LOCAL_START, Lane, SpecialValues};
+use crate::launch::Fault;
+use crate::machine::{BlockState, Machine};
+use crate::memory::{Place, misaligned, out_of_bounds, span, word};
+use crate::step::{Destination, Location, Source};
+
+/// Longest string that is read.
+const STRING_LIMIT: u64 = 1 << 16;
+
+/// A lane and the state that it shares with others.
+pub struct LaneContext<'r, 'm> {
+    /// The lane.
+    pub lane: &'r mut Lane,
+    /// Its number in the warp.
+    pub number: u32,
+    /// What all blocks share.
+    pub machine: &'r mut Machine<'m>,
+    /// What the warps of its block share.
+    pub block: &'r mut BlockState,
+    /// What the special registers of its warp read.
+    pub specials: &'r SpecialValues,
+}
+
+impl LaneContext<'_, '_> {
+    /// The value of an operand.
+    #[inline]
+    pub fn read(&self, source: Source) -> u64 {
+        self.lane.read(source, self.number, self.specials)
+    }
+
+    /// Writes a result.
+    #[inline]
+    pub fn write(&mut self, destination: Destination, value: u64) {
+        self.lane.write(destination, value);
+    }
+
+    /// The address of a memory operand.
+    pub fn address(&self, location: &Location) -> u64 {
+        self.read(location.base).wrapping_add(location.offset as u64)
+    }
+
+    /// The bytes that an access touches; its address is a multiple of its size.
+    #[inline]
+    pub fn aligned(
+        &mut self,
+        place: Place,
+        address: u64,
+        length: usize,
+        write: bool,
+    ) -> Result<&mut [u8], Fault> {
+        if address & (length as u64 - 1) != 0 {
+            return Err(misaligned(place, address, length));
+        }
+        self.unaligned(place, address, length, write)
+    }
+
+    /// The bytes at an address whatever its alignment.
+    #[inline]
+    pub fn unaligned(
+        &mut self,
+        place: Place,
+        address: u64,
+        length: usize,
+        write: bool,
+    ) -> Result<&mut [u8], Fault> {
+        let (found, offset) = match place {
+            Place::Generic => Place::of_generic(address),
+            place => (place, address),
+        };
+        let bytes = match found {
+            Place::Shared if offset >= u64::from(crate::decode::SHARED_START) => {
+                span(&mut self.block.shared, offset, length)
+            }
+            Place::Local if offset >= u64::from(LOCAL_START) => span(&mut self.lane.local, offset, length),
+            Place::Constant | Place::Parameter if write => None,
+            _ => {
+                let segment = self.machine.memory.segment(found, offset);
+                segment.and_then(|(segment, offset)| span(segment, offset, length))
+            }
+        };
+        bytes.ok_or_else(|| out_of_bounds(found, address, length, write))
+    }
+    /// The number in `length` bytes at a generic address.
+    pub fn word_at(&mut self, address: u64, length: usize) -> Result<u64, Fault> {
+        self.unaligned(Place::Generic, address, length, false).map(|bytes| word(bytes))
+    }
+
+    /// The string at a generic address, up to its zero byte.
+    pub fn string_at(&mut self, address: u64) -> Result<String, Fault> {
+        let mut bytes = Vec::new();
+        for offset in 0..STRING_LIMIT {
+            match self.word_at(address.wrapping_add(offset), 1)? {
+                0 => break,
+                byte => bytes.push(byte as u8),
+            }
+        }
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
