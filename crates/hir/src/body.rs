@@ -226,7 +226,7 @@ pub struct Directives {
 /// A statement.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Statement {
-    /// A label stands here.
+    /// The place of a label.
     Label(LabelId),
     /// An instruction. Its ordinal among the instructions of the body is its provenance.
     Instruction(Instruction),
@@ -323,7 +323,7 @@ pub enum Operand {
         register: RegisterId,
         /// The parts as written, without the dot (`b0`, `h1`, `b3210`); empty for the whole.
         selector: String,
-        /// A minus sign stands before it.
+        /// A minus sign is before it.
         negated: bool,
     },
 }

@@ -8,9 +8,9 @@ use oriole_syntax::ast::{self, AstNode};
 use smallvec::SmallVec;
 
 use crate::compatible::{Width, immediate_fits, register_fits};
-use crate::function::Resolver;
 use crate::names::Meaning;
 use crate::operand::Named;
+use crate::resolver::Resolver;
 use crate::{Operand, Parameter, Signature, Table, evaluate};
 
 impl<'a> Resolver<'a> {

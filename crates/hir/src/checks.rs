@@ -29,7 +29,7 @@ pub struct Outline<'a> {
     pub unit: usize,
     /// Its name.
     pub name: &'a str,
-    /// Where its name stands in the unit.
+    /// Where its name is in the unit.
     pub name_span: Span,
     /// Whether it is a kernel.
     pub is_entry: bool,
@@ -40,7 +40,7 @@ pub struct Outline<'a> {
 }
 
 /// Header directives and their order: version and target first, nothing of them later. `parse` is asked for the trees of
-/// header units, for that of the first unit if no version stands above it, and for debug sections where `debug` promises
+/// header units, for that of the first unit if no version is above it, and for debug sections where `debug` promises
 /// them.
 pub fn check_header<'a>(
     units: impl IntoIterator<Item = UnitKind>,
@@ -134,7 +134,7 @@ fn module_pragma(pragma: &ast::Pragma) -> Option<Diagnostic> {
     Some(Diagnostic::new(Code::InvalidDirective, pragma.span(), message))
 }
 
-/// Where the first word of a node stands.
+/// Where the first word of a node is.
 fn first_word(node: NodeRef<'_>) -> Span {
     node.first_solid_token().map_or(Span::point(0), TokenRef::span)
 }
@@ -191,7 +191,7 @@ pub fn initializer_order(
     Some(Diagnostic::new(Code::UseBeforeDeclaration, variable.name_span, message))
 }
 
-/// A use above the declaration. It says which use it is and not where that stands, so that it stays while one types.
+/// A use above the declaration. It says which use it is and not where that is, so that it stays while one types.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EarlyUse {
     /// The number of the unit.
@@ -268,7 +268,7 @@ pub fn section_labels(unit: &ast::Unit<'_>) -> Vec<(String, Span)> {
     labels
 }
 
-/// Labels that stand twice in the debug sections of a module, and those that a `function_name` names and no section
+/// Labels that are defined twice in the debug sections of a module, and those that a `function_name` names and no section
 /// holds. `labels` are the units with sections and what [`section_labels`] says of them; `parse` is asked for the trees of
 /// functions that name a label which is missing.
 pub fn check_labels<'a>(

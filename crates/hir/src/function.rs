@@ -1,57 +1,22 @@
-//! Resolving one function: the state that statements, instructions and operands share.
+//! Resolving one function: its head, its parameters, its block.
 //!
-//! It is here so that a function is resolved in one walk, in text order, with one hash per name. Rules about
-//! instructions are in the instruction table and not here.
+//! It is here so that a function is resolved in one walk, in text order.
 
-use std::rc::Rc;
-
-use oriole_diagnostics::{Code, Diagnostic, Span};
-use oriole_ptx::{Space, Type};
+use oriole_diagnostics::Span;
+use oriole_ptx::Space;
 use oriole_syntax::ast::{Function, Unit};
-use oriole_syntax::{NodeRef, SyntaxKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use typed_index_collections::TiVec;
 
-use crate::instruction::KnownForm;
 use crate::module_context::HeaderView;
 use crate::names::{DeclaredRegister, Meaning, Names};
+use crate::resolver::Resolver;
 use crate::signature::{FunctionHead, function_head};
 use crate::statics::Statics;
 use crate::{
-    Body, FunctionId, FunctionRef, ModuleContext, Register, RegisterId, Resolved, SignatureInfo, SourceMap,
-    Uses, Variable, VariableHome, VariableId,
+    Body, ModuleContext, RegisterId, Resolved, SignatureInfo, SourceMap, Uses, Variable, VariableHome,
 };
-
-/// What is kept while a function is resolved.
-pub(crate) struct Resolver<'a> {
-    pub context: &'a dyn ModuleContext,
-    pub header: HeaderView<'a>,
-    pub names: Names<'a>,
-    pub body: Body,
-    pub map: SourceMap,
-    pub diagnostics: Vec<Diagnostic>,
-    pub uses: Uses,
-    /// First uses, as three lists like those of [`Uses`].
-    pub use_spans: [Vec<Span>; 3],
-    /// Module variables and functions by name, once they have been asked for.
-    pub globals: FxHashMap<&'a str, Option<VariableId>>,
-    pub functions: FxHashMap<&'a str, Option<FunctionId>>,
-    /// Functions that stand in [`Uses`], and whether as called.
-    pub used_functions: FxHashSet<(FunctionId, bool)>,
-    /// Bytes of one element of a variable, for indexed addresses.
-    pub element_bytes: TiVec<VariableId, u64>,
-    /// Forms by spelling and number of operands.
-    pub forms: FxHashMap<Box<str>, Rc<KnownForm>>,
-    /// Scratch space for spellings.
-    pub spelling: String,
-    /// Set while an instruction is resolved whose text the parser could not make sense of.
-    pub instruction: Option<NodeRef<'a>>,
-    pub depth: usize,
-    /// Locations that `.loc` has given; kept from the first `inlined_at` on.
-    pub locations: Option<FxHashSet<(u32, u32, u32)>>,
-    pub statics: Statics<'a>,
-}
 
 /// Resolves the function of a unit; `None` if the unit holds none.
 pub fn resolve(unit: &Unit, context: &dyn ModuleContext) -> Option<Resolved> {
@@ -125,23 +90,6 @@ fn unused(registers: &[DeclaredRegister]) -> Vec<Span> {
 }
 
 impl<'a> Resolver<'a> {
-    /// Reports a diagnostic, unless the parser has already reported the statement that it is in.
-    pub fn report(&mut self, code: Code, span: Span, message: impl Into<String>) {
-        self.push(Diagnostic::new(code, span, message.into()));
-    }
-
-    /// As [`Resolver::report`], for a diagnostic with notes.
-    pub fn push(&mut self, diagnostic: Diagnostic) {
-        if let Some(instruction) = self.instruction {
-            let broken = instruction.descendants().any(|node| node.kind() == SyntaxKind::ERROR)
-                || instruction.last_token().is_none_or(|token| token.kind() != SyntaxKind::SEMICOLON);
-            if broken {
-                return;
-            }
-        }
-        self.diagnostics.push(diagnostic);
-    }
-
     fn declare_parameters(&mut self, info: &SignatureInfo, names: &[(&'a str, Span)]) {
         let results = info.signature.results.len();
         let space = if info.is_entry { Space::KernelParameter } else { Space::FunctionParameter };
@@ -187,95 +135,5 @@ impl<'a> Resolver<'a> {
             }
             _ => SmallVec::new(),
         }
-    }
-
-    /// Reports a name that is declared twice.
-    pub fn check_new(&mut self, name: &str, span: Span, declared: Result<(), Span>) {
-        if let Err(earlier) = declared {
-            self.push(
-                Diagnostic::new(
-                    Code::DuplicateName,
-                    span,
-                    format!("`{name}` is declared twice in this scope"),
-                )
-                .with_label(earlier, "first declared here"),
-            );
-        }
-    }
-
-    /// Adds a variable to the body.
-    pub fn add_variable(
-        &mut self,
-        variable: Variable,
-        declaration: Option<Span>,
-        element: u64,
-    ) -> VariableId {
-        let id = self.body.variables.push_and_get_key(variable);
-        self.map.variables.push(declaration);
-        self.element_bytes.push(element);
-        id
-    }
-
-    /// The number of a declared register, given at its first use, and its type.
-    pub fn register(&mut self, index: u32, name: &str) -> (RegisterId, Type) {
-        let declared = &mut self.names.registers[index as usize];
-        let ty = declared.ty;
-        let id = *declared.id.get_or_insert_with(|| {
-            let id = self.body.registers.push_and_get_key(Register { ty });
-            self.map.registers.push((name.to_string(), Span::default()));
-            id
-        });
-        (id, ty)
-    }
-
-    /// The module's variable of this name, entered into the body at its first use.
-    pub fn global(&mut self, name: &'a str, span: Span) -> Option<VariableId> {
-        if let Some(&known) = self.globals.get(name) {
-            return known;
-        }
-        let id = self.context.global(name).map(|info| {
-            self.uses.globals.push(name.to_string());
-            self.use_spans[0].push(span);
-            let variable = Variable {
-                name: name.to_string(),
-                space: info.space,
-                ty: info.ty,
-                size: info.size,
-                align: info.align,
-                home: VariableHome::Module,
-                symbol: None,
-            };
-            self.add_variable(variable, None, u64::from(info.ty.bytes()) * u64::from(info.vector))
-        });
-        self.globals.insert(name, id);
-        id
-    }
-
-    /// The function of this name, entered into the body at its first use.
-    pub fn function(&mut self, name: &'a str, span: Span, called: bool) -> Option<FunctionId> {
-        let id = match self.functions.get(name) {
-            Some(&known) => known,
-            None => {
-                let id = self.context.signature(name).map(|info| {
-                    self.body.functions.push_and_get_key(FunctionRef {
-                        name: name.to_string(),
-                        signature: info.signature,
-                        external: info.external,
-                    })
-                });
-                self.functions.insert(name, id);
-                id
-            }
-        }?;
-        let (list, spans) = if called {
-            (&mut self.uses.called, &mut self.use_spans[1])
-        } else {
-            (&mut self.uses.addressed, &mut self.use_spans[2])
-        };
-        if self.used_functions.insert((id, called)) {
-            list.push(name.to_string());
-            spans.push(span);
-        }
-        Some(id)
     }
 }

@@ -79,19 +79,19 @@ impl Reader<'_> {
         match value {
             InitializerValue::InitializerList(list) if level < deepest => {
                 let item = self.bytes_at(level + 1);
-                let room = self.bytes_at(level) / item.max(1);
+                let capacity = self.bytes_at(level) / item.max(1);
                 let mut count = 0;
                 for value in list.values() {
-                    if count == room {
-                        self.report(value.span(), format!("more than {room} values"));
+                    if count == capacity {
+                        self.report(value.span(), format!("more than {capacity} values"));
                         return;
                     }
                     self.level(&value, level + 1, offset + count * item);
                     count += 1;
                 }
                 let vector = self.shape.vector > 1 && level + 1 == deepest;
-                if vector && count != room {
-                    self.report(list.span(), format!("a vector of {room} needs {room} values"));
+                if vector && count != capacity {
+                    self.report(list.span(), format!("a vector of {capacity} needs {capacity} values"));
                 }
             }
             InitializerValue::InitializerList(list) => {
@@ -152,7 +152,7 @@ impl Reader<'_> {
                 u64::from((f64::from_bits(bits) as f32).to_bits())
             }
             (Constant::F64(bits), Type::F64) => bits,
-            // Untyped variables hold the bits of the number, or those of them for which there is room.
+            // Untyped variables hold the bits of the number, or those of them that fit.
             (Constant::F32(bits), _) if ty.is_bits() => u64::from(bits),
             (Constant::F64(bits), _) if ty.is_bits() => bits,
             _ => {

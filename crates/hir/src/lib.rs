@@ -3,6 +3,7 @@
 //! It is here so that the interpreter and the lowering read one meaning, and so that a change of spelling, comment
 //! or place leaves it equal. No syntax node, no text offset and no machine opcode may enter a [`Body`].
 
+mod access;
 mod address_space;
 pub mod body;
 mod call;
@@ -11,6 +12,7 @@ mod compatible;
 mod constant;
 mod declaration;
 mod flow;
+mod form;
 mod function;
 mod header;
 mod id;
@@ -20,8 +22,10 @@ pub mod module;
 mod module_context;
 mod names;
 mod operand;
+mod performance;
 mod print;
 mod resolved;
+mod resolver;
 mod signature;
 mod statement;
 mod statics;

@@ -57,7 +57,7 @@ impl Module {
     }
 }
 
-/// Resolves a whole module. Never fails: what is wrong stands among the diagnostics.
+/// Resolves a whole module. Never fails: what is wrong is among the diagnostics.
 pub fn resolve_module(text: &str) -> Module {
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     if u32::try_from(text.len()).is_err() {
@@ -162,7 +162,7 @@ pub fn resolve_module(text: &str) -> Module {
     for (at, found) in check_limits(module.all_variables(), &symbols, &declared, &bodies) {
         place(at, found);
     }
-    // A diagnostic about the file as a whole stands at its start, behind those with a place.
+    // A diagnostic about the file as a whole is at its start, behind those with a place.
     diagnostics.sort_by_key(|found| (found.span.start, found.span.len));
     for found in &mut diagnostics {
         found.related.retain(|related| !matches!(&related.place, Place::Symbol(name) if name.is_empty()));

@@ -64,7 +64,7 @@ struct Entry {
     outer: Option<u32>,
 }
 
-/// All names that are visible, as they stand in a text `'t`.
+/// All names that are visible, as they are written in a text `'t`.
 #[derive(Default, Debug)]
 pub(crate) struct Names<'t> {
     /// Registers in the order in which they got an entry.
@@ -78,7 +78,7 @@ pub(crate) struct Names<'t> {
     deepest_range: usize,
 }
 
-/// The ways to read a name as a prefix and a number.
+/// The splits of a name into a prefix and a number.
 fn splits(name: &str) -> impl Iterator<Item = (&str, u64)> {
     let bytes = name.as_bytes();
     let digits = bytes.iter().rev().take(19).take_while(|byte| byte.is_ascii_digit()).count();
@@ -92,7 +92,7 @@ fn splits(name: &str) -> impl Iterator<Item = (&str, u64)> {
 }
 
 impl<'t> Names<'t> {
-    /// Makes room for so many more names.
+    /// Reserves memory for so many more names.
     pub fn reserve(&mut self, names: usize) {
         self.innermost.reserve(names);
         self.entries.reserve(names);

@@ -1,4 +1,4 @@
-//! Operands: what stands at a position, and whether it fits the position's kind and type.
+//! Operands: what is at a position, and whether it fits the position's kind and type.
 //!
 //! It is here as the one place that turns an expression of the syntax tree into an operand of the body: each kind of
 //! position has a method in the file of its family.
@@ -22,7 +22,7 @@ use oriole_ptx::{Opcode, Space, Type};
 use oriole_syntax::ast::{self, AstNode, PrefixOperator};
 
 use crate::compatible::Width;
-use crate::function::Resolver;
+use crate::resolver::Resolver;
 use crate::{Address, AddressBase, Operand};
 
 pub(crate) use name::Named;
@@ -31,7 +31,7 @@ use vector::Elements;
 pub(crate) use want::Want;
 use want::want;
 
-/// How many elements or coordinates a modifier stands for.
+/// How many elements or coordinates a modifier means.
 fn counted(counts: &[(oriole_ptx::Word, u8)], form: &Form) -> u8 {
     counts.iter().find(|row| form.modifiers.has(row.0)).map_or(1, |row| row.1)
 }
@@ -90,7 +90,7 @@ impl<'a> Resolver<'a> {
             Kind::LayerCoordinates(counts) => {
                 self.coordinates(node, want, counted(counts, form), (true, false))
             }
-            // One offset may stand for those of all directions.
+            // One offset may be that of all directions.
             Kind::Offsets(counts) => self.coordinates(node, want, counted(counts, form), (false, true)),
             Kind::Selected => self.selected(node, want, scalar_selector, false, false),
             Kind::SelectedSigned => self.selected(node, want, scalar_selector, false, true),

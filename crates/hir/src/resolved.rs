@@ -1,4 +1,4 @@
-//! What resolving a function gives, apart from its body: the way back to the text, and which names it uses.
+//! What resolving a function gives, apart from its body: the map to the text, and which names it uses.
 //!
 //! It is here so that positions and spellings stay out of the body: a moved comment changes the map only.
 
@@ -16,7 +16,7 @@ pub struct Resolved {
     pub body: Body,
     /// Whether it has a body in the text.
     pub has_body: bool,
-    /// The way back to the text.
+    /// The map to the text.
     pub source_map: SourceMap,
     /// Diagnostics, in text order, with spans relative to the unit.
     pub diagnostics: Vec<Diagnostic>,
@@ -61,7 +61,7 @@ pub struct SourceMap {
 /// One `.loc`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LineEntry {
-    /// Ordinal of the first instruction that it stands before.
+    /// Ordinal of the first instruction that follows it.
     pub instruction: u32,
     /// Number of the `.file`.
     pub file: u32,
@@ -89,7 +89,7 @@ pub struct Uses {
     pub globals: Vec<String>,
     /// Functions that are called by name.
     pub called: Vec<String>,
-    /// Functions whose address is taken, or that stand in a `.calltargets` list.
+    /// Functions whose address is taken, or that are in a `.calltargets` list.
     pub addressed: Vec<String>,
     /// Whether it calls through a pointer.
     pub calls_through_pointers: bool,

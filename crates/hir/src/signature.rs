@@ -10,6 +10,7 @@ use oriole_syntax::{ElementRef, NodeOrToken, TokenRef};
 
 use crate::declaration::{Shape, shape};
 use crate::module_context::HeaderView;
+use crate::performance;
 use crate::{Directives, Parameter, Signature, SignatureInfo, evaluate};
 
 /// Linkage of a function or variable.
@@ -92,7 +93,8 @@ pub(crate) fn function_head<'t>(
         if let Some(directive) = part.into_node().and_then(PerformanceDirective::cast) {
             // Where other PTX compilers see what is wrong with a directive.
             let behind = parts.clone().find_map(first_solid);
-            performance(&directive, behind, is_entry, header, &mut directives, &mut diagnostics);
+            let found = performance::read(&directive, behind, is_entry, header, &mut directives);
+            diagnostics.extend(found.err());
         }
     }
     let results_in_memory = results.len() > 1 && results.iter().any(|result| !result.in_register);
@@ -145,7 +147,7 @@ pub(crate) fn function_head<'t>(
     })
 }
 
-/// Whether a pragma is one that stands inside a function only.
+/// Whether a pragma is one that is inside a function only.
 pub(crate) fn is_scoped(text: &str) -> bool {
     let name = text.split_whitespace().next().unwrap_or_default();
     matches!(name, "used_bytes_mask" | "frequency" | "enable_smem_spilling")
@@ -384,143 +386,7 @@ pub(crate) fn alignment(clause: &ast::AlignClause, diagnostics: &mut Vec<Diagnos
     }
 }
 
-fn performance(
-    directive: &PerformanceDirective,
-    behind: Option<Span>,
-    is_entry: bool,
-    header: &HeaderView<'_>,
-    directives: &mut Directives,
-    diagnostics: &mut Vec<Diagnostic>,
-) {
-    let Some(word) = directive.word() else { return };
-    let span = directive.span();
-    let mut values = Vec::new();
-    // Numbers just below 2^64 are taken for what their low 32 bits say, but not as numbers of threads.
-    let least = if matches!(word.text(), ".maxntid" | ".reqntid") { 0 } else { i64::from(i32::MIN) };
-    for value in directive.values() {
-        if !matches!(value, ast::Operand::Literal(_)) {
-            diagnostics.push(Diagnostic::new(
-                Code::InvalidDirective,
-                value.span(),
-                format!("`{}` takes numbers, not expressions", word.text()),
-            ));
-            return;
-        }
-        match evaluate(&value).map(|value| value.integer()) {
-            Ok(Some(value)) if value != 0 && (least..=i64::from(u32::MAX)).contains(&value) => {
-                values.push(value as u32)
-            }
-            // Zero says nothing of a cluster.
-            Ok(Some(0)) if matches!(word.text(), ".reqnctapercluster" | ".maxclusterrank") => values.push(1),
-            Ok(_) => {
-                diagnostics.push(Diagnostic::new(
-                    Code::InvalidDirective,
-                    behind.unwrap_or_else(|| value.span()),
-                    format!("`{}` takes positive numbers", word.text()),
-                ));
-                return;
-            }
-            Err(error) => {
-                diagnostics.push(error);
-                return;
-            }
-        }
-    }
-    let mut arity = |least: usize, most: usize| {
-        let fits = (least..=most).contains(&values.len());
-        if !fits {
-            let wanted = if least == most { format!("{least}") } else { format!("{least} to {most}") };
-            diagnostics.push(Diagnostic::new(
-                Code::InvalidDirective,
-                span,
-                format!("`{}` takes {wanted} numbers, found {}", word.text(), values.len()),
-            ));
-        }
-        fits
-    };
-    let three = |values: &[u32]| {
-        let mut all = [1; 3];
-        all[..values.len()].copy_from_slice(values);
-        all
-    };
-    let launch = !matches!(word.text(), ".noreturn" | ".abi_preserve" | ".abi_preserve_control" | ".unique");
-    if launch && !is_entry {
-        diagnostics.push(Diagnostic::new(
-            Code::InvalidDirective,
-            span,
-            format!("`{}` is for kernels only", word.text()),
-        ));
-        return;
-    }
-    if !launch && is_entry && word.text() != ".noreturn" {
-        diagnostics.push(Diagnostic::new(
-            Code::InvalidDirective,
-            span,
-            format!("`{}` is for functions only", word.text()),
-        ));
-        return;
-    }
-    let since = match word.text() {
-        ".reqnctapercluster" | ".explicitcluster" | ".maxclusterrank" => Some((7, 8)),
-        ".blocksareclusters" => Some((9, 0)),
-        _ => None,
-    };
-    if let Some(since) = since {
-        let found = if !header.has_version(since) {
-            Some((Code::NeedsVersion, format!("needs `.version` {}.{} or later", since.0, since.1)))
-        } else if !header.has_chips(Chips::From(90)) {
-            Some((Code::NeedsChip, "needs `sm_90` or later".to_string()))
-        } else {
-            None
-        };
-        if let Some((code, what)) = found {
-            let place = behind.unwrap_or(span);
-            diagnostics.push(Diagnostic::new(code, place, format!("`{}` {what}", word.text())));
-            return;
-        }
-    }
-    // A later value replaces an earlier one, as other compilers have it.
-    match word.text() {
-        ".maxntid" if arity(1, 3) => directives.maxntid = Some(three(&values)),
-        ".reqntid" if arity(1, 3) => directives.reqntid = Some(three(&values)),
-        ".reqnctapercluster" if arity(1, 3) => directives.reqnctapercluster = Some(three(&values)),
-        ".minnctapersm" if arity(1, 1) => directives.minnctapersm = Some(values[0]),
-        ".maxnreg" if arity(1, 1) => directives.maxnreg = Some(values[0]),
-        ".maxclusterrank" if arity(1, 1) => directives.maxclusterrank = Some(values[0]),
-        ".maxnctapersm" => diagnostics.push(Diagnostic::new(
-            Code::InvalidDirective,
-            span,
-            "`.maxnctapersm` was replaced by `.minnctapersm` in PTX 2.0",
-        )),
-        ".explicitcluster" => directives.explicitcluster = true,
-        ".blocksareclusters" => directives.blocksareclusters = true,
-        ".noreturn" if is_entry => {
-            diagnostics.push(Diagnostic::new(
-                Code::InvalidDirective,
-                span,
-                "`.noreturn` is for functions only",
-            ));
-        }
-        ".noreturn" => directives.noreturn = true,
-        // These steer conventions of the binary interface that the calls of this compiler do not have.
-        ".abi_preserve"
-        | ".abi_preserve_control"
-        | ".unique"
-        | ".maxntid"
-        | ".reqntid"
-        | ".reqnctapercluster"
-        | ".minnctapersm"
-        | ".maxnreg"
-        | ".maxclusterrank" => {}
-        other => diagnostics.push(Diagnostic::new(
-            Code::UnknownDirective,
-            span,
-            format!("no performance directive is called `{other}`"),
-        )),
-    }
-}
-
-/// Where the first word of a part stands, if it has one.
+/// Where the first word of a part is, if it has one.
 fn first_solid(part: ElementRef<'_>) -> Option<Span> {
     let token = match part {
         NodeOrToken::Node(node) => node.first_solid_token(),

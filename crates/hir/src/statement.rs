@@ -7,9 +7,9 @@ use oriole_ptx::{Space, Type};
 use oriole_syntax::ast::{self, AstNode};
 
 use crate::declaration::{Shape, check_head, outermost_values, shape};
-use crate::function::Resolver;
 use crate::names::Meaning;
 use crate::resolved::{Inlined, LineEntry};
+use crate::resolver::Resolver;
 use crate::signature::{ListKind, Role, parameters};
 use crate::variable::{Attributes, attributes};
 use crate::{LabelId, RegisterId, Signature, Statement, Table, Variable, VariableHome};

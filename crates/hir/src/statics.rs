@@ -10,10 +10,10 @@ use oriole_syntax::ast::{AstNode, InitializerValue, Name};
 use rustc_hash::FxHashMap;
 
 use crate::declaration::Shape;
-use crate::function::Resolver;
 use crate::initializer::{self, InitialValue};
 use crate::module_context::HeaderQuestion;
 use crate::names::Meaning;
+use crate::resolver::Resolver;
 use crate::variable::Attributes;
 use crate::{GlobalInfo, Header, ModuleContext, ModuleVariable, SignatureInfo};
 

@@ -56,7 +56,7 @@ impl Declared {
         }
     }
 
-    /// Where the name stands in the unit.
+    /// Where the name is in the unit.
     pub fn span(&self) -> Span {
         match self {
             Declared::Variable { span, .. }

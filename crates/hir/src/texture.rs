@@ -39,7 +39,7 @@ const FIELDS: [(Type, &[&str]); 3] = [
     ),
 ];
 
-/// Words that stand for a value of a field.
+/// Names of the values of a field.
 const VALUES: [&str; 7] =
     ["wrap", "mirror", "clamp_to_edge", "clamp_to_border", "clamp_ogl", "nearest", "linear"];
 

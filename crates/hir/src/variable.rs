@@ -70,6 +70,73 @@ pub(crate) fn attributes(variable: &ast::Variable<'_>, diagnostics: &mut Vec<Dia
     found
 }
 
+/// What is wrong with a variable of the module.
+type Fault = (Code, String);
+
+/// What is wrong with the space, the type or the name of a variable.
+fn place_faults(
+    name: &str,
+    shape: &Shape,
+    linkage: Option<Linkage>,
+    managed: bool,
+) -> impl Iterator<Item = Fault> {
+    let local = match shape.space {
+        Space::Local => Some("a `.local` variable"),
+        Space::Register => Some("a register"),
+        Space::FunctionParameter | Space::KernelParameter => Some("a `.param` variable"),
+        _ => None,
+    };
+    let global = shape.space == Space::Global;
+    let special = SpecialRegister::from_name(name).is_some()
+        || SpecialRegister::from_name(&format!("{name}.x")).is_some()
+        || matches!(name, "_" | "WARP_SZ");
+    let fault = |code, message: &str| (code, message.to_string());
+    [
+        local.map(|what| (Code::InvalidVariable, format!("{what} can be declared in a function only"))),
+        (shape.ty == Type::Pred).then(|| fault(Code::InvalidType, "a predicate can be a register only")),
+        (linkage == Some(Linkage::Common) && !global)
+            .then(|| fault(Code::InvalidVariable, "a `.common` variable is in `.global` space")),
+        (managed && !global)
+            .then(|| fault(Code::InvalidVariable, "a managed variable is in `.global` space")),
+        special.then(|| (Code::InvalidVariable, format!("`{name}` has a meaning of its own"))),
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// What is wrong with the parts of a declaration: size, initial value, bank, range.
+fn form_faults(
+    variable: &ast::Variable<'_>,
+    declarator: Declarator<'_>,
+    shape: &Shape,
+    linkage: Option<Linkage>,
+    elements: Option<u64>,
+) -> impl Iterator<Item = Fault> {
+    let external = linkage == Some(Linkage::Extern);
+    let initial = declarator.initializer().is_some();
+    let name = declarator.name().map_or("", |name| name.text());
+    let fault = |code, message: &str| (code, message.to_string());
+    [
+        (shape.open && elements.is_none() && !external)
+            .then(|| (Code::InvalidVariable, format!("the array `{name}` has no size"))),
+        (initial && external)
+            .then(|| fault(Code::InvalidInitializer, "an `.extern` variable has no initial value")),
+        (initial && !matches!(shape.space, Space::Global | Space::Constant)).then(|| {
+            (Code::InvalidInitializer, format!("a `.{}` variable has no initial value", shape.space.name()))
+        }),
+        variable
+            .bank()
+            .is_some()
+            .then(|| fault(Code::InvalidVariable, "numbered constant banks do not exist since PTX 2.2")),
+        declarator
+            .range()
+            .is_some()
+            .then(|| fault(Code::InvalidVariable, "only registers can be declared as a range")),
+    ]
+    .into_iter()
+    .flatten()
+}
+
 /// The variables that a unit declares, without the values of their initializers.
 pub(crate) fn declared_variables<'t>(
     variable: &ast::Variable<'t>,
@@ -88,57 +155,9 @@ pub(crate) fn declared_variables<'t>(
         else {
             continue;
         };
-        let mut report = |code, message: String| diagnostics.push(Diagnostic::new(code, span, message));
-        match shape.space {
-            Space::Local => {
-                report(
-                    Code::InvalidVariable,
-                    "a `.local` variable can be declared in a function only".to_string(),
-                );
-            }
-            Space::Register => {
-                report(Code::InvalidVariable, "a register can be declared in a function only".to_string());
-            }
-            Space::FunctionParameter | Space::KernelParameter => {
-                report(
-                    Code::InvalidVariable,
-                    "a `.param` variable can be declared in a function only".to_string(),
-                );
-            }
-            _ => {}
-        }
-        if shape.ty == Type::Pred {
-            report(Code::InvalidType, "a predicate can be a register only".to_string());
-        }
-        if linkage == Some(Linkage::Common) && shape.space != Space::Global {
-            report(Code::InvalidVariable, "a `.common` variable is in `.global` space".to_string());
-        }
-        if managed && shape.space != Space::Global {
-            report(Code::InvalidVariable, "a managed variable is in `.global` space".to_string());
-        }
-        let special = SpecialRegister::from_name(name.text()).is_some()
-            || SpecialRegister::from_name(&format!("{}.x", name.text())).is_some();
-        if special || matches!(name.text(), "_" | "WARP_SZ") {
-            report(Code::InvalidVariable, format!("`{}` has a meaning of its own", name.text()));
-        }
-        if shape.open && elements.is_none() && linkage != Some(Linkage::Extern) {
-            report(Code::InvalidVariable, format!("the array `{}` has no size", name.text()));
-        }
-        if initial.is_some() && linkage == Some(Linkage::Extern) {
-            report(Code::InvalidInitializer, "an `.extern` variable has no initial value".to_string());
-        }
-        if initial.is_some() && !matches!(shape.space, Space::Global | Space::Constant) {
-            report(
-                Code::InvalidInitializer,
-                format!("a `.{}` variable has no initial value", shape.space.name()),
-            );
-        }
-        if variable.bank().is_some() {
-            report(Code::InvalidVariable, "numbered constant banks do not exist since PTX 2.2".to_string());
-        }
-        if declarator.range().is_some() {
-            report(Code::InvalidVariable, "only registers can be declared as a range".to_string());
-        }
+        let fault = |(code, message): Fault| Diagnostic::new(code, span, message);
+        diagnostics.extend(place_faults(name.text(), &shape, linkage, managed).map(fault));
+        diagnostics.extend(form_faults(variable, declarator, &shape, linkage, elements).map(fault));
         let module_variable = ModuleVariable {
             name: name.text().to_string(),
             name_span: span,

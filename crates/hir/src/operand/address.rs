@@ -2,8 +2,8 @@
 
 use super::{Named, Want};
 use crate::compatible::is_address;
-use crate::function::Resolver;
 use crate::names::Meaning;
+use crate::resolver::Resolver;
 use crate::{Address, AddressBase, Operand, evaluate};
 use oriole_diagnostics::{Code, Span};
 use oriole_ptx::Space;

@@ -8,8 +8,8 @@ use oriole_syntax::ast::{self, AstNode, PrefixOperator};
 
 use super::{Named, Want};
 use crate::compatible::Width;
-use crate::function::Resolver;
 use crate::names::Meaning;
+use crate::resolver::Resolver;
 use crate::{Immediate, Operand};
 
 impl<'a> Resolver<'a> {

@@ -9,7 +9,7 @@ use oriole_syntax::ast::{self, AstNode};
 
 use super::Want;
 use super::want::narrow;
-use crate::function::Resolver;
+use crate::resolver::Resolver;
 use crate::{Immediate, Operand};
 
 /// Numbers for a message.

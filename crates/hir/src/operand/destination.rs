@@ -11,7 +11,7 @@ use super::Want;
 use super::vector::Elements;
 use crate::Operand;
 use crate::compatible::Width;
-use crate::function::Resolver;
+use crate::resolver::Resolver;
 
 const PREDICATE: Want = Want::Typed(Type::Pred, Width::Same);
 

@@ -7,8 +7,8 @@ use oriole_ptx::{SpecialRegister, Type};
 use oriole_syntax::ast::{self, AstNode};
 
 use super::selector::is_selector;
-use crate::function::Resolver;
 use crate::names::Meaning;
+use crate::resolver::Resolver;
 use crate::{RegisterId, VariableId};
 
 /// A name in an operand.

@@ -2,13 +2,13 @@
 
 use super::{Named, Want};
 use crate::Operand;
-use crate::function::Resolver;
 use crate::names::Meaning;
+use crate::resolver::Resolver;
 use oriole_diagnostics::Code;
 use oriole_syntax::ast::{self, AstNode, PrefixOperator};
 
 impl<'a> Resolver<'a> {
-    /// A word of a video instruction, with a selector of its parts and a sign where one may stand.
+    /// A word of a video instruction, with a selector of its parts and a sign where one is possible.
     pub(super) fn selected(
         &mut self,
         node: &ast::Operand<'a>,

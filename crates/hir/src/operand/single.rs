@@ -5,7 +5,7 @@
 use super::want::narrow;
 use super::{Named, Want};
 use crate::compatible::Width;
-use crate::function::Resolver;
+use crate::resolver::Resolver;
 use crate::{Constant, Immediate, Operand, RegisterId, evaluate};
 use oriole_diagnostics::{Code, Span};
 use oriole_ptx::{Space, SpecialRegister, Type};

@@ -5,8 +5,8 @@
 use oriole_diagnostics::Code;
 use oriole_syntax::ast::{self, AstNode};
 
-use crate::function::Resolver;
 use crate::names::Meaning;
+use crate::resolver::Resolver;
 use crate::{Operand, Table};
 
 impl<'a> Resolver<'a> {

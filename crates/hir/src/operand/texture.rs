@@ -9,7 +9,7 @@ use oriole_syntax::ast::{self, AstNode};
 
 use super::Named;
 use crate::Operand;
-use crate::function::Resolver;
+use crate::resolver::Resolver;
 
 impl<'a> Resolver<'a> {
     /// Several operands in brackets.
@@ -76,7 +76,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Whether samplers stand apart from textures in this module.
+    /// Whether samplers are apart from textures in this module.
     pub fn independent_samplers(&self) -> bool {
         self.header.has_independent_textures()
     }

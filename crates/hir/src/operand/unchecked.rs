@@ -10,8 +10,8 @@ use oriole_syntax::ast::{self, AstNode, PrefixOperator};
 
 use super::Want;
 use super::want::want;
-use crate::function::Resolver;
 use crate::names::Meaning;
+use crate::resolver::Resolver;
 use crate::{Constant, Immediate, Operand, evaluate};
 
 impl<'a> Resolver<'a> {

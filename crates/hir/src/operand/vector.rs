@@ -2,8 +2,8 @@
 
 use super::{Named, Want};
 use crate::compatible::Width;
-use crate::function::Resolver;
 use crate::names::Meaning;
+use crate::resolver::Resolver;
 use crate::{Immediate, Operand};
 use oriole_diagnostics::{Code, Span};
 use oriole_ptx::{SpecialRegister, Type};
@@ -14,14 +14,14 @@ use oriole_syntax::ast::{self, AstNode};
 pub(super) enum Elements {
     /// All are read.
     Read,
-    /// They are read; `_` stands for one that the instruction leaves as it is in memory.
+    /// They are read; `_` is one that the instruction leaves as it is in memory.
     ReadOrLeftOut,
     /// They are written.
     Written,
 }
 
 impl<'a> Resolver<'a> {
-    /// An operand that is a vector with `.v2` and wider. A vector of one stands for its element.
+    /// An operand that is a vector with `.v2` and wider. A vector of one is its element.
     pub(super) fn vector(
         &mut self,
         node: &ast::Operand<'a>,
@@ -139,8 +139,8 @@ impl<'a> Resolver<'a> {
         matches!(meaning, Some(Meaning::Vector(..)))
     }
 
-    /// Whether the constants of a vector are of the kind of its registers: integers do not stand beside
-    /// floating-point registers, nor the other way round. Reports it where not.
+    /// Whether the constants of a vector are of the kind of its registers: integers are not mixed with
+    /// floating-point registers, nor the reverse. Reports it where not.
     fn constants_fit(&mut self, elements: &[Operand], span: Span) -> bool {
         let registers = elements.iter().filter_map(|element| match element {
             Operand::Register(id) => Some(self.body.registers[*id].ty),
@@ -167,7 +167,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Coordinates: integers and floating-point registers do not mix, and those that the geometry does not have are
-    /// possible and ignored. The first may be a layer, and a single one may stand `alone`, without braces.
+    /// possible and ignored. The first may be a layer, and a single one may be `alone`, without braces.
     pub(super) fn coordinates(
         &mut self,
         node: &ast::Operand<'a>,

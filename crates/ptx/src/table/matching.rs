@@ -206,7 +206,7 @@ impl Trial {
     }
 }
 
-/// Whether the words of the row's name stand where they must, which is quick to tell.
+/// Whether the words of the row's name are where they must be, which is quick to tell.
 fn has_heads(row: &Row, tokens: &[Token<'_>]) -> bool {
     row.slots.iter().enumerate().all(|(at, slot)| match slot {
         Slot::Head(words) => matches!(tokens.get(at), Some(Token::Word(word)) if words.contains(word)),
@@ -218,159 +218,158 @@ fn has_heads(row: &Row, tokens: &[Token<'_>]) -> bool {
 const REPEATABLE: [Word; 7] =
     [Word::Sync, Word::Approx, Word::Sat, Word::Satfinite, Word::Relu, Word::Cc, Word::Uni];
 
+/// The match of an instruction's words with a row, under way.
+struct Match {
+    trial: Trial,
+    /// The slot from which the next type may be.
+    next_type: usize,
+    /// The slot from which the next space may be.
+    next_space: usize,
+    /// How far the sequence has come; a row has at most one.
+    sequence: usize,
+}
+
+impl Match {
+    fn slots(&self) -> &'static [Slot] {
+        self.trial.form.row.slots
+    }
+
+    /// The first open slot, from this one on, that takes something.
+    fn open(&self, from: usize, takes: impl Fn(&Slot) -> bool) -> Option<usize> {
+        let slots = self.slots().iter().enumerate().skip(from);
+        slots
+            .into_iter()
+            .find(|&(slot, kind)| self.trial.filled[slot].is_none() && takes(kind))
+            .map(|open| open.0)
+    }
+
+    /// A word of the instruction's name, which has its place.
+    fn head(&mut self, at: usize, token: Token<'_>) -> bool {
+        let (Slot::Head(words), Token::Word(word)) = (&self.slots()[at], token) else { return false };
+        let fits = words.contains(&word);
+        if fits {
+            self.trial.filled[at] = Some(at);
+            self.trial.form.modifiers.0.push(word);
+        }
+        fits
+    }
+
+    /// A type: types keep their order, and one that must be there cannot be passed over.
+    fn ty(&mut self, at: usize, ty: Type) -> bool {
+        for (slot, kind) in self.slots().iter().enumerate().skip(self.next_type) {
+            let fits = match kind {
+                Slot::Type(types) | Slot::MayType(types) => types.contains(&ty),
+                _ => continue,
+            };
+            if fits {
+                self.trial.filled[slot] = Some(at);
+                self.trial.form.types.push(ty);
+                self.next_type = slot + 1;
+                return true;
+            }
+            if matches!(kind, Slot::Type(_)) {
+                self.next_type = slot;
+                return false;
+            }
+        }
+        false
+    }
+
+    /// A space: spaces keep their order, so that one behind a later space finds no slot.
+    fn space(&mut self, at: usize, space: Space) -> bool {
+        let takes = |kind: &Slot| matches!(kind, Slot::Space(spaces) | Slot::MaySpace(spaces) if spaces.contains(&space));
+        let Some(slot) = self.open(self.next_space, takes) else { return false };
+        self.trial.filled[slot] = Some(at);
+        self.next_space = slot + 1;
+        let form = &mut self.trial.form;
+        let known = if form.space.is_none() { &mut form.space } else { &mut form.second_space };
+        *known = Some(space);
+        true
+    }
+
+    fn vector(&mut self, at: usize, width: u8) -> bool {
+        let takes = |kind: &Slot| matches!(kind, Slot::Vector(widths) | Slot::MayVector(widths) if widths.contains(&width));
+        let Some(slot) = self.open(0, takes) else { return false };
+        self.trial.filled[slot] = Some(at);
+        self.trial.form.vector = width;
+        true
+    }
+
+    fn word(&mut self, at: usize, word: Word) -> bool {
+        let sequence = self.sequence;
+        let takes = |kind: &Slot| match kind {
+            Slot::Must(words) | Slot::May(words) => words.contains(&word),
+            Slot::Sequence(words) => words[sequence] == word,
+            _ => false,
+        };
+        let Some(slot) = self.open(0, takes) else { return false };
+        let complete = match &self.slots()[slot] {
+            Slot::Sequence(words) => {
+                self.sequence += 1;
+                self.sequence == words.len()
+            }
+            _ => true,
+        };
+        if complete {
+            self.trial.filled[slot] = Some(at);
+        }
+        self.trial.form.modifiers.0.push(word);
+        true
+    }
+
+    /// The trial, with the slots that must be filled and are not.
+    fn finish(mut self) -> Trial {
+        let slots = self.slots();
+        for (slot, kind) in slots.iter().enumerate() {
+            let needed = matches!(
+                kind,
+                Slot::Head(_)
+                    | Slot::Must(_)
+                    | Slot::Sequence(_)
+                    | Slot::Type(_)
+                    | Slot::Space(_)
+                    | Slot::Vector(_)
+            );
+            if needed && self.trial.filled[slot].is_none() {
+                self.trial.missing.push(slot);
+            }
+        }
+        if self.trial.form.space.is_none() && slots.iter().any(|slot| matches!(slot, Slot::MaySpace(_))) {
+            self.trial.form.space = Some(Space::Generic);
+        }
+        self.trial
+    }
+}
+
+/// Matches the words of an instruction with a row.
 pub(super) fn try_row(row: &'static Row, tokens: &[Token<'_>]) -> Trial {
-    let slots = row.slots;
-    let mut trial = Trial {
-        form: Form {
-            row,
-            modifiers: Modifiers::default(),
-            types: SmallVec::new(),
-            space: None,
-            second_space: None,
-            vector: 1,
-        },
-        filled: SmallVec::from_elem(None, slots.len()),
-        unfit: SmallVec::new(),
-        missing: SmallVec::new(),
+    let form = Form {
+        row,
+        modifiers: Modifiers::default(),
+        types: SmallVec::new(),
+        space: None,
+        second_space: None,
+        vector: 1,
     };
-    let heads = slots.iter().take_while(|slot| matches!(slot, Slot::Head(_))).count();
-    let mut next_type = 0;
-    let mut next_space = 0;
-    // How far the sequences have come; a row has at most one.
-    let mut sequence = 0;
+    let filled = SmallVec::from_elem(None, row.slots.len());
+    let trial = Trial { form, filled, unfit: SmallVec::new(), missing: SmallVec::new() };
+    let mut state = Match { trial, next_type: 0, next_space: 0, sequence: 0 };
+    let heads = row.slots.iter().take_while(|slot| matches!(slot, Slot::Head(_))).count();
     for (at, &token) in tokens.iter().enumerate() {
-        // Words of the instruction's name have their places.
-        if at < heads {
-            match (&slots[at], token) {
-                (Slot::Head(words), Token::Word(word)) if words.contains(&word) => {
-                    trial.filled[at] = Some(at);
-                    trial.form.modifiers.0.push(word);
-                }
-                _ => trial.unfit.push(at),
-            }
-            continue;
-        }
-        // Some words may be said twice.
-        if let Token::Word(word) = token
-            && REPEATABLE.contains(&word)
-            && trial.form.modifiers.has(word)
-        {
-            continue;
-        }
         let fits = match token {
-            Token::Type(ty) => {
-                let mut fits = false;
-                for (slot, kind) in slots.iter().enumerate().skip(next_type) {
-                    match kind {
-                        Slot::Type(types) => {
-                            fits = types.contains(&ty);
-                            if fits {
-                                trial.filled[slot] = Some(at);
-                            }
-                            next_type = slot + usize::from(fits);
-                            break;
-                        }
-                        Slot::MayType(types) if types.contains(&ty) => {
-                            trial.filled[slot] = Some(at);
-                            next_type = slot + 1;
-                            fits = true;
-                            break;
-                        }
-                        _ => {}
-                    }
-                }
-                if fits {
-                    trial.form.types.push(ty);
-                }
-                fits
-            }
-            Token::Space(space) => {
-                // Spaces keep their order: one behind a later space finds no place.
-                let open = slots.iter().enumerate().skip(next_space).find(|&(slot, kind)| {
-                    trial.filled[slot].is_none()
-                        && matches!(kind, Slot::Space(spaces) | Slot::MaySpace(spaces) if spaces.contains(&space))
-                });
-                if let Some((slot, _)) = open {
-                    trial.filled[slot] = Some(at);
-                    next_space = slot + 1;
-                    if trial.form.space.is_none() {
-                        trial.form.space = Some(space);
-                    } else {
-                        trial.form.second_space = Some(space);
-                    }
-                }
-                open.is_some()
-            }
-            Token::Vector(width) => {
-                let open = slots.iter().enumerate().find(|&(slot, kind)| {
-                    trial.filled[slot].is_none()
-                        && matches!(kind, Slot::Vector(widths) | Slot::MayVector(widths) if widths.contains(&width))
-                });
-                if let Some((slot, _)) = open {
-                    trial.filled[slot] = Some(at);
-                    trial.form.vector = width;
-                }
-                open.is_some()
-            }
-            Token::Word(word) => {
-                let mut found = None;
-                for (slot, kind) in slots.iter().enumerate() {
-                    if trial.filled[slot].is_some() {
-                        continue;
-                    }
-                    let words = match kind {
-                        Slot::Must(words) | Slot::May(words) => *words,
-                        Slot::Sequence(words) => {
-                            if words[sequence] == word {
-                                found = Some(slot);
-                                break;
-                            }
-                            continue;
-                        }
-                        _ => continue,
-                    };
-                    if words.contains(&word) {
-                        found = Some(slot);
-                        break;
-                    }
-                }
-                if let Some(slot) = found {
-                    if let Slot::Sequence(words) = &slots[slot] {
-                        sequence += 1;
-                        if sequence == words.len() {
-                            trial.filled[slot] = Some(at);
-                        }
-                    } else {
-                        trial.filled[slot] = Some(at);
-                    }
-                    trial.form.modifiers.0.push(word);
-                }
-                found.is_some()
-            }
+            _ if at < heads => state.head(at, token),
+            Token::Word(word) if REPEATABLE.contains(&word) && state.trial.form.modifiers.has(word) => true,
+            Token::Type(ty) => state.ty(at, ty),
+            Token::Space(space) => state.space(at, space),
+            Token::Vector(width) => state.vector(at, width),
+            Token::Word(word) => state.word(at, word),
             Token::Unknown(_) => false,
         };
         if !fits {
-            trial.unfit.push(at);
+            state.trial.unfit.push(at);
         }
     }
-    for (slot, kind) in slots.iter().enumerate() {
-        let needed = matches!(
-            kind,
-            Slot::Head(_)
-                | Slot::Must(_)
-                | Slot::Sequence(_)
-                | Slot::Type(_)
-                | Slot::Space(_)
-                | Slot::Vector(_)
-        );
-        if needed && trial.filled[slot].is_none() {
-            trial.missing.push(slot);
-        }
-    }
-    if trial.form.space.is_none() && slots.iter().any(|slot| matches!(slot, Slot::MaySpace(_))) {
-        trial.form.space = Some(Space::Generic);
-    }
-    trial
+    state.finish()
 }
 
 /// What an operand looks like, before any name is looked up.

@@ -1,0 +1,165 @@
+//! Accesses to memory: whether the space of an instruction is that of its address, and how many bits it moves.
+
+use oriole_diagnostics::{Code, Span};
+use oriole_ptx::table::Chips;
+use oriole_ptx::{Opcode, Space, Word};
+
+use crate::operand::address::{ABSOLUTE, holds};
+use crate::resolver::Resolver;
+use crate::{Address, AddressBase, Instruction, Operand, RegisterId, Variable, VariableHome};
+
+/// What is wrong with an access.
+type Fault = (Code, String);
+
+/// Whether an instruction accesses memory at its one address; others say where from and where to.
+fn is_access(instruction: &Instruction) -> bool {
+    use Opcode::{Cp, Cvta, Fence, Getctarank, Isspacep, Mapa};
+    instruction.second_space.is_none()
+        && !matches!(instruction.opcode, Cvta | Isspacep | Mapa | Getctarank | Cp | Fence)
+}
+
+/// What is wrong with an access to a variable at an offset.
+fn variable_fault(
+    instruction: &Instruction,
+    space: Space,
+    variable: &Variable,
+    offset: i64,
+) -> Option<Fault> {
+    let Variable { name, size, space: found, home, .. } = variable;
+    if is_access(instruction) && !holds(space, *found) {
+        let written = if space == Space::Generic { "a generic address" } else { space.name() };
+        let mnemonic = instruction.opcode.name();
+        let message = format!("`{mnemonic}` accesses `{written}`, but `{name}` is in `.{}`", found.name());
+        return Some((Code::StateSpaceMismatch, message));
+    }
+    if instruction.opcode == Opcode::Ld && matches!(home, VariableHome::Result(_)) {
+        let message = format!("`{name}` is a result of this function and cannot be read");
+        return Some((Code::InvalidOperand, message));
+    }
+    let inside = u64::try_from(offset).is_ok_and(|offset| offset < *size);
+    if *found == Space::FunctionParameter && *size > 0 && !inside {
+        let message =
+            format!("`{name}` has {size} bytes, and this access begins {offset} bytes from its start");
+        return Some((Code::InvalidAddress, message));
+    }
+    let input = matches!(home, VariableHome::Parameter(_));
+    if is_parameter(space) && instruction.opcode == Opcode::St && input {
+        let message = format!("`{name}` is a parameter of this function and cannot be written");
+        return Some((Code::InvalidOperand, message));
+    }
+    None
+}
+
+fn is_parameter(space: Space) -> bool {
+    matches!(space, Space::KernelParameter | Space::FunctionParameter)
+}
+
+impl Resolver<'_> {
+    /// Compares the space of an access with that of the variable it names, and says which kind of parameter
+    /// `.param` means.
+    pub fn check_spaces(&mut self, instruction: &mut Instruction, span: Span) -> bool {
+        let fault = self.space_fault(instruction);
+        if let Some((code, message)) = fault {
+            self.report(code, span, message);
+            return false;
+        }
+        true
+    }
+
+    fn space_fault(&self, instruction: &mut Instruction) -> Option<Fault> {
+        let bits = self.header.address_bits();
+        if instruction.opcode == Opcode::Cvta
+            && instruction.types.first().is_some_and(|ty| ty.bits() != u32::from(bits))
+        {
+            let message = format!("generic addresses have {bits} bits in this module");
+            return Some((Code::InvalidAddress, message));
+        }
+        let space = instruction.space?;
+        let Address { base, offset } = instruction.operands.iter().find_map(|operand| match operand {
+            Operand::Address(address) => Some(address.clone()),
+            _ => None,
+        })?;
+        match base {
+            AddressBase::Variable(id) => {
+                let variable = &self.body.variables[id];
+                let fault = variable_fault(instruction, space, variable, offset);
+                if is_parameter(space) {
+                    instruction.space = Some(variable.space);
+                }
+                fault
+            }
+            AddressBase::Register(id) => {
+                if space == Space::KernelParameter && !self.body.is_entry {
+                    instruction.space = Some(Space::FunctionParameter);
+                }
+                self.register_fault(instruction, space, id)
+            }
+            AddressBase::Absolute => (is_access(instruction) && space != Space::Local)
+                .then(|| (Code::InvalidAddress, ABSOLUTE.to_string())),
+        }
+    }
+
+    /// What is wrong with an access by the address in a register.
+    fn register_fault(&self, instruction: &Instruction, space: Space, id: RegisterId) -> Option<Fault> {
+        use Opcode::{Atom, Ld, Ldu, Prefetch, Red, St};
+        let bits = self.header.address_bits();
+        let narrow = self.body.registers[id].ty.bits() < u32::from(bits);
+        let checked = matches!(instruction.opcode, Ld | Ldu | St | Atom | Red | Prefetch);
+        if !is_access(instruction) || !checked || !narrow {
+            return None;
+        }
+        let addresses = match space {
+            Space::Generic => "generic",
+            Space::Global => "`.global`",
+            _ => return None,
+        };
+        let message = format!("{addresses} addresses have {bits} bits, this register has fewer");
+        Some((Code::InvalidAddress, message))
+    }
+
+    /// Whether the chip can access so many bits at a time.
+    pub fn check_vector(&mut self, instruction: &Instruction, span: Span) -> bool {
+        let bits = instruction.types.first().map_or(0, |ty| ty.bits()) * u32::from(instruction.vector);
+        if instruction.opcode == Opcode::Mov
+            && instruction.vector == 1
+            && let [Operand::Vector(_), Operand::Vector(_)] = instruction.operands[..]
+        {
+            self.report(
+                Code::InvalidVector,
+                span,
+                "a `mov` between two vectors says how wide they are, as in `mov.v2.b16`",
+            );
+            return false;
+        }
+        let access = matches!(instruction.opcode, Opcode::Ld | Opcode::Ldu | Opcode::St);
+        let surface = matches!(instruction.opcode, Opcode::Suld | Opcode::Sust | Opcode::Mov);
+        if surface && bits > 128 && instruction.vector > 1 {
+            self.report(Code::InvalidVector, span, format!("no vector has {bits} bits here"));
+            return false;
+        }
+        if access && bits > 128 && instruction.vector > 1 {
+            let asynchronous = instruction.modifiers.has(Word::Async);
+            let global = matches!(instruction.space, Some(Space::Global | Space::Generic) | None);
+            let sized = instruction.types.first().is_some_and(|ty| matches!(ty.bits(), 32 | 64));
+            if !global || !sized || asynchronous || instruction.opcode == Opcode::Ldu {
+                let message = format!(
+                    "an access of {bits} bits is possible in `.global` memory only, with elements of 32 or 64 bits"
+                );
+                self.report(Code::InvalidVector, span, message);
+                return false;
+            }
+            let wide =
+                bits <= 256 && self.header.has_chips(Chips::From(100)) && self.header.has_version((8, 8));
+            if !wide {
+                let (code, message) = if bits <= 256 {
+                    (Code::NeedsChip, format!("an access of {bits} bits needs `sm_100` or later"))
+                } else {
+                    (Code::InvalidVector, format!("no access moves {bits} bits"))
+                };
+                self.report(code, span, message);
+                return false;
+            }
+        }
+        true
+    }
+}
