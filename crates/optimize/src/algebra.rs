@@ -6,9 +6,9 @@
 //! integers, bits, and those floating identities that hold for zeros, infinities and NaN as well.
 
 use crate::definitions::Definitions;
-use crate::facts::{Facts, fixed_input, uses_input};
 use crate::fold::lookup;
 use crate::slots::{comparison, is_plain_permutation, opposite, source_type};
+use crate::value_facts::{ValueFacts, fixed_input, uses_input};
 use oriole_chip::Chip;
 use oriole_ori::pattern::Decisions;
 use oriole_ori::{File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value, is_legal};
@@ -26,7 +26,7 @@ pub struct View<'a> {
     /// Where values are defined.
     pub definitions: &'a Definitions,
     /// What is known of them.
-    pub facts: &'a Facts,
+    pub facts: &'a ValueFacts,
     /// Where contests are recorded.
     pub decisions: Option<&'a Decisions>,
 }

@@ -4,11 +4,11 @@
 //! It changes operands only; the copies die later.
 
 use crate::definitions::Definitions;
-use crate::facts::{Fact, Facts};
+use crate::value_facts::{Fact, ValueFacts};
 use oriole_ori::{File, Function, Instruction, Opcode, Phi, PhiSource, Pseudo, Source, SourceKind, Value};
 
 /// Replaces copies in an instruction; true if it changed.
-pub fn run(function: &Function, definitions: &Definitions, facts: &Facts, i: &mut Instruction) -> bool {
+pub fn run(function: &Function, definitions: &Definitions, facts: &ValueFacts, i: &mut Instruction) -> bool {
     // What a parallel copy reads belongs to the edge that it stands on.
     if i.opcode == Opcode::Pseudo(Pseudo::ParallelCopy) {
         return false;
@@ -34,7 +34,7 @@ pub fn run(function: &Function, definitions: &Definitions, facts: &Facts, i: &mu
 }
 
 /// Replaces copies and known constants in a phi; true if it changed.
-pub fn run_phi(function: &Function, definitions: &Definitions, facts: &Facts, phi: &mut Phi) -> bool {
+pub fn run_phi(function: &Function, definitions: &Definitions, facts: &ValueFacts, phi: &mut Phi) -> bool {
     let mut changed = false;
     let (destination, file) = (phi.destination, function.file(phi.destination));
     for (_, source) in &mut phi.sources {
@@ -47,7 +47,7 @@ pub fn run_phi(function: &Function, definitions: &Definitions, facts: &Facts, ph
 }
 
 /// True if [`run_phi`] would change the phi.
-pub fn is_open(function: &Function, definitions: &Definitions, facts: &Facts, phi: &Phi) -> bool {
+pub fn is_open(function: &Function, definitions: &Definitions, facts: &ValueFacts, phi: &Phi) -> bool {
     let (destination, file) = (phi.destination, function.file(phi.destination));
     phi.sources.iter().any(|(_, source)| merged(definitions, facts, destination, file, *source).is_some())
 }
@@ -56,7 +56,7 @@ pub fn is_open(function: &Function, definitions: &Definitions, facts: &Facts, ph
 #[inline]
 fn merged(
     definitions: &Definitions,
-    facts: &Facts,
+    facts: &ValueFacts,
     destination: Value,
     file: File,
     source: PhiSource,
@@ -75,7 +75,7 @@ fn merged(
 fn original(
     function: &Function,
     definitions: &Definitions,
-    facts: &Facts,
+    facts: &ValueFacts,
     value: Value,
 ) -> Option<(Value, bool)> {
     match facts.of(value) {
@@ -90,7 +90,7 @@ fn original(
     }
 }
 
-fn replace(function: &Function, definitions: &Definitions, facts: &Facts, source: &mut Source) -> bool {
+fn replace(function: &Function, definitions: &Definitions, facts: &ValueFacts, source: &mut Source) -> bool {
     if source.fixed.is_some() {
         return false;
     }

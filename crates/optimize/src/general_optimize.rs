@@ -12,8 +12,8 @@
 
 use crate::algebra::View;
 use crate::definitions::Definitions;
-use crate::facts::Facts;
 use crate::live_dead::Removed;
+use crate::value_facts::ValueFacts;
 use crate::{address_fold, algebra, copy_propagation, live_dead, operand_fold};
 use oriole_options::Optimization;
 use oriole_ori::{
@@ -81,7 +81,7 @@ fn look(function: &Function, form: Form) -> Definitions {
 fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definitions) -> bool {
     let form = context.form;
     let definitions = &*known;
-    let mut facts = Facts::new(function.values.len());
+    let mut facts = ValueFacts::new(function.values.len());
     let (mut changed, mut open) = (false, false);
     let order = Cfg::new(function).order().to_vec();
     for id in order {
@@ -137,7 +137,7 @@ fn rewrite(
     function: &Function,
     context: &PassContext<'_>,
     definitions: &Definitions,
-    facts: &Facts,
+    facts: &ValueFacts,
     i: &mut Instruction,
 ) -> (bool, bool) {
     let view = View { chip: context.chip, function, definitions, facts, decisions: context.decisions };
@@ -158,7 +158,7 @@ fn rewrite(
 }
 
 /// A guard that always holds goes away. One that never holds leaves the old values.
-fn decided_guard(facts: &Facts, i: &mut Instruction) -> bool {
+fn decided_guard(facts: &ValueFacts, i: &mut Instruction) -> bool {
     let Some(guard) = i.guard else { return false };
     let Some(word) = facts.word(guard.value) else { return false };
     if oriole_ori::effects::is_transfer(i) {
@@ -189,7 +189,7 @@ fn decided_guard(facts: &Facts, i: &mut Instruction) -> bool {
 }
 
 /// An instruction whose only result is a known word becomes a move of it.
-fn known_result(definitions: &Definitions, facts: &Facts, i: &mut Instruction) -> bool {
+fn known_result(definitions: &Definitions, facts: &ValueFacts, i: &mut Instruction) -> bool {
     if i.guard.is_some() || !oriole_ori::effects::is_pure(i) {
         return false;
     }

@@ -7,9 +7,9 @@
 
 use crate::algebra::View;
 use crate::definitions::Definitions;
-use crate::facts::{Facts, fixed_input, uses_input};
 use crate::live_dead;
 use crate::slots::exchanged;
+use crate::value_facts::{ValueFacts, fixed_input, uses_input};
 use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::pattern::{Alternative, Contest, Cost, Decisions};
@@ -46,7 +46,7 @@ pub fn run(function: &mut Function, chip: Chip, contract: bool, decisions: Optio
     let dominators = Dominators::new(function, &cfg);
     let loops = Loops::new(function, &cfg, &dominators);
     let mut definitions = Definitions::in_ssa(function);
-    let mut facts = Facts::new(function.values.len());
+    let mut facts = ValueFacts::new(function.values.len());
     let mut insertions: Vec<(BlockId, usize, Instruction)> = Vec::new();
     for &id in cfg.order() {
         for phi in &function.block(id).phis {

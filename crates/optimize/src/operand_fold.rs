@@ -4,8 +4,8 @@
 //! The operation stays the same; what it computes is never looked at here.
 
 use crate::algebra::View;
-use crate::facts::{Fact, Facts};
 use crate::slots::{exchanged, signed_word, source_type};
+use crate::value_facts::{Fact, ValueFacts};
 use oriole_ori::pattern::{Alternative, Contest, Cost};
 use oriole_ori::{
     AddressPart, File, Function, IndexedConst, Instruction, Opcode, Pseudo, Source, SourceKind, is_legal,
@@ -120,7 +120,7 @@ fn put(view: &View<'_>, i: &mut Instruction, index: usize, new: Source) -> bool 
     true
 }
 
-fn predicate(function: &Function, facts: &Facts, source: &Source) -> Option<Source> {
+fn predicate(function: &Function, facts: &ValueFacts, source: &Source) -> Option<Source> {
     let SourceKind::Values(values) = &source.kind else { return None };
     let [value] = values.as_slice() else { return None };
     let file = function.file(*value);
@@ -132,7 +132,7 @@ fn predicate(function: &Function, facts: &Facts, source: &Source) -> Option<Sour
     Some(if holds { truth } else { truth.inverted() })
 }
 
-fn word(facts: &Facts, i: &Instruction, index: usize) -> Option<Source> {
+fn word(facts: &ValueFacts, i: &Instruction, index: usize) -> Option<Source> {
     let source = &i.sources[index];
     let SourceKind::Values(values) = &source.kind else { return None };
     let kind = source_type(i, index);
@@ -185,7 +185,7 @@ fn word(facts: &Facts, i: &Instruction, index: usize) -> Option<Source> {
 }
 
 /// A double whose low word is zero is an immediate of its high word; a double of a constant bank is one operand.
-fn double(facts: &Facts, source: &Source) -> Option<Source> {
+fn double(facts: &ValueFacts, source: &Source) -> Option<Source> {
     let SourceKind::Values(values) = &source.kind else { return None };
     if !source.suffixes.is_empty() {
         return None;
@@ -208,7 +208,7 @@ fn double(facts: &Facts, source: &Source) -> Option<Source> {
 }
 
 /// A register operand all of whose words are zero is `RZ`, where the operation is known to read it as plain bits.
-fn all_zero(function: &Function, facts: &Facts, i: &Instruction, index: usize) -> Option<Source> {
+fn all_zero(function: &Function, facts: &ValueFacts, i: &Instruction, index: usize) -> Option<Source> {
     let source = &i.sources[index];
     let SourceKind::Values(values) = &source.kind else { return None };
     if source.absolute || source.invert || !source.suffixes.is_empty() || source.negate {
@@ -231,7 +231,7 @@ fn all_zero(function: &Function, facts: &Facts, i: &Instruction, index: usize) -
 }
 
 /// A constant bank that is indexed by a known number.
-fn known_index(facts: &Facts, i: &mut Instruction, index: usize) -> bool {
+fn known_index(facts: &ValueFacts, i: &mut Instruction, index: usize) -> bool {
     let SourceKind::ConstIndexed(place) = &i.sources[index].kind else { return false };
     let IndexedConst { bank, base, index: register, offset } = **place;
     let Some(known) = facts.word(register) else { return false };

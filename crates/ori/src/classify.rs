@@ -1,29 +1,16 @@
-//! Classes of memory operations as the seeds name them: hot or cold.
+//! Classes of memory operations by latency.
 //!
-//! It is here because scheduling, statistics and dumps must use one classification. Latencies stay out.
+//! It is here because statistics and dumps must use one classification. The latencies themselves are in the crate
+//! `latency`.
 
 use crate::{Instruction, Opcode, Space};
 use oriole_sass::Op;
 
-/// How long a memory operation takes, coarsely.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Temperature {
-    /// Long latency: global, generic, local and texture memory. Worth scheduling around.
-    Hot,
-    /// Short latency: constant and shared memory.
-    Cold,
-}
-
-/// Hot or cold; `None` for what touches no memory.
-pub fn temperature(instruction: &Instruction) -> Option<Temperature> {
-    if is_texture(instruction) {
-        return Some(Temperature::Hot);
-    }
-    let memory = instruction.memory?;
-    Some(match memory.space {
-        Space::Generic | Space::Global | Space::Local | Space::Spill => Temperature::Hot,
-        Space::Shared | Space::Constant => Temperature::Cold,
-    })
+/// True for an access of short latency: constant and shared memory. Global, generic, local and texture memory take long
+/// enough to be worth scheduling around.
+pub fn is_short_latency_access(instruction: &Instruction) -> bool {
+    !is_texture(instruction)
+        && instruction.memory.is_some_and(|memory| matches!(memory.space, Space::Shared | Space::Constant))
 }
 
 /// True for texture fetches and queries.
@@ -37,21 +24,24 @@ mod tests {
     use crate::{MemoryInfo, Origin};
 
     #[test]
-    fn spaces_have_a_temperature() {
+    fn shared_and_constant_memory_have_short_latency() {
         let rows = [
-            (Space::Generic, Temperature::Hot),
-            (Space::Shared, Temperature::Cold),
-            (Space::Local, Temperature::Hot),
-            (Space::Constant, Temperature::Cold),
-            (Space::Spill, Temperature::Hot),
-            (Space::Global, Temperature::Hot),
+            (Space::Generic, false),
+            (Space::Shared, true),
+            (Space::Local, false),
+            (Space::Constant, true),
+            (Space::Spill, false),
+            (Space::Global, false),
         ];
-        for (space, heat) in rows {
+        for (space, short) in rows {
             let mut load = Instruction::new(Op::LD, Origin(0));
-            assert_eq!(temperature(&load), None, "{space:?}");
+            assert!(!is_short_latency_access(&load), "{space:?}");
             load.memory = Some(MemoryInfo { space, reads: true, writes: false, ordered: false });
-            assert_eq!(temperature(&load), Some(heat), "{space:?}");
+            assert_eq!(is_short_latency_access(&load), short, "{space:?}");
         }
-        assert_eq!(temperature(&Instruction::new(Op::TEX, Origin(0))), Some(Temperature::Hot));
+        let mut fetch = Instruction::new(Op::TEX, Origin(0));
+        fetch.memory =
+            Some(MemoryInfo { space: Space::Constant, reads: true, writes: false, ordered: false });
+        assert!(!is_short_latency_access(&fetch));
     }
 }

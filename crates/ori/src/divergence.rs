@@ -11,7 +11,7 @@
 use crate::convergence::{Cover, Reconvergence};
 use crate::csr::Csr;
 use crate::{
-    BlockId, Cfg, File, Function, Instruction, Loops, Opcode, Places, Pseudo, SourceKind, Space, Value,
+    BlockId, Cfg, Chains, File, Function, Instruction, Loops, Opcode, Pseudo, SourceKind, Space, Value,
 };
 use oriole_sass::{Effect, Op, Symbol};
 use rustc_hash::FxHashMap;
@@ -68,8 +68,8 @@ struct Analysis<'a> {
     cfg: &'a Cfg,
     loops: Loops,
     reconvergence: Reconvergence<'a>,
-    uses: Places,
-    definitions: Places,
+    uses: Chains,
+    definitions: Chains,
     result: Divergence,
     /// For blocks executed in parts, where the region ends that was looked at when that came out; `None` if nowhere.
     parted_until: TiVec<BlockId, Option<BlockId>>,
@@ -92,10 +92,10 @@ impl<'a> Analysis<'a> {
         let loops = reconvergence.loops().clone();
         let values = function.values.len();
         let blocks = function.blocks.len();
-        // Where cycles have several entries, nobody asks for places.
+        // With irreducible cycles the chains are not used.
         let asked = if loops.irreducible { &[][..] } else { cfg.order() };
-        let uses = Places::of_uses(function, asked);
-        let definitions = Places::of_definitions(function, asked);
+        let uses = Chains::of_uses(function, asked);
+        let definitions = Chains::of_definitions(function, asked);
         Analysis {
             function,
             cfg,

@@ -12,6 +12,7 @@ pub mod branches;
 pub mod builder;
 pub mod canonical;
 pub mod cfg;
+pub mod chains;
 pub mod classify;
 pub mod convergence;
 pub mod csr;
@@ -33,7 +34,6 @@ pub mod parse;
 pub mod pass;
 pub mod pattern;
 pub mod phi;
-pub mod places;
 pub mod print;
 pub mod statistics;
 pub mod suffixes;
@@ -43,6 +43,7 @@ pub mod verify;
 
 pub use builder::{Builder, Draft};
 pub use cfg::Cfg;
+pub use chains::Chains;
 pub use divergence::Divergence;
 pub use dominance::{Dominators, IteratedFrontiers};
 pub use function::{
@@ -59,7 +60,6 @@ pub use operand::{Address, AddressPart, ConstBase, Destination, IndexedConst, So
 pub use parse::{ParseError, parse};
 pub use pass::{FormChange, Outcome, Pass, PassContext};
 pub use phi::{Phi, PhiSource, PhiSources};
-pub use places::Places;
 pub use statistics::Statistics;
 pub use suffixes::Suffixes;
 pub use tuple::Values;

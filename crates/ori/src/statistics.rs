@@ -22,7 +22,7 @@ pub struct Statistics {
     pub loads: u32,
     /// Stores, without atomics.
     pub stores: u32,
-    /// Accesses of memory that answers soon: shared and constant memory.
+    /// Accesses of short latency: shared and constant memory.
     pub tepid: u32,
 }
 
@@ -40,8 +40,7 @@ impl Statistics {
                     statistics.instructions += 1;
                 }
                 statistics.texture_instructions += u32::from(classify::is_texture(instruction));
-                statistics.tepid +=
-                    u32::from(classify::temperature(instruction) == Some(classify::Temperature::Cold));
+                statistics.tepid += u32::from(classify::is_short_latency_access(instruction));
                 if let Some(memory) = instruction.memory
                     && memory.space != Space::Constant
                 {

@@ -98,9 +98,9 @@ pub enum VariableSpace {
     Global(usize),
 }
 
-/// The surroundings of a kernel.
+/// What the names of the module mean to a kernel.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Surroundings {
+pub struct ModuleSymbols {
     /// Module variables in order of declaration.
     pub variables: Vec<ModuleVariable>,
     /// Functions that the driver provides, in order of declaration.
@@ -114,7 +114,7 @@ pub struct Surroundings {
     pub aliases: BTreeMap<String, String>,
 }
 
-impl Surroundings {
+impl ModuleSymbols {
     /// The function that a name stands for.
     fn meant<'a>(&'a self, name: &'a str) -> &'a str {
         self.aliases.get(name).map_or(name, String::as_str)
@@ -122,7 +122,7 @@ impl Surroundings {
 }
 
 /// The address of a function as a value: the offset, in bytes, of its entry in the table of functions that each kernel
-/// has in constant bank 2. `index` is its place in [`Surroundings::functions`]. No text offset would do, because each
+/// has in constant bank 2. `index` is its place in [`ModuleSymbols::functions`]. No text offset would do, because each
 /// kernel has a clone of the function, and a pointer may lie in memory that kernels share. Never 0.
 pub fn function_value(index: usize) -> u64 {
     FUNCTION_ENTRY as u64 * (index as u64 + 1)
@@ -184,18 +184,18 @@ impl std::error::Error for ImageError {}
 pub fn kernel_image<'a>(
     target: &Target,
     entry: &str,
-    surroundings: &Surroundings,
+    symbols: &ModuleSymbols,
     find: &dyn Fn(&str) -> Option<&'a LinkedFunction>,
 ) -> Result<KernelImage, ImageError> {
-    let members = closure(target.words, entry, surroundings, find)?;
-    let named = surroundings.variables.iter().rev();
+    let members = closure(target.words, entry, symbols, find)?;
+    let named = symbols.variables.iter().rev();
     let variables: Variables = named.map(|variable| (variable.name.as_str(), variable)).collect();
     let shared = SharedLayout::new(&members, &variables, &target.limits)?;
-    let (constant2, table_offsets) = tables(target.words, &members, surroundings)?;
+    let (constant2, table_offsets) = tables(target.words, &members, symbols)?;
     let linker = Linker {
         target,
         members: &members,
-        surroundings,
+        symbols,
         variables: &variables,
         shared: &shared,
         table_offsets: &table_offsets,
@@ -237,7 +237,7 @@ type Variables<'a> = BTreeMap<&'a str, &'a ModuleVariable>;
 fn closure<'a>(
     shape: WordShape,
     entry: &str,
-    surroundings: &Surroundings,
+    symbols: &ModuleSymbols,
     find: &dyn Fn(&str) -> Option<&'a LinkedFunction>,
 ) -> Result<Vec<Member<'a>>, ImageError> {
     let mut members: Vec<Member<'a>> = Vec::new();
@@ -250,9 +250,8 @@ fn closure<'a>(
         let (name, is_routine) = names[next].clone();
         let function = find(&name).ok_or_else(|| ImageError::MissingFunction(name.clone()))?;
         let mut callees = Vec::new();
-        let direct = function.called().map(|name| surroundings.meant(name));
-        let pointed: &[String] =
-            if function.calls_through_pointers() { &surroundings.functions } else { &[] };
+        let direct = function.called().map(|name| symbols.meant(name));
+        let pointed: &[String] = if function.calls_through_pointers() { &symbols.functions } else { &[] };
         let mut seen = BTreeSet::new();
         let functions = direct.chain(pointed.iter().map(String::as_str)).map(|name| (name, false));
         for (callee, is_routine) in functions.chain(function.called_routines().map(|name| (name, true))) {
@@ -353,7 +352,7 @@ impl SharedLayout {
 fn tables(
     shape: WordShape,
     members: &[Member],
-    surroundings: &Surroundings,
+    symbols: &ModuleSymbols,
 ) -> Result<(Vec<u8>, Vec<Vec<u32>>), ImageError> {
     let mut bytes = Vec::new();
     let mut offsets = Vec::new();
@@ -383,7 +382,7 @@ fn tables(
                     let bases: BTreeMap<&str, u32> =
                         members.iter().map(|member| (member.name.as_str(), member.base)).collect();
                     bytes.extend_from_slice(&[0; FUNCTION_ENTRY]);
-                    for name in &surroundings.functions {
+                    for name in &symbols.functions {
                         let base = bases
                             .get(name.as_str())
                             .ok_or_else(|| ImageError::MissingFunction(name.clone()))?;
@@ -400,7 +399,7 @@ fn tables(
 struct Linker<'a> {
     target: &'a Target,
     members: &'a [Member<'a>],
-    surroundings: &'a Surroundings,
+    symbols: &'a ModuleSymbols,
     variables: &'a Variables<'a>,
     shared: &'a SharedLayout,
     table_offsets: &'a [Vec<u32>],
@@ -518,13 +517,13 @@ impl Linker<'_> {
     }
 
     fn function_value(&self, name: &str) -> Result<i64, ImageError> {
-        let meant = self.surroundings.meant(name);
-        let index = self.surroundings.functions.iter().position(|function| function == meant);
+        let meant = self.symbols.meant(name);
+        let index = self.symbols.functions.iter().position(|function| function == meant);
         index.map(|index| function_value(index) as i64).ok_or_else(|| ImageError::NoAddress(name.to_owned()))
     }
 
     fn code_base(&self, name: &str) -> Result<u32, ImageError> {
-        let name = self.surroundings.meant(name);
+        let name = self.symbols.meant(name);
         let member = self.members.iter().find(|member| member.name == name);
         member.map(|member| member.base).ok_or_else(|| ImageError::MissingFunction(name.to_owned()))
     }
@@ -571,13 +570,13 @@ impl Linker<'_> {
             }
             ConstBase::AddressSlot(symbol) => {
                 let symbol = symbol_ref(member.function, symbol)?;
-                let external = self.surroundings.externs.iter().position(|name| *name == symbol.name);
+                let external = self.symbols.externs.iter().position(|name| *name == symbol.name);
                 let slot = match external {
                     Some(external) => {
                         if !image.externs.contains(&external) {
                             image.externs.push(external);
                         }
-                        self.surroundings.globals + external
+                        self.symbols.globals + external
                     }
                     None => self.global_index(&symbol.name)?,
                 };

@@ -17,7 +17,7 @@ use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
 use oriole_ori::SymbolKind;
 use oriole_pipeline::Routine;
 use oriole_pipeline::image::{
-    ImageError, LinkedFunction, ModuleVariable, Surroundings, VariableSpace, function_value,
+    ImageError, LinkedFunction, ModuleSymbols, ModuleVariable, VariableSpace, function_value,
 };
 use oriole_ptx::{Space, Type};
 use oriole_syntax::UnitKind;
@@ -206,14 +206,14 @@ pub(crate) fn reaching_kernels<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) ->
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Layout {
     /// The variables in file order, and what else the code of the module may name.
-    pub surroundings: Surroundings,
+    pub symbols: ModuleSymbols,
     /// Their places in that list, by name.
     by_name: BTreeMap<String, usize>,
 }
 
 pub(crate) fn module_layout(db: &dyn Db, file: SourceFile) -> Layout {
     let index = graph::index(db, file);
-    let mut surroundings = Surroundings::default();
+    let mut symbols = ModuleSymbols::default();
     let mut constants = Vec::new();
     let mut add = |name: &str, info: &GlobalInfo| {
         // What is opaque lies in no memory.
@@ -225,13 +225,13 @@ pub(crate) fn module_layout(db: &dyn Db, file: SourceFile) -> Layout {
                 VariableSpace::Constant(0)
             }
             Space::Global if defined => {
-                surroundings.globals += 1;
-                VariableSpace::Global(surroundings.globals - 1)
+                symbols.globals += 1;
+                VariableSpace::Global(symbols.globals - 1)
             }
             _ => return,
         };
         let (size, align) = (info.size, u64::from(info.align));
-        surroundings.variables.push(ModuleVariable { name: name.to_string(), space, size, align });
+        symbols.variables.push(ModuleVariable { name: name.to_string(), space, size, align });
     };
     for &unit in &index.variables {
         let globals = graph::globals(db, unit).iter();
@@ -243,7 +243,7 @@ pub(crate) fn module_layout(db: &dyn Db, file: SourceFile) -> Layout {
         graph::statics(db, unit).iter().for_each(|variable| add(&variable.name, &variable.info));
     }
     let mut offsets = pack(&constants).0.into_iter();
-    for variable in &mut surroundings.variables {
+    for variable in &mut symbols.variables {
         if let VariableSpace::Constant(offset) = &mut variable.space {
             *offset = offsets.next().unwrap_or(0);
         }
@@ -257,10 +257,10 @@ pub(crate) fn module_layout(db: &dyn Db, file: SourceFile) -> Layout {
     };
     let externs =
         index.functions.iter().filter(|unit| unit.kind(db) == UnitKind::Declaration).filter(external);
-    surroundings.externs = externs.map(|unit| unit.name(db).to_string()).collect();
-    let names = surroundings.variables.iter().enumerate().rev();
+    symbols.externs = externs.map(|unit| unit.name(db).to_string()).collect();
+    let names = symbols.variables.iter().enumerate().rev();
     let by_name = names.map(|(at, variable)| (variable.name.clone(), at)).collect();
-    Layout { surroundings, by_name }
+    Layout { symbols, by_name }
 }
 
 pub(crate) fn module_data(db: &dyn Db, file: SourceFile) -> Vec<oriole_hir::ModuleVariable> {
@@ -284,14 +284,14 @@ pub(crate) fn module_data(db: &dyn Db, file: SourceFile) -> Vec<oriole_hir::Modu
 /// The entry of one variable in the layout.
 pub(crate) fn placed(db: &dyn Db, file: SourceFile, name: &str) -> Option<ModuleVariable> {
     let layout = graph::module_layout(db, file);
-    layout.by_name.get(name).and_then(|&at| layout.surroundings.variables.get(at)).cloned()
+    layout.by_name.get(name).and_then(|&at| layout.symbols.variables.get(at)).cloned()
 }
 
 /// What a kernel reaches, and where what they name lies. Only the entries of these names are read, so that a new
 /// variable lays out no kernel again; which functions have an address is read only where one is taken or followed.
 struct Reached<'db> {
     functions: BTreeMap<String, &'db LinkedFunction>,
-    surroundings: Surroundings,
+    symbols: ModuleSymbols,
 }
 
 impl Reached<'_> {
@@ -299,7 +299,7 @@ impl Reached<'_> {
     fn alias(&mut self, name: String, meant: &str) -> bool {
         let is_alias = name != meant;
         if is_alias {
-            self.surroundings.aliases.insert(name, meant.to_owned());
+            self.symbols.aliases.insert(name, meant.to_owned());
         }
         is_alias
     }
@@ -307,10 +307,10 @@ impl Reached<'_> {
 
 fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Result<Reached<'db>, Failed> {
     let file = entry.file(db);
-    let mut reached = Reached { functions: BTreeMap::new(), surroundings: Surroundings::default() };
+    let mut reached = Reached { functions: BTreeMap::new(), symbols: ModuleSymbols::default() };
     let mut open = vec![entry];
     let mut functions = BTreeSet::from([entry.name(db).to_string()]);
-    let mut symbols = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     while let Some(unit) = open.pop() {
         let linked = match graph::encoded(db, unit, config) {
             Ok(linked) => &**linked,
@@ -320,11 +320,9 @@ fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Resu
         };
         reached.functions.insert(unit.name(db).to_string(), linked);
         let through_pointers = linked.calls_through_pointers();
-        if reached.surroundings.functions.is_empty()
-            && (through_pointers || linked.addressed().next().is_some())
-        {
+        if reached.symbols.functions.is_empty() && (through_pointers || linked.addressed().next().is_some()) {
             let addressed = graph::addressed_functions(db, file);
-            reached.surroundings.functions = addressed.iter().map(|name| name.to_string()).collect();
+            reached.symbols.functions = addressed.iter().map(|name| name.to_string()).collect();
         }
         for name in linked.called_routines() {
             let Some(routine) = Routine::named(name).filter(|_| functions.insert(name.to_owned())) else {
@@ -333,7 +331,7 @@ fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Resu
             let linked = graph::routine(db, routine, config).as_ref().map_err(Clone::clone)?;
             reached.functions.insert(name.to_owned(), linked);
         }
-        let pointed = if through_pointers { reached.surroundings.functions.clone() } else { Vec::new() };
+        let pointed = if through_pointers { reached.symbols.functions.clone() } else { Vec::new() };
         for name in linked.called().map(str::to_owned).chain(pointed) {
             if !functions.insert(name.clone()) {
                 continue;
@@ -351,23 +349,23 @@ fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Resu
                 reached.alias(name.to_owned(), unit.name(db));
             }
         }
-        for symbol in linked.symbols.iter().filter(|symbol| symbols.insert(symbol.name.clone())) {
+        for symbol in linked.symbols.iter().filter(|symbol| seen.insert(symbol.name.clone())) {
             match symbol.kind {
                 SymbolKind::Shared | SymbolKind::Global | SymbolKind::Constant => {
                     let placed = graph::placed(db, file, Arc::from(symbol.name.as_str()));
-                    reached.surroundings.variables.extend(placed.clone());
+                    reached.symbols.variables.extend(placed.clone());
                 }
-                SymbolKind::Extern if reached.surroundings.externs.is_empty() => {
-                    let layout = &graph::module_layout(db, file).surroundings;
-                    reached.surroundings.externs.clone_from(&layout.externs);
-                    reached.surroundings.globals = layout.globals;
+                SymbolKind::Extern if reached.symbols.externs.is_empty() => {
+                    let layout = &graph::module_layout(db, file).symbols;
+                    reached.symbols.externs.clone_from(&layout.externs);
+                    reached.symbols.globals = layout.globals;
                 }
                 SymbolKind::Extern | SymbolKind::Function | SymbolKind::Helper | SymbolKind::Local(_) => {}
             }
         }
     }
     // In the order of names: no order of visits may show in a layout.
-    reached.surroundings.variables.sort_by(|left, right| left.name.cmp(&right.name));
+    reached.symbols.variables.sort_by(|left, right| left.name.cmp(&right.name));
     Ok(reached)
 }
 
@@ -383,7 +381,7 @@ pub(crate) fn kernel_image<'db>(
     let reached = reach(db, unit, config)?;
     guarded("kernel_image", || {
         let find = |name: &str| reached.functions.get(name).copied();
-        let mut image = oriole_pipeline::image::kernel_image(target, name, &reached.surroundings, &find)
+        let mut image = oriole_pipeline::image::kernel_image(target, name, &reached.symbols, &find)
             .map_err(|error| image_failure(name, &error))?;
         image.binding = if weak { Binding::Weak } else { Binding::Global };
         describe(body, &mut image);
@@ -453,17 +451,17 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec
             build: String::new(),
             arguments: format!("-arch {chip}"),
         },
-        externs: graph::module_layout(db, file).surroundings.externs.clone(),
+        externs: graph::module_layout(db, file).symbols.externs.clone(),
         ..Module::default()
     };
     for &unit in graph::index(db, file).functions.iter().filter(|unit| unit.kind(db) == UnitKind::Entry) {
         module.kernels.push(graph::kernel_image(db, unit, config).clone()?);
     }
-    let surroundings = &graph::module_layout(db, file).surroundings;
+    let symbols = &graph::module_layout(db, file).symbols;
     let data = graph::module_data(db, file);
     let functions = function_values(db, file, data);
     guarded("cubin", || {
-        place_variables(surroundings, data, &functions, &mut module)?;
+        place_variables(symbols, data, &functions, &mut module)?;
         let globals = (0..module.globals.len()).map(SymbolRef::Global);
         let externs = (0..module.externs.len()).map(SymbolRef::Extern);
         module.slots = globals.chain(externs).map(|target| Slot { target, addend: 0 }).collect();
@@ -490,7 +488,7 @@ fn function_values(
 }
 
 fn place_variables(
-    surroundings: &Surroundings,
+    layout: &ModuleSymbols,
     data: &[oriole_hir::ModuleVariable],
     functions: &BTreeMap<String, u64>,
     module: &mut Module,
@@ -503,7 +501,7 @@ fn place_variables(
         symbols.insert(kernel.name.clone(), SymbolRef::Kernel(at));
     }
     let mut dynamic = None;
-    for placed in &surroundings.variables {
+    for placed in &layout.variables {
         let Some(value) = values.get(placed.name.as_str()) else { continue };
         let variable = oriole_cubin::Variable {
             name: placed.name.clone(),

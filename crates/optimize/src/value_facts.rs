@@ -22,7 +22,7 @@ pub enum Fact {
     Unknown,
     /// These bits; 0 or 1 for a predicate.
     Word(u32),
-    /// This word of a constant bank, which nobody writes while the kernel runs.
+    /// This word of a constant bank, which does not change while the kernel runs.
     Bank {
         /// Bank number.
         bank: u8,
@@ -84,15 +84,15 @@ impl Bits {
 }
 
 /// The facts of one function.
-pub struct Facts {
+pub struct ValueFacts {
     facts: TiVec<Value, Fact>,
     bits: TiVec<Value, Bits>,
 }
 
-impl Facts {
+impl ValueFacts {
     /// No facts yet, for this many values.
-    pub fn new(count: usize) -> Facts {
-        Facts { facts: ti_vec![Fact::Unknown; count], bits: ti_vec![Bits::UNKNOWN; count] }
+    pub fn new(count: usize) -> ValueFacts {
+        ValueFacts { facts: ti_vec![Fact::Unknown; count], bits: ti_vec![Bits::UNKNOWN; count] }
     }
 
     /// What is known of a value.

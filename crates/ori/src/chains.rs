@@ -1,20 +1,20 @@
-//! Def-use and use-def chains: where each value is written and read, in rows by value.
+//! Def-use and use-def chains: where each value is read or written, as compressed sparse rows by value.
 //!
-//! It is here because a list of its own for each of many thousand values costs more time than all else that a
-//! sparse analysis does. What a place means is the business of who asks.
+//! It is here because a vector for each of many thousand values costs more time than the rest of a sparse analysis. What
+//! the analysis concludes from a use is its own business.
 
 use crate::csr::Csr;
 use crate::{BlockId, Function, Value};
 
-/// Places by value.
+/// The uses, or the definitions, of each value.
 #[derive(Clone, Debug)]
-pub struct Places(Csr<Value, (BlockId, u32)>);
+pub struct Chains(Csr<Value, (BlockId, u32)>);
 
-impl Places {
-    /// Every place that reads a value, in the order of blocks given: block, and index with phis first and instructions
-    /// behind them.
-    pub fn of_uses(function: &Function, blocks: &[BlockId]) -> Places {
-        Places::collect(function, blocks, |id, add| {
+impl Chains {
+    /// Def-use chains: every use of each value, in the order of the blocks given. A use is a block and an index; phis are
+    /// counted first, then instructions.
+    pub fn of_uses(function: &Function, blocks: &[BlockId]) -> Chains {
+        Chains::collect(function, blocks, |id, add| {
             let block = function.block(id);
             for (index, phi) in (0..).zip(&block.phis) {
                 phi.values().for_each(|value| add(value, index));
@@ -25,9 +25,9 @@ impl Places {
         })
     }
 
-    /// Every place that writes a value, likewise.
-    pub fn of_definitions(function: &Function, blocks: &[BlockId]) -> Places {
-        Places::collect(function, blocks, |id, add| {
+    /// Use-def chains: every definition of each value, likewise.
+    pub fn of_definitions(function: &Function, blocks: &[BlockId]) -> Chains {
+        Chains::collect(function, blocks, |id, add| {
             let block = function.block(id);
             for (index, phi) in (0..).zip(&block.phis) {
                 add(phi.destination, index);
@@ -42,13 +42,13 @@ impl Places {
         function: &Function,
         blocks: &[BlockId],
         visit: impl Fn(BlockId, &mut dyn FnMut(Value, u32)),
-    ) -> Places {
-        Places(Csr::of_visits(function.values.len(), (BlockId(0), 0), |add| {
+    ) -> Chains {
+        Chains(Csr::of_visits(function.values.len(), (BlockId(0), 0), |add| {
             blocks.iter().for_each(|&id| visit(id, &mut |value, index| add(value, (id, index))));
         }))
     }
 
-    /// The places of a value.
+    /// The uses, or the definitions, of a value.
     #[inline]
     pub fn of(&self, value: Value) -> &[(BlockId, u32)] {
         self.0.of(value)
