@@ -6,12 +6,13 @@
 //! It shares nothing with the allocator but the data types. It believes two things only: which instructions the
 //! allocator says it put in, and which input value a new value stands for; both are verified as it goes.
 
+mod inserted;
+
 use crate::Allocation;
 use crate::driver::Prepared;
 use oriole_chip::{Chip, RegisterFiles};
 use oriole_ori::{
-    Address, BlockId, Cfg, File, Function, Instruction, Liveness, Opcode, Pseudo, Source, SourceKind, Space,
-    Value,
+    Address, BlockId, Cfg, File, Function, Instruction, Liveness, Opcode, Pseudo, Source, SourceKind, Value,
 };
 use oriole_sass::Op;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -415,118 +416,6 @@ impl Checker<'_> {
                 self.at = (block, allocated.len());
                 self.problem(ProblemKind::InstructionLost, || "an instruction is missing".into());
             }
-        }
-    }
-
-    /// Something the allocator put in: it may only carry contents about.
-    fn inserted(&mut self, instruction: &Instruction, state: &mut State) {
-        if let Some(text) = rematerialization_text(&self.allocation.function, instruction) {
-            let key = self.rematerializations.key(text);
-            for (component, &v) in instruction.destinations[0].values.iter().enumerate() {
-                let component = component as u8;
-                let mut tokens = Tokens::new();
-                tokens.push(Token::Made(key, component));
-                for &v in self.rematerializations.only.get(&(key, component)).map_or(&[][..], |l| l) {
-                    tokens.push(Token::Value(v));
-                }
-                match self.place(v) {
-                    Some(place) => state.set(place, tokens),
-                    None => self.problem(ProblemKind::Constraint, || "no register".into()),
-                }
-            }
-            return;
-        }
-        let allocation = self.allocation;
-        let stack_pointer = self.stack_pointer;
-        let place = |v: Value| place_of(allocation, v);
-        let slot = |source: &Source| match &source.kind {
-            SourceKind::Address(address)
-                if address.descriptor.is_none()
-                    && address.symbol.is_none()
-                    && address.base.as_slice() == [stack_pointer]
-                    && address.uniform.is_empty() =>
-            {
-                Some(Place::Slot(address.offset))
-            }
-            _ => None,
-        };
-        let single = |source: Option<&Source>| match source.map(|s| &s.kind) {
-            Some(SourceKind::Values(v)) if v.len() == 1 => place(v[0]),
-            _ => None,
-        };
-        let result = instruction.destinations.first().and_then(|d| d.values.first()).and_then(|&v| place(v));
-        match instruction.opcode {
-            Opcode::Pseudo(Pseudo::Copy | Pseudo::ParallelCopy) => {
-                let mut moved = Vec::new();
-                for (d, s) in instruction.destinations.iter().zip(&instruction.sources) {
-                    let to = d.values.first().and_then(|&v| place(v));
-                    match (to, single(Some(s))) {
-                        (Some(to), Some(from)) => moved.push((to, state.get(from))),
-                        _ => self.problem(ProblemKind::Constraint, || "a move without registers".into()),
-                    }
-                }
-                for (to, tokens) in moved {
-                    state.set(to, tokens);
-                }
-            }
-            Opcode::Sass(Op::STL) => {
-                match (instruction.sources.first().and_then(slot), single(instruction.sources.get(1))) {
-                    (Some(to), Some(from)) if instruction.memory.is_some_and(|m| m.space == Space::Spill) => {
-                        let tokens = state.get(from);
-                        state.set(to, tokens);
-                    }
-                    _ => self.problem(ProblemKind::MissingSpill, || "a store that is no spill".into()),
-                }
-            }
-            Opcode::Sass(Op::LDL) => match (result, instruction.sources.first().and_then(slot)) {
-                (Some(to), Some(from)) => {
-                    let mut tokens = state.get(from);
-                    if tokens.is_empty() {
-                        // Harmless if it is dead: a value may be unknown on this path.
-                        tokens.push(NOTHING);
-                    }
-                    state.set(to, tokens);
-                }
-                _ => self.problem(ProblemKind::MissingSpill, || "a reload from no slot".into()),
-            },
-            // A predicate becomes a word.
-            Opcode::Sass(Op::SEL) => match (result, single(instruction.sources.get(2))) {
-                (Some(to), Some(from))
-                    if instruction.sources[2].invert
-                        && instruction.sources[0].kind == SourceKind::Zero(File::R)
-                        && instruction.sources[1].kind == SourceKind::Imm(1) =>
-                {
-                    let word = |t: &Token| match t {
-                        Token::Value(v) => Some(Token::Word(*v)),
-                        _ => None,
-                    };
-                    let tokens = state.get(from).iter().filter_map(word).collect();
-                    state.set(to, tokens);
-                }
-                _ => self.problem(ProblemKind::PredicateRefill, || "not a predicate as a word".into()),
-            },
-            // A word becomes a predicate.
-            Opcode::Sass(Op::ISETP) => match (result, single(instruction.sources.first())) {
-                (Some(to), Some(from))
-                    if instruction.mods.has(oriole_sass::Mod::NE)
-                        && instruction.sources.get(1).map(|s| &s.kind)
-                            == Some(&SourceKind::Zero(File::R)) =>
-                {
-                    let tokens: Tokens = state
-                        .get(from)
-                        .iter()
-                        .filter_map(|t| match t {
-                            Token::Word(v) => Some(Token::Value(*v)),
-                            _ => None,
-                        })
-                        .collect();
-                    state.set(to, tokens);
-                }
-                _ => self.problem(ProblemKind::PredicateRefill, || "not a word as a predicate".into()),
-            },
-            // Jumps of blocks on edges carry nothing.
-            Opcode::Sass(Op::BRA) if instruction.guard.is_none() => {}
-            _ => self.problem(ProblemKind::Rematerialization, || "an instruction that moves nothing".into()),
         }
     }
 

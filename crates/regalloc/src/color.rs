@@ -4,16 +4,20 @@
 //! Values that are adjacent in some operand (a tuple) form a bundle with one base register; an operand that wants a value in two
 //! different places gets copies. Bundles are coloured in the order of their first definition.
 
+mod spill;
+
 use crate::AllocateError;
 use crate::abi;
 use crate::operands::{Group, alignment, destinations, is_parallel_copy, is_partial, replace, sources};
 use crate::set::RegisterSet;
 use crate::work::Work;
 use oriole_chip::RegisterFiles;
-use oriole_ori::{Cfg, Destination, File, Instruction, Liveness, Opcode, Pseudo, Source, SourceKind, Value};
-use oriole_sass::Op;
+use oriole_ori::{
+    Cfg, Destination, File, Function, Instruction, Liveness, Opcode, Pseudo, Source, SourceKind, Value,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
-use typed_index_collections::{TiVec, ti_vec};
+use spill::spill_or_rematerialize;
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// Colours one file. All its values get a register in `work`.
 pub fn color(work: &mut Work, file: File, files: &RegisterFiles) -> Result<(), AllocateError> {
@@ -97,8 +101,8 @@ impl Bundles {
                 }
             }
         }
-        let least_recently_used = places.keys().max().unwrap_or(&0) - places.keys().min().unwrap_or(&0);
-        if least_recently_used > 16 {
+        let span = places.keys().max().unwrap_or(&0) - places.keys().min().unwrap_or(&0);
+        if span > 16 {
             return false;
         }
         for &(root, shift) in &joined[1..] {
@@ -217,11 +221,11 @@ fn join_operands(
     }
 }
 
-/// Who is alive together, who wants to share, who lives across a call.
+/// The interference graph: values that are live together, pairs that a copy joins, values that live across a call.
 struct Graph {
     neighbors: TiVec<Value, Vec<Value>>,
     /// Pairs joined by a copy, in program order.
-    friends: TiVec<Value, Vec<Value>>,
+    copy_related: TiVec<Value, Vec<Value>>,
     across_calls: TiVec<Value, bool>,
     /// Values in order of first definition or use.
     order: Vec<Value>,
@@ -233,89 +237,23 @@ impl Graph {
         let count = function.values.len();
         let mut graph = Graph {
             neighbors: ti_vec![Vec::new(); count],
-            friends: ti_vec![Vec::new(); count],
+            copy_related: ti_vec![Vec::new(); count],
             across_calls: ti_vec![false; count],
             order: Vec::new(),
         };
-        let mut met: TiVec<Value, bool> = ti_vec![false; count];
         let cfg = Cfg::new(function);
         let liveness = Liveness::of(function, &cfg, |value| function.file(value) == file);
-        let is_ours = |v: &Value| function.file(*v) == file;
+        graph.find_order(function, &cfg, file);
         for &block in cfg.order() {
-            for instruction in &function.block(block).instructions {
-                let mut meet = |v: Value| {
-                    if is_ours(&v) && !std::mem::replace(&mut met[v], true) {
-                        graph.order.push(v);
-                    }
-                };
-                instruction.for_each_use(&mut meet);
-                instruction.for_each_definition(&mut meet);
-            }
-        }
-        for &block in cfg.order() {
-            let mut live: Vec<Value> = liveness.live_out(block).iter().copied().filter(is_ours).collect();
+            let live = liveness.live_out(block).iter().copied();
+            let mut live: Vec<Value> = live.filter(|v| function.file(*v) == file).collect();
             for instruction in function.block(block).instructions.iter().rev() {
-                let mut defined: Vec<Value> = Vec::new();
-                instruction.for_each_definition(|v| {
-                    if is_ours(&v) {
-                        defined.push(v);
-                    }
-                });
-                let copied_from = |d: Value| -> Option<Value> {
-                    let at = instruction.destinations.iter().position(|x| x.values.first() == Some(&d))?;
-                    let copies =
-                        matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Copy | Pseudo::ParallelCopy));
-                    match &instruction.sources.get(at)?.kind {
-                        SourceKind::Values(s) if copies && is_ours(&s[0]) => Some(s[0]),
-                        _ => None,
-                    }
-                };
-                for (k, &d) in defined.iter().enumerate() {
-                    let single = instruction.opcode == Opcode::Pseudo(Pseudo::Copy);
-                    let from = copied_from(d);
-                    if let Some(from) = from {
-                        graph.friends[d].push(from);
-                        graph.friends[from].push(d);
-                    }
-                    for &other in live.iter().chain(&defined[..k]) {
-                        // A copy and its source may share while both hold the same.
-                        if other != d && !(single && from == Some(other) && instruction.guard.is_none()) {
-                            graph.neighbors[d].push(other);
-                            graph.neighbors[other].push(d);
-                        }
-                    }
-                }
-                if instruction.guard.is_none() {
-                    live.retain(|v| !defined.contains(v));
-                }
-                let calls = instruction.call.as_ref().is_some_and(|c| match file {
-                    File::B => instruction.opcode == Opcode::Pseudo(Pseudo::Call),
-                    _ => c.clobbers_uniform,
-                });
-                if calls {
-                    live.iter().for_each(|&v| graph.across_calls[v] = true);
-                }
-                instruction.for_each_use(|v| {
-                    if is_ours(&v) && !live.contains(&v) {
-                        live.push(v);
-                    }
-                });
-                if instruction.guard.is_some() {
-                    for &d in &defined {
-                        if !live.contains(&d) {
-                            live.push(d);
-                        }
-                    }
-                }
-                // Several results of one instruction, and old values of guarded ones, are alive with each other.
+                graph.step_backwards(function, file, instruction, &mut live);
             }
             // What enters the entry block alive is unknown, but it occupies its register.
             if cfg.predecessors(block).is_empty() {
                 for (k, &a) in live.iter().enumerate() {
-                    for &b in &live[..k] {
-                        graph.neighbors[a].push(b);
-                        graph.neighbors[b].push(a);
-                    }
+                    live[..k].iter().for_each(|&b| graph.interfere(a, b));
                 }
             }
         }
@@ -324,6 +262,92 @@ impl Graph {
             list.dedup();
         }
         graph
+    }
+
+    fn interfere(&mut self, a: Value, b: Value) {
+        self.neighbors[a].push(b);
+        self.neighbors[b].push(a);
+    }
+
+    fn find_order(&mut self, function: &Function, cfg: &Cfg, file: File) {
+        let mut met: TiVec<Value, bool> = ti_vec![false; function.values.len()];
+        for instruction in cfg.order().iter().flat_map(|&block| &function.block(block).instructions) {
+            let mut meet = |v: Value| {
+                if function.file(v) == file && !std::mem::replace(&mut met[v], true) {
+                    self.order.push(v);
+                }
+            };
+            instruction.for_each_use(&mut meet);
+            instruction.for_each_definition(&mut meet);
+        }
+    }
+
+    /// From the values live behind an instruction to those live before it. Several results of one instruction, and old
+    /// values of guarded ones, are alive with each other.
+    fn step_backwards(
+        &mut self,
+        function: &Function,
+        file: File,
+        instruction: &Instruction,
+        live: &mut Vec<Value>,
+    ) {
+        let is_ours = |v: Value| function.file(v) == file;
+        let guarded = instruction.guard.is_some();
+        let mut defined: Vec<Value> = Vec::new();
+        instruction.for_each_definition(|v| {
+            if is_ours(v) {
+                defined.push(v);
+            }
+        });
+        let single = instruction.opcode == Opcode::Pseudo(Pseudo::Copy);
+        for (k, &d) in defined.iter().enumerate() {
+            let from = copied_from(instruction, d).filter(|&from| is_ours(from));
+            if let Some(from) = from {
+                self.copy_related[d].push(from);
+                self.copy_related[from].push(d);
+            }
+            for &other in live.iter().chain(&defined[..k]) {
+                // A copy and its source may share while both hold the same.
+                if other != d && !(single && from == Some(other) && !guarded) {
+                    self.interfere(d, other);
+                }
+            }
+        }
+        if !guarded {
+            live.retain(|v| !defined.contains(v));
+        }
+        let calls = instruction.call.as_ref().is_some_and(|c| match file {
+            File::B => instruction.opcode == Opcode::Pseudo(Pseudo::Call),
+            _ => c.clobbers_uniform,
+        });
+        if calls {
+            live.iter().for_each(|&v| self.across_calls[v] = true);
+        }
+        let mut begin = |v: Value| {
+            if !live.contains(&v) {
+                live.push(v);
+            }
+        };
+        instruction.for_each_use(|v| {
+            if is_ours(v) {
+                begin(v);
+            }
+        });
+        if guarded {
+            defined.iter().for_each(|&d| begin(d));
+        }
+    }
+}
+
+/// The value that a copy gives to a destination.
+fn copied_from(instruction: &Instruction, d: Value) -> Option<Value> {
+    if !matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Copy | Pseudo::ParallelCopy)) {
+        return None;
+    }
+    let at = instruction.destinations.iter().position(|x| x.values.first() == Some(&d))?;
+    match &instruction.sources.get(at)?.kind {
+        SourceKind::Values(s) => Some(s[0]),
+        _ => None,
     }
 }
 
@@ -347,83 +371,15 @@ fn assign(
     bundles: &mut Bundles,
     graph: &Graph,
 ) -> Result<(), Vec<Value>> {
-    let (low, high) = range(file, files);
-    let saved_from = match file {
-        File::UR => abi::FIRST_SAVED_UNIFORM,
-        File::B => abi::FIRST_SAVED_BARRIER,
-        _ => u8::MAX,
-    };
     let mut placed: TiVec<Value, Option<u8>> = ti_vec![None; work.function.values.len()];
-    let mut done: FxHashSet<Value> = FxHashSet::default();
-    // Bundles with a fixed place first.
-    let mut order: Vec<Value> = Vec::new();
-    for fixed in [true, false] {
-        for &v in &graph.order {
-            let (root, _) = bundles.find(v);
-            let is_fixed = bundles.demands.get(&root).is_some_and(|d| d.iter().any(|(_, _, f)| f.is_some()));
-            if is_fixed == fixed && done.insert(root) {
-                order.push(root);
-            }
-        }
-    }
-    for root in order {
+    for root in order(bundles, graph) {
         let mut members = bundles.members.get(&root).cloned().unwrap_or_default();
         members.sort_unstable();
-        let demands = bundles.demands.get(&root).cloned().unwrap_or_default();
-        let mut taken: Vec<(i32, RegisterSet)> = Vec::new();
-        let mut across = false;
+        let demands = bundles.demands.get(&root).map_or(&[][..], |demands| demands);
+        let base = base_register(file, files, &members, demands, graph, &placed);
+        let base = base.ok_or_else(|| conflicts(&members, graph))?;
         for &(offset, v) in &members {
-            let mut set = RegisterSet::default();
-            for &n in &graph.neighbors[v] {
-                if let Some(r) = placed[n] {
-                    set.insert(r);
-                }
-            }
-            across |= graph.across_calls[v];
-            taken.push((offset, set));
-        }
-        let fits = |base: i32| {
-            let aligned = demands.iter().all(|&(offset, align, fixed)| {
-                let r = base + offset;
-                r >= 0 && r % i32::from(align) == 0 && fixed.is_none_or(|f| i32::from(f) == r)
-            });
-            aligned
-                && taken.iter().all(|(offset, set)| {
-                    let r = base + offset;
-                    let lowest = if across { saved_from.min(high) } else { low };
-                    r >= i32::from(lowest) && r < i32::from(high) && !set.contains(r as u8)
-                })
-        };
-        let conflicts = || {
-            let own = members.iter().map(|m| m.1);
-            let others = members.iter().flat_map(|m| graph.neighbors[m.1].iter().copied());
-            let mut conflicts: Vec<Value> = own.chain(others).collect();
-            conflicts.sort_unstable();
-            conflicts.dedup();
-            conflicts
-        };
-        if across && saved_from == u8::MAX {
-            return Err(conflicts());
-        }
-        // The place of a friend first.
-        let hints =
-            members.iter().flat_map(|&(offset, v)| graph.friends[v].iter().map(move |f| (offset, *f)));
-        let mut choice = None;
-        for (offset, friend) in hints {
-            if let Some(r) = placed[friend] {
-                let base = i32::from(r) - offset;
-                if fits(base) {
-                    choice = Some(base);
-                    break;
-                }
-            }
-        }
-        let span = members.iter().map(|m| m.0).max().unwrap_or(0).unsigned_abs() as i32 + 16;
-        let choice = choice
-            .or_else(|| (-span..i32::from(high) + span).find(|&base| fits(base)))
-            .ok_or_else(conflicts)?;
-        for &(offset, v) in &members {
-            placed[v] = Some((choice + offset) as u8);
+            placed[v] = Some((base + offset) as u8);
         }
     }
     for (value, register) in placed.into_iter_enumerated() {
@@ -434,109 +390,70 @@ fn assign(
     Ok(())
 }
 
-/// Takes uniform values out of their registers between definition and use: what can be made without reading a
-/// register is made again before each use, the others are kept in a general register.
-fn spill_or_rematerialize(work: &mut Work, evicted: &FxHashSet<Value>) {
-    let mut rematerializations: FxHashMap<Value, Instruction> = FxHashMap::default();
-    let mut definitions: FxHashMap<Value, u32> = FxHashMap::default();
-    for instruction in work.function.blocks.iter().flat_map(|b| &b.instructions) {
-        let made =
-            matches!(instruction.opcode, Opcode::Sass(Op::ULDC | Op::UMOV)) && instruction.guard.is_none();
-        let constant = instruction
-            .sources
-            .iter()
-            .all(|s| matches!(s.kind, SourceKind::Const { .. } | SourceKind::Imm(_) | SourceKind::Zero(_)));
-        instruction.for_each_definition(|v| {
-            *definitions.entry(v).or_default() += 1;
-            if made && constant {
-                rematerializations.insert(v, instruction.clone());
+/// The roots of the bundles, those with a fixed register first.
+fn order(bundles: &mut Bundles, graph: &Graph) -> Vec<Value> {
+    let mut done: FxHashSet<Value> = FxHashSet::default();
+    let mut order: Vec<Value> = Vec::new();
+    for fixed in [true, false] {
+        for &v in &graph.order {
+            let (root, _) = bundles.find(v);
+            let is_fixed = bundles.demands.get(&root).is_some_and(|d| d.iter().any(|(_, _, f)| f.is_some()));
+            if is_fixed == fixed && done.insert(root) {
+                order.push(root);
             }
-        });
-    }
-    rematerializations.retain(|v, _| definitions[v] == 1 && evicted.contains(v));
-    // Where the others are kept.
-    let mut kept: FxHashMap<Value, Value> = FxHashMap::default();
-    let mut order: Vec<Value> =
-        evicted.iter().copied().filter(|v| !rematerializations.contains_key(v)).collect();
-    order.sort_unstable();
-    for v in order {
-        let general = work.new_value(File::R);
-        work.original[general] = work.original[v];
-        kept.insert(v, general);
-    }
-    for block in work.function.block_ids() {
-        let old = std::mem::take(&mut work.function.blocks[block].instructions);
-        let marks = std::mem::take(&mut work.inserted[block]);
-        let mut out = Vec::with_capacity(old.len());
-        let mut out_marks = Vec::with_capacity(old.len());
-        for (mut instruction, mark) in old.into_iter().zip(marks) {
-            let origin = instruction.origin;
-            // The old value of a guarded result is read, too; it comes back into the register of the result.
-            if is_partial(&instruction) {
-                for group in destinations(&instruction, File::UR) {
-                    for v in group.values.iter().filter(|v| kept.contains_key(v)) {
-                        out.push(copy(File::UR, *v, kept[v], origin));
-                        out_marks.push(true);
-                    }
-                }
-            }
-            if !is_parallel_copy(&instruction) {
-                for group in sources(&work.function, &instruction, File::UR, work.stack_pointer) {
-                    let mut values: Vec<Value> = group.values.to_vec();
-                    for k in 0..values.len() {
-                        let v = group.values[k];
-                        if values[k] != v {
-                            continue;
-                        }
-                        if let Some(rematerialization) = rematerializations.get(&v) {
-                            let mut made = rematerialization.clone();
-                            made.origin = origin;
-                            for component in &mut made.destinations[0].values {
-                                let new = work.new_value(File::UR);
-                                work.original[new] = work.original[*component];
-                                values.iter_mut().filter(|s| **s == *component).for_each(|s| *s = new);
-                                *component = new;
-                            }
-                            out.push(made);
-                            out_marks.push(true);
-                        } else if let Some(&general) = kept.get(&v) {
-                            let new = work.new_value(File::UR);
-                            work.original[new] = work.original[v];
-                            values.iter_mut().filter(|s| **s == v).for_each(|s| *s = new);
-                            out.push(copy(File::UR, new, general, origin));
-                            out_marks.push(true);
-                        }
-                    }
-                    replace(&mut instruction, group.operand, &values);
-                }
-            } else {
-                // Sources of many copies at once come back into their own registers before it.
-                instruction.for_each_use(|v| {
-                    if let Some(&general) = kept.get(&v) {
-                        out.push(copy(File::UR, v, general, origin));
-                        out_marks.push(true);
-                    }
-                });
-            }
-            let mut behind = Vec::new();
-            instruction.for_each_definition(|v| {
-                if let Some(&general) = kept.get(&v) {
-                    behind.push(copy(File::R, general, v, origin));
-                }
-            });
-            out.push(instruction);
-            out_marks.push(mark);
-            out_marks.extend(behind.iter().map(|_| true));
-            out.extend(behind);
         }
-        work.function.blocks[block].instructions = out;
-        work.inserted[block] = out_marks;
     }
+    order
 }
 
-fn copy(file: File, to: Value, from: Value, origin: oriole_ori::Origin) -> Instruction {
-    let mut copy = Instruction::new(Pseudo::Copy, origin);
-    copy.destinations.push(Destination::new(file, [to]));
-    copy.sources.push(Source::value(from));
-    copy
+/// The members of a bundle and the values that interfere with them.
+fn conflicts(members: &[(i32, Value)], graph: &Graph) -> Vec<Value> {
+    let own = members.iter().map(|m| m.1);
+    let others = members.iter().flat_map(|m| graph.neighbors[m.1].iter().copied());
+    let mut conflicts: Vec<Value> = own.chain(others).collect();
+    conflicts.sort_unstable();
+    conflicts.dedup();
+    conflicts
+}
+
+/// A base register for a bundle: that which gives a copy-related value the same register, else the lowest.
+fn base_register(
+    file: File,
+    files: &RegisterFiles,
+    members: &[(i32, Value)],
+    demands: &[(i32, u8, Option<u8>)],
+    graph: &Graph,
+    placed: &TiSlice<Value, Option<u8>>,
+) -> Option<i32> {
+    let (low, high) = range(file, files);
+    let across = members.iter().any(|m| graph.across_calls[m.1]);
+    let lowest = match file {
+        _ if !across => low,
+        File::UR => abi::FIRST_SAVED_UNIFORM.min(high),
+        File::B => abi::FIRST_SAVED_BARRIER.min(high),
+        _ => return None,
+    };
+    let taken = members.iter().map(|&(offset, v)| {
+        let mut set = RegisterSet::default();
+        graph.neighbors[v].iter().filter_map(|&n| placed[n]).for_each(|r| set.insert(r));
+        (offset, set)
+    });
+    let taken: Vec<(i32, RegisterSet)> = taken.collect();
+    let fits = |base: &i32| {
+        let aligned = demands.iter().all(|&(offset, align, fixed)| {
+            let r = base + offset;
+            r >= 0 && r % i32::from(align) == 0 && fixed.is_none_or(|f| i32::from(f) == r)
+        });
+        aligned
+            && taken.iter().all(|(offset, set)| {
+                let r = base + offset;
+                r >= i32::from(lowest) && r < i32::from(high) && !set.contains(r as u8)
+            })
+    };
+    let hints = members
+        .iter()
+        .flat_map(|&(offset, v)| graph.copy_related[v].iter().map(move |other| (offset, *other)));
+    let mut hinted = hints.filter_map(|(offset, related)| Some(i32::from(placed[related]?) - offset));
+    let span = members.iter().map(|m| m.0).max().unwrap_or(0).unsigned_abs() as i32 + 16;
+    hinted.find(fits).or_else(|| (-span..i32::from(high) + span).find(fits))
 }

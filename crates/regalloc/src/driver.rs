@@ -49,15 +49,51 @@ fn least(function: &Function, stack_pointer: Value, all: u16) -> u16 {
         }
         let reads = operands::sources(function, instruction, File::R, stack_pointer);
         let writes = operands::destinations(instruction, File::R);
-        let room =
+        let span =
             |n: usize| u16::try_from(n.next_multiple_of(usize::from(alignment(n)))).unwrap_or(u16::MAX);
-        let total: u16 = reads.iter().chain(&writes).map(|g| room(g.values.len())).sum();
+        let total: u16 = reads.iter().chain(&writes).map(|g| span(g.values.len())).sum();
         // Sources may lie so that they spoil one aligned range for each wide result.
         let slack: u16 =
-            writes.iter().map(|g| if g.values.len() > 1 { room(g.values.len()).min(4) } else { 0 }).sum();
+            writes.iter().map(|g| if g.values.len() > 1 { span(g.values.len()).min(4) } else { 0 }).sum();
         most = most.max(total.saturating_add(slack));
     }
     (most + 6).clamp(16, all)
+}
+
+/// The limits of the general registers.
+struct Limits {
+    /// Never fewer than this.
+    floor: u16,
+    /// What the options ask for.
+    limit: u16,
+    /// What the chip has.
+    all: u16,
+    /// The function follows the calling convention, which fixes the lowest 24 registers.
+    by_convention: bool,
+}
+
+impl Limits {
+    fn new(function: &Function, stack_pointer: Value, all: u16, options: &AllocateOptions) -> Limits {
+        let calls = function
+            .blocks
+            .iter()
+            .flat_map(|b| &b.instructions)
+            .any(|i| matches!(i.opcode, Opcode::Pseudo(Pseudo::Call)));
+        let by_convention = calls || (!function.is_entry && function.routine.is_none());
+        let mut floor = least(function, stack_pointer, all).max(if by_convention { 24 } else { 16 });
+        let mut limit = options.limit.unwrap_or(all).min(function.register_limit.unwrap_or(all)).min(all);
+        if let Some(clobbers) = function.routine {
+            // What it may overwrite is what it has, whatever else is asked for.
+            let count = 64 - clobbers.general.leading_zeros() as u16;
+            (floor, limit) = (count, count);
+        }
+        if options.minimal {
+            limit = floor;
+        }
+        // A budget that the instruction with the highest register demand does not fit into is exceeded rather than
+        // refused.
+        Limits { floor, limit: limit.max(floor).min(all), all, by_convention }
+    }
 }
 
 /// Allocates all register files.
@@ -68,74 +104,15 @@ pub fn allocate(
 ) -> Result<Allocation, AllocateError> {
     let Prepared { function, stack_pointer, frame } = prepared;
     let files = chip.register_files();
-    let all = u16::from(files.general.end_usable);
-    let least = least(&function, stack_pointer, all);
-    let calls = function
-        .blocks
-        .iter()
-        .flat_map(|b| &b.instructions)
-        .any(|i| matches!(i.opcode, Opcode::Pseudo(Pseudo::Call)));
-    let by_convention = calls || (!function.is_entry && function.routine.is_none());
-    let mut floor = least.max(if by_convention { 24 } else { 16 });
-    let mut limit: u16 = options.limit.unwrap_or(all).min(function.register_limit.unwrap_or(all)).min(all);
-    if let Some(clobbers) = function.routine {
-        // What it may overwrite is what it has, whatever else is asked for.
-        let count = 64 - clobbers.general.leading_zeros() as u16;
-        (floor, limit) = (count, count);
-    }
-    if options.minimal {
-        limit = floor;
-    }
-    // A budget that the instruction with the highest register demand does not fit into is exceeded rather than refused.
-    let limit = limit.max(floor).min(all);
+    let limits = Limits::new(&function, stack_pointer, u16::from(files.general.end_usable), options);
     let mut work = Work::new(function, stack_pointer, frame.spill_base);
-
     for file in [File::UR, File::UP, File::B] {
         color::color(&mut work, file, files)?;
     }
-    let predicates = work.function.routine.map_or(0x7f, |clobbers| clobbers.predicates);
-    let predicates = RegisterSet::from_words([predicates.into(), 0, 0, 0]);
-    let predicates = Registers {
-        file: File::P,
-        usable: predicates,
-        count: u16::from(files.predicate.end_usable),
-        cheap: predicates,
-        least_recently_used: false,
-        budget: None,
-    };
-    {
-        let inputs = ScanInputs::new(&work, File::P);
-        file(&mut work, None, &inputs, &predicates)?;
-    }
-
-    let mut limit = limit;
-    let inputs = ScanInputs::new(&work, File::R);
-    // What another try would start from.
-    let before = match limit < all || options.level > 0 {
-        true => {
-            let first = start(&work, &inputs);
-            Some(std::mem::replace(&mut work, first))
-        }
-        false => None,
-    };
-    loop {
-        match general(&mut work, before.as_ref(), &inputs, limit, false, None) {
-            Ok(()) => break,
-            // Sources may lie so badly that a wide result finds no aligned range: a few more registers help.
-            Err(error @ AllocateError::TooFewRegisters { .. }) => {
-                let more = limit < all && work.function.routine.is_none();
-                let Some(before) = before.as_ref().filter(|_| more) else { return Err(error) };
-                limit = (limit + 8).min(all);
-                work = start(before, &inputs);
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    if let Some(before) = before.filter(|_| options.level > 0) {
-        improve(&mut work, before, &inputs, floor);
-    }
+    predicates(&mut work, u16::from(files.predicate.end_usable))?;
+    let work = general_within(work, &limits, options.level > 0)?;
     let mut highest = work.highest();
-    if by_convention {
+    if limits.by_convention {
         highest = highest.max(24);
     }
     let spill_bytes = 4 * work.spill_words;
@@ -157,6 +134,46 @@ pub fn allocate(
         blocks: work.blocks,
         stack_pointer,
     })
+}
+
+fn predicates(work: &mut Work, count: u16) -> Result<(), AllocateError> {
+    let usable = work.function.routine.map_or(0x7f, |clobbers| clobbers.predicates);
+    let usable = RegisterSet::from_words([usable.into(), 0, 0, 0]);
+    let registers =
+        Registers { file: File::P, usable, count, cheap: usable, least_recently_used: false, budget: None };
+    let inputs = ScanInputs::new(work, File::P);
+    file(work, None, &inputs, &registers)
+}
+
+/// Allocates the general registers within the limits; with `improved` the result is improved afterwards.
+fn general_within(mut work: Work, limits: &Limits, improved: bool) -> Result<Work, AllocateError> {
+    let &Limits { floor, mut limit, all, .. } = limits;
+    let inputs = ScanInputs::new(&work, File::R);
+    // What another try would start from.
+    let before = match limit < all || improved {
+        true => {
+            let first = start(&work, &inputs);
+            Some(std::mem::replace(&mut work, first))
+        }
+        false => None,
+    };
+    loop {
+        match general(&mut work, before.as_ref(), &inputs, limit, false, None) {
+            Ok(()) => break,
+            // Sources may lie so badly that a wide result finds no aligned range: a few more registers help.
+            Err(error @ AllocateError::TooFewRegisters { .. }) => {
+                let more = limit < all && work.function.routine.is_none();
+                let Some(before) = before.as_ref().filter(|_| more) else { return Err(error) };
+                limit = (limit + 8).min(all);
+                work = start(before, &inputs);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if let Some(before) = before.filter(|_| improved) {
+        improve(&mut work, before, &inputs, floor);
+    }
+    Ok(work)
 }
 
 /// Allocates the general registers below a limit; with `least_recently_used` those first. `before` has the

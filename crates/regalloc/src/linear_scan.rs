@@ -9,6 +9,7 @@
 use crate::AllocateError;
 mod block_states;
 mod choice;
+mod instruction;
 mod occupancy;
 mod parallel;
 mod scan_inputs;
@@ -17,12 +18,11 @@ pub use scan_inputs::ScanInputs;
 
 use crate::moves::{Emitter, From, Move, Place};
 use crate::next_use::NEVER;
-use crate::operands::{Group, Slot, destinations, is_parallel_copy, is_partial, replace, sources};
+use crate::operands::is_parallel_copy;
 use crate::set::RegisterSet;
 use crate::work::Work;
 use occupancy::{COPY, FREE, Occupants};
 use oriole_ori::{BlockId, File, Instruction, Opcode, Origin, Pseudo, Value};
-use oriole_sass::Class;
 use smallvec::SmallVec;
 use typed_index_collections::{TiVec, ti_vec};
 
@@ -384,193 +384,6 @@ impl Scan<'_> {
         for (v, to, rematerialization) in made {
             emitter.make(v, to, &rematerialization);
         }
-    }
-
-    fn instruction(
-        &mut self,
-        mut instruction: Instruction,
-        mark: bool,
-        after_definitions: &[(Value, u32)],
-        after_uses: &[(Value, u32)],
-    ) -> Result<(), AllocateError> {
-        let file = self.registers.file;
-        self.begin();
-        if instruction.opcode == Opcode::Pseudo(Pseudo::Undefined) {
-            // Nothing is known of it, so it needs no register.
-            for &(v, next) in after_definitions {
-                self.put(v, NONE);
-                self.in_memory[v] = false;
-                self.next[v] = next;
-            }
-            if instruction.destinations.iter().any(|d| d.file != file) || after_definitions.is_empty() {
-                self.out.push(instruction);
-                self.marks.push(mark);
-            }
-            self.begin();
-            return Ok(());
-        }
-        let partial = is_partial(&instruction);
-        let reads = sources(&self.work.function, &instruction, file, self.work.stack_pointer);
-        let writes = destinations(&instruction, file);
-        let lives = |v: Value| after_uses.iter().find(|(u, _)| *u == v).is_some_and(|(_, n)| *n != NEVER);
-
-        // What this instruction overwrites behind the back of values that go on living.
-        if let Some(call) = &instruction.call {
-            self.forbidden = match file {
-                File::R => RegisterSet::from_words(call.clobbers),
-                File::P => RegisterSet::from_words([u64::from(call.clobbered_predicates), 0, 0, 0]),
-                _ => RegisterSet::default(),
-            };
-        }
-        for group in &writes {
-            if let Some(base) = group.fixed {
-                (0..group.values.len()).for_each(|k| self.forbidden.insert(base + k as u8));
-            }
-        }
-        if !self.forbidden.is_empty() {
-            for r in self.forbidden.within(self.registers.usable).iter() {
-                let occupant = self.occupant[usize::from(r)];
-                if occupant == FREE || occupant == COPY {
-                    continue;
-                }
-                let v = Value(occupant);
-                let used = after_uses.iter().any(|(u, _)| *u == v);
-                let dies = (used && !lives(v)) || (!used && self.next[v] == NEVER);
-                if !dies {
-                    self.relocate(v, RegisterSet::default());
-                }
-            }
-        }
-
-        // Sources: those that have no choice first, then the widest. A guarded result is a source of its old value.
-        let mut order: SmallVec<[(Group, bool); 6]> = reads.into_iter().map(|g| (g, false)).collect();
-        if partial {
-            order.extend(writes.iter().cloned().map(|g| (g, true)));
-        }
-        // Old values come before sources of the same width: they must be at assigned, a source may be a copy.
-        order.sort_by_key(|(g, tied)| (g.fixed.is_none(), !tied, std::cmp::Reverse(g.values.len())));
-        // A warp group's multiply writes its accumulators while it still reads: they are read where they are
-        // written, and no other source may lie there.
-        let early = matches!(instruction.opcode, Opcode::Sass(op) if op.info().class(&instruction.mods) == Class::Group);
-        let accumulators = if early && !partial { self.accumulators(&order, &writes) } else { None };
-        let mut placed: SmallVec<[(Group, SmallVec<[u8; 4]>); 6]> = SmallVec::new();
-        for (group, _) in order {
-            let in_place = accumulators == Some(group.operand);
-            let registers = self.place_sources(&group, in_place, &lives).ok_or_else(|| self.too_few())?;
-            placed.push((group, registers));
-        }
-
-        // Sources that die make room for results.
-        let mut dying: SmallVec<[Value; 8]> = SmallVec::new();
-        for &(v, next) in after_uses {
-            self.next[v] = next;
-            let tied = partial && after_definitions.iter().any(|(d, _)| *d == v);
-            if next == NEVER && !tied {
-                dying.push(v);
-            }
-        }
-        let mut read_registers: SmallVec<[(Value, u8); 8]> = SmallVec::new();
-        for &v in &dying {
-            let assigned = self.assigned[v];
-            if assigned != NONE {
-                read_registers.push((v, assigned));
-                if !early {
-                    self.occupant.set(usize::from(assigned), FREE);
-                }
-            }
-        }
-        if !early {
-            for k in 0..self.copies.len() {
-                self.occupant.set(usize::from(self.copies[k].1), FREE);
-            }
-        }
-
-        // Results.
-        let mut results: SmallVec<[(Group, SmallVec<[u8; 4]>); 2]> = SmallVec::new();
-        if !partial {
-            let mut order: SmallVec<[Group; 2]> = writes.clone();
-            order.sort_by_key(|g| (g.fixed.is_none(), std::cmp::Reverse(g.values.len())));
-            for group in order {
-                let old = placed
-                    .iter()
-                    .find(|(g, _)| Some(g.operand) == accumulators && g.values.len() == group.values.len());
-                let base = match (group.fixed, old) {
-                    (Some(base), _) => base,
-                    (None, Some((_, registers))) => {
-                        for &r in registers {
-                            self.occupant.set(usize::from(r), FREE);
-                        }
-                        registers[0]
-                    }
-                    (None, None) => self.destination_base(&group, &placed).ok_or_else(|| self.too_few())?,
-                };
-                let mut range = RegisterSet::default();
-                (0..group.values.len()).for_each(|k| range.insert(base + k as u8));
-                let mut registers = SmallVec::new();
-                for k in 0..group.values.len() {
-                    let r = base + k as u8;
-                    self.clear(r, range);
-                    self.defined.insert(r);
-                    registers.push(r);
-                }
-                results.push((group, registers));
-            }
-        }
-        self.emit_moves(instruction.origin);
-
-        // The instruction itself.
-        self.clock += 1;
-        for (group, registers) in placed.iter().chain(&results) {
-            registers.iter().for_each(|&r| self.used[usize::from(r)] = self.clock);
-            let values: SmallVec<[Value; 4]> =
-                group.values.iter().zip(registers).map(|(&v, &r)| self.work.part_in(v, r)).collect();
-            replace(&mut instruction, group.operand, &values);
-        }
-        self.out.push(instruction);
-        self.marks.push(mark);
-        for (v, assigned) in read_registers {
-            if self.occupant[usize::from(assigned)] == v.0 {
-                self.occupant.set(usize::from(assigned), FREE);
-            }
-            self.assigned[v] = NONE;
-            self.in_memory[v] = false;
-        }
-        for v in dying {
-            self.in_memory[v] = false;
-        }
-        for k in 0..self.copies.len() {
-            let r = usize::from(self.copies[k].1);
-            if self.occupant[r] == COPY {
-                self.occupant.set(r, FREE);
-            }
-        }
-        let sites = results.iter().map(|(g, r)| (g, r, false));
-        let tied = placed.iter().filter(|(g, _)| matches!(g.operand, Slot::Destination(_)));
-        for (group, registers, again) in sites.chain(tied.map(|(g, r)| (g, r, true))) {
-            for (&v, &r) in group.values.iter().zip(registers) {
-                let next = after_definitions.iter().find(|(d, _)| *d == v).map_or(NEVER, |(_, n)| *n);
-                self.next[v] = next;
-                self.in_memory[v] = self.stored_at_definition[v];
-                if !again {
-                    self.assigned[v] = r;
-                    self.occupant.set(usize::from(r), v.0);
-                    self.remember(v, r);
-                    self.site[v] = Some(Site {
-                        block: self.block,
-                        index: self.out.len() as u32,
-                        register: r,
-                        depth: self.depth,
-                    });
-                }
-                if next == NEVER {
-                    self.occupant.set(usize::from(self.assigned[v]), FREE);
-                    self.assigned[v] = NONE;
-                    self.in_memory[v] = false;
-                }
-            }
-        }
-        self.begin();
-        Ok(())
     }
 }
 

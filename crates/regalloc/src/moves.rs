@@ -1,6 +1,8 @@
 //! Moves that happen at once, put into an order: between registers of one file, spill slots, and constants. Slots of
 //! general registers are words of the frame; slots of predicates are general values, allocated later.
 
+mod pending;
+
 use crate::operands::local_address;
 use crate::set::RegisterSet;
 use crate::work::Work;
@@ -8,7 +10,7 @@ use oriole_ori::{
     Destination, File, Instruction, MemoryInfo, Origin, Pseudo, Source, SourceKind, Space, Value,
 };
 use oriole_sass::{Mod, Op};
-use rustc_hash::FxHashMap;
+use pending::Pending;
 
 /// Where a value can be.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -161,104 +163,36 @@ impl Emitter<'_> {
             [only] => return self.single(only, scratch.first().as_slice()),
             _ => {}
         }
-        let mut readers: FxHashMap<Place, u32> = FxHashMap::default();
-        let mut pending: Vec<Option<Move>> = Vec::with_capacity(moves.len());
-        for m in moves {
-            if let From::Place(place) = m.from {
-                *readers.entry(place).or_default() += 1;
-            }
-            pending.push(Some(m));
-        }
-        let mut by_destination: FxHashMap<Place, usize> = FxHashMap::default();
-        for (index, m) in pending.iter().enumerate() {
-            if let Some(m) = m {
-                by_destination.insert(m.to, index);
-            }
-        }
-        // Stores first, so that they stand together; then whatever is not read any more.
-        let mut ready: Vec<usize> = (0..pending.len())
-            .rev()
-            .filter(|&i| pending[i].as_ref().is_some_and(|m| readers.get(&m.to).copied().unwrap_or(0) == 0))
-            .collect();
+        let mut pending = Pending::new(moves);
         let mut scratch: Vec<u8> = scratch.iter().collect();
-        let mut left = pending.len();
-        let mut next_cycle = 0;
-        while left > 0 {
-            if let Some(index) = ready.pop() {
-                let Some(m) = pending[index].take() else { continue };
-                left -= 1;
+        loop {
+            while let Some(m) = pending.next_ready() {
                 self.single(&m, &scratch);
-                if let From::Place(place) = m.from {
-                    let count = readers.entry(place).or_default();
-                    *count -= 1;
-                    if *count == 0
-                        && let Some(&writer) = by_destination.get(&place)
-                        && pending[writer].is_some()
-                    {
-                        ready.push(writer);
-                    }
-                }
-                continue;
             }
-            // Only cycles are left, and in them every place is read exactly once.
-            while pending[next_cycle].is_none() {
-                next_cycle += 1;
-            }
-            let m = pending[next_cycle].clone().expect("a pending move");
-            let From::Place(from) = m.from else { unreachable!("a constant never waits") };
-            match (m.to, from) {
-                // Save what the destination holds, and let its reader take it from there.
-                (to, _) if !scratch.is_empty() => {
-                    let temporary = Place::Register(scratch.remove(0));
-                    let reader = pending.iter().flatten().find(|r| r.from == From::Place(to));
-                    let held = reader.expect("a cycle has a reader").value;
-                    let save = Move { to: temporary, into: held, from: From::Place(to), value: held };
-                    self.single(&save, &scratch);
-                    for r in pending.iter_mut().flatten() {
-                        if r.from == From::Place(to) {
-                            r.from = From::Place(temporary);
-                        }
-                    }
-                    let count = readers.remove(&to).unwrap_or(0);
-                    readers.insert(temporary, count);
-                    ready.push(next_cycle);
-                }
-                (Place::Register(to), Place::Register(source)) => {
-                    let reader = pending.iter().flatten().find(|r| r.from == From::Place(m.to));
-                    let held = reader.expect("a cycle has a reader").value;
-                    self.swap((held, to), (m.value, source));
-                    // `to` is done; what read `to` now finds it in `source`.
-                    pending[next_cycle] = None;
-                    left -= 1;
-                    let mut moved = 0;
-                    for r in pending.iter_mut().flatten() {
-                        if r.from == From::Place(m.to) {
-                            r.from = From::Place(from);
-                            moved += 1;
-                        }
-                    }
-                    readers.insert(from, moved);
-                    readers.insert(m.to, 0);
-                    release_ready(&mut pending, &mut left, &mut readers, &mut ready);
-                }
-                // A cycle through slots without a free register: the emergency word holds one.
-                (to, _) => {
-                    let reader = pending.iter().flatten().find(|r| r.from == From::Place(to));
-                    let held = reader.expect("a cycle has a reader").value;
-                    let spare = Place::Slot(self.work.emergency_slot(self.file, 1));
-                    let save = Move { to: spare, into: held, from: From::Place(to), value: held };
-                    self.single(&save, &scratch);
-                    for r in pending.iter_mut().flatten() {
-                        if r.from == From::Place(to) {
-                            r.from = From::Place(spare);
-                        }
-                    }
-                    let count = readers.remove(&to).unwrap_or(0);
-                    readers.insert(spare, count);
-                    ready.push(next_cycle);
-                }
-            }
+            let Some(index) = pending.next_in_cycle() else { return };
+            self.break_cycle(&mut pending, index, &mut scratch);
         }
+    }
+
+    /// Makes a move of a cycle ready: what its destination holds is saved to a scratch register, or swapped with the
+    /// source, or saved to memory.
+    fn break_cycle(&mut self, pending: &mut Pending, index: usize, scratch: &mut Vec<u8>) {
+        let m = pending.moves[index].clone().expect("a pending move");
+        let From::Place(from) = m.from else { unreachable!("a constant never waits") };
+        let held = pending.value_read_from(m.to);
+        let temporary = match (m.to, from) {
+            _ if !scratch.is_empty() => Place::Register(scratch.remove(0)),
+            (Place::Register(to), Place::Register(source)) => {
+                self.swap((held, to), (m.value, source));
+                pending.swapped(index, m.to, from);
+                return;
+            }
+            // A cycle through slots without a free register: the emergency word holds one.
+            _ => Place::Slot(self.work.emergency_slot(self.file, 1)),
+        };
+        let save = Move { to: temporary, into: held, from: From::Place(m.to), value: held };
+        self.single(&save, scratch);
+        pending.saved(index, m.to, temporary);
     }
 
     fn single(&mut self, m: &Move, scratch: &[u8]) {
@@ -307,33 +241,6 @@ impl Emitter<'_> {
                     self.load(undefined_value, register, aside);
                 }
             }
-        }
-    }
-}
-
-/// After a swap: drops moves that have become empty and finds those that may go now.
-fn release_ready(
-    pending: &mut [Option<Move>],
-    left: &mut usize,
-    readers: &mut FxHashMap<Place, u32>,
-    ready: &mut Vec<usize>,
-) {
-    for slot in pending.iter_mut() {
-        if let Some(m) = slot
-            && m.from == From::Place(m.to)
-        {
-            if let Some(count) = readers.get_mut(&m.to) {
-                *count -= 1;
-            }
-            *slot = None;
-            *left -= 1;
-        }
-    }
-    for (index, m) in pending.iter().enumerate() {
-        if let Some(m) = m
-            && readers.get(&m.to).copied().unwrap_or(0) == 0
-        {
-            ready.push(index);
         }
     }
 }

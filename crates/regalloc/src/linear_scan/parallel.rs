@@ -1,48 +1,102 @@
-//! Many values at once, as at the end of a block before a join: the scan decides where the new values go and turns the
-//! copies of its file into moves.
+//! Parallel copies, as at the end of a block before a join: the scan decides where the new values go and turns the copies
+//! of its register file into moves.
 
 use super::{NONE, Scan, location};
 use crate::AllocateError;
 use crate::moves::{Emitter, From, Move, Place};
 use crate::next_use::NEVER;
 use crate::set::RegisterSet;
-use oriole_ori::{Instruction, Pseudo, SourceKind, Value};
-use smallvec::SmallVec;
+use oriole_ori::{Destination, Instruction, Origin, Pseudo, Source, SourceKind, Value};
+
+/// One copy of the register file at hand.
+struct Copy {
+    destination: Value,
+    source: Source,
+    /// The next use of the destination.
+    next: u32,
+}
+
+/// Where the destinations go.
+struct Plan {
+    /// Index of the copy and the location of its destination, in the order of the decisions.
+    places: Vec<(usize, Place)>,
+    /// Registers that were free or whose values die here.
+    available: RegisterSet,
+    /// Those of them that a destination has been assigned.
+    taken: RegisterSet,
+}
+
+impl Plan {
+    fn assign(&mut self, copy: usize, place: Place) {
+        if let Place::Register(register) = place {
+            self.taken.insert(register);
+        }
+        self.places.push((copy, place));
+    }
+}
 
 impl Scan<'_> {
-    /// Many values at once, as at the end of a block before a join. The copies of this file become moves; what
-    /// remains of the instruction says where the new values begin.
+    /// The copies of this file become moves; what remains of the instruction says where the new values begin.
     pub(super) fn parallel_copy(
         &mut self,
         mut instruction: Instruction,
         after_definitions: &[(Value, u32)],
         after_uses: &[(Value, u32)],
     ) -> Result<(), AllocateError> {
-        let file = self.registers.file;
         self.begin();
-        let mut pairs: Vec<(Value, oriole_ori::Source)> = Vec::with_capacity(instruction.sources.len());
-        let mut rest = (SmallVec::new(), SmallVec::new());
-        let destinations = std::mem::take(&mut instruction.destinations);
-        for (d, s) in destinations.into_iter().zip(std::mem::take(&mut instruction.sources)) {
-            match d.values.first() {
-                Some(&v) if d.file == file => pairs.push((v, s)),
-                _ => {
-                    if let SourceKind::Values(s) = &s.kind
-                        && self.work.function.file(s[0]) == file
-                    {
-                        return Err(AllocateError::Input("a parallel copy between files".into()));
-                    }
-                    rest.0.push(d);
-                    rest.1.push(s);
-                }
-            }
+        let copies = self.take_copies(&mut instruction, after_definitions)?;
+        let before = self.free();
+        let places = self.assign_destinations(&copies, after_uses);
+        self.emit_copies(&copies, &places, before, instruction.origin);
+        self.update_after_copies(&copies, &places, after_definitions, after_uses);
+        self.out.push(instruction);
+        self.marks.push(false);
+        self.begin();
+        Ok(())
+    }
+
+    /// The value of this file that a source reads.
+    fn source_value(&self, source: &Source) -> Option<Value> {
+        match &source.kind {
+            SourceKind::Values(s) if self.work.function.file(s[0]) == self.registers.file => Some(s[0]),
+            _ => None,
         }
+    }
+
+    /// Takes the copies of this file out of the instruction.
+    fn take_copies(
+        &self,
+        instruction: &mut Instruction,
+        after_definitions: &[(Value, u32)],
+    ) -> Result<Vec<Copy>, AllocateError> {
         // There may be as many as there are values: the list is sorted to be searched.
         let mut after_each = after_definitions.to_vec();
         after_each.sort_unstable();
-        let after = |v: Value| {
+        let next_use = |v: Value| {
             after_each.binary_search_by_key(&v, |(u, _)| *u).ok().map_or(NEVER, |at| after_each[at].1)
         };
+        let destinations = std::mem::take(&mut instruction.destinations);
+        let sources = std::mem::take(&mut instruction.sources);
+        let mut copies = Vec::with_capacity(sources.len());
+        for (d, source) in destinations.into_iter().zip(sources) {
+            match d.values.first() {
+                Some(&v) if d.file == self.registers.file => {
+                    copies.push(Copy { destination: v, source, next: next_use(v) });
+                }
+                _ => {
+                    if self.source_value(&source).is_some() {
+                        return Err(AllocateError::Input("a parallel copy between files".into()));
+                    }
+                    instruction.destinations.push(d);
+                    instruction.sources.push(source);
+                }
+            }
+        }
+        Ok(copies)
+    }
+
+    /// Decides where the destinations go. Those that are dead go nowhere.
+    fn assign_destinations(&mut self, copies: &[Copy], after_uses: &[(Value, u32)]) -> Vec<(usize, Place)> {
         // Sources that die give up their registers.
         let mut available = self.free();
         for &(v, next) in after_uses {
@@ -50,82 +104,64 @@ impl Scan<'_> {
                 available.insert(self.assigned[v]);
             }
         }
-        let before = self.free();
-        let successor = match self.work.function.block(self.block).successors.as_slice() {
-            &[only] => self.entry[only].take().map(|e| (only, e)),
+        let places = Vec::with_capacity(copies.len());
+        let mut plan = Plan { places, available, taken: RegisterSet::default() };
+        // Hints first, so that no value takes the register that another one is hinted to.
+        let mut late = self.assign_hinted(copies, &mut plan);
+        late.sort_by_key(|&k| (copies[k].next, k));
+        self.assign_late(copies, &late, after_uses, &mut plan);
+        plan.places
+    }
+
+    /// Assigns the destinations that the successor expects in a register or slot, or that fit where their source is.
+    /// Gives the other live ones.
+    fn assign_hinted(&self, copies: &[Copy], plan: &mut Plan) -> Vec<usize> {
+        let entry = match self.work.function.block(self.block).successors.as_slice() {
+            &[only] => self.entry[only].as_deref(),
             _ => None,
         };
-        let mut taken = RegisterSet::default();
-        let mut plan: Vec<(Value, Place, usize)> = Vec::with_capacity(pairs.len());
-        let mut late: Vec<usize> = Vec::new();
-        let mut order: Vec<usize> = (0..pairs.len()).collect();
-        // Two rounds: hints first, so that no value takes the register that another one is hinted to.
-        order.retain(|&k| {
-            let d = pairs[k].0;
-            let next = after(d);
-            if next == NEVER {
-                return false;
-            }
-            let expected = successor.as_ref().and_then(|(_, e)| location(e, d));
-            let own = match &pairs[k].1.kind {
-                SourceKind::Values(s) if self.work.function.file(s[0]) == file => self.assigned[s[0]],
-                _ => NONE,
-            };
-            let hint = match expected {
+        let mut late = Vec::new();
+        for (k, copy) in copies.iter().enumerate().filter(|(_, copy)| copy.next != NEVER) {
+            let d = copy.destination;
+            let hint = match entry.and_then(|e| location(e, d)) {
                 Some(l) if l.register == NONE => {
-                    plan.push((d, Place::Slot(d), k));
-                    return false;
+                    plan.assign(k, Place::Slot(d));
+                    continue;
                 }
                 Some(l) => l.register,
-                None if self.inputs.tuple[d].is_none() => own,
+                None if self.inputs.tuple[d].is_none() => {
+                    self.source_value(&copy.source).map_or(NONE, |s| self.assigned[s])
+                }
                 None => NONE,
             };
-            if hint != NONE && available.contains(hint) && !taken.contains(hint) {
-                taken.insert(hint);
-                plan.push((d, Place::Register(hint), k));
-                return false;
+            if hint != NONE && plan.available.contains(hint) && !plan.taken.contains(hint) {
+                plan.assign(k, Place::Register(hint));
+            } else {
+                late.push(k);
             }
-            late.push(k);
-            false
-        });
-        if let Some((only, entry)) = successor {
-            self.entry[only] = Some(entry);
         }
-        late.sort_by_key(|&k| (after(pairs[k].0), k));
-        let mut placed_now: Vec<(Value, u8)> = Vec::new();
-        for k in late {
-            let d = pairs[k].0;
-            let free = available.without(taken);
-            let choice = {
-                // Siblings of a tuple that were placed a moment ago count as being there.
-                let hint = self.inputs.tuple[d].as_deref().and_then(|hint| {
-                    let (j, base) =
-                        hint.members.iter().enumerate().find_map(|(j, m)| {
-                            placed_now.iter().find(|(v, _)| v == m).map(|&(_, r)| (j, r))
-                        })?;
-                    let r = (usize::from(base) + usize::from(hint.index)).checked_sub(j)? as u8;
-                    free.contains(r).then_some(r)
-                });
-                hint.or_else(|| self.pick(free, d))
-            };
-            let place = match choice {
+        late
+    }
+
+    /// Assigns the destinations without a usable hint, the soonest used first: a free register, that of a value with a
+    /// farther next use, or a slot.
+    fn assign_late(&mut self, copies: &[Copy], late: &[usize], after_uses: &[(Value, u32)], plan: &mut Plan) {
+        let mut assigned_now: Vec<(Value, u8)> = Vec::new();
+        for &k in late {
+            let d = copies[k].destination;
+            let free = plan.available.without(plan.taken);
+            let beside = self.beside_siblings(d, &assigned_now, free);
+            let place = match beside.or_else(|| self.pick(free, d)) {
                 Some(r) => Place::Register(r),
                 None => {
-                    let next = after(d);
-                    let sources_here: RegisterSet = {
-                        let mut set = taken;
-                        for &(v, _) in after_uses {
-                            if self.assigned[v] != NONE {
-                                set.insert(self.assigned[v]);
-                            }
-                        }
-                        set
-                    };
-                    match self.eviction_candidate(sources_here) {
-                        Some(x) if self.next[x] > next => {
+                    let sources = after_uses.iter().map(|&(v, _)| self.assigned[v]).filter(|&r| r != NONE);
+                    let mut avoid = plan.taken;
+                    sources.for_each(|r| avoid.insert(r));
+                    match self.eviction_candidate(avoid) {
+                        Some(x) if self.next[x] > copies[k].next => {
                             let r = self.assigned[x];
                             self.spill(x);
-                            available.insert(r);
+                            plan.available.insert(r);
                             Place::Register(r)
                         }
                         _ => Place::Slot(d),
@@ -133,54 +169,74 @@ impl Scan<'_> {
                 }
             };
             if let Place::Register(r) = place {
-                taken.insert(r);
-                placed_now.push((d, r));
+                assigned_now.push((d, r));
             }
-            plan.push((d, place, k));
+            plan.assign(k, place);
         }
-        let mut moves = Vec::with_capacity(plan.len());
+    }
+
+    /// The free register that lines up with a sibling in the value's tuple that this copy has assigned.
+    fn beside_siblings(&self, v: Value, assigned_now: &[(Value, u8)], free: RegisterSet) -> Option<u8> {
+        let hint = self.inputs.tuple[v].as_deref()?;
+        let assigned = |member: &Value| assigned_now.iter().find(|(v, _)| v == member).map(|&(_, r)| r);
+        let (at, base) =
+            hint.members.iter().enumerate().find_map(|(at, member)| Some((at, assigned(member)?)))?;
+        let r = (usize::from(base) + usize::from(hint.index)).checked_sub(at)? as u8;
+        free.contains(r).then_some(r)
+    }
+
+    /// Appends the stores of evicted values and the moves. `before` are the registers that were free before the copy.
+    fn emit_copies(
+        &mut self,
+        copies: &[Copy],
+        places: &[(usize, Place)],
+        before: RegisterSet,
+        origin: Origin,
+    ) {
+        let file = self.registers.file;
+        let mut moves = Vec::with_capacity(places.len());
         let mut made = Vec::new();
-        for &(d, to, k) in &plan {
-            let source = &pairs[k].1;
-            match &source.kind {
-                SourceKind::Values(s) if self.work.function.file(s[0]) == file => {
-                    let s = s[0];
-                    let from = self.start_of(s);
-                    if from != NONE {
-                        let from = From::Place(Place::Register(from));
-                        moves.push(Move { to, into: d, from, value: s });
-                    } else if let Some(rematerialization) = &self.inputs.rematerializations[s] {
-                        made.push((d, to, s, rematerialization.clone()));
-                    } else if self.in_memory[s] || self.stored_at_definition[s] {
-                        moves.push(Move { to, into: d, from: From::Place(Place::Slot(s)), value: s });
-                    }
-                }
-                _ => {
-                    let mut rematerialization = Instruction::new(Pseudo::Copy, instruction.origin);
-                    rematerialization.destinations.push(oriole_ori::Destination::new(file, [d]));
-                    rematerialization.sources.push(source.clone());
-                    made.push((d, to, d, Box::new(rematerialization)));
-                }
-            }
-        }
         let mut targets = RegisterSet::default();
-        for (_, to, _) in &plan {
+        for &(k, to) in places {
+            let Copy { destination: into, source, .. } = &copies[k];
+            let into = *into;
             if let Place::Register(r) = to {
-                targets.insert(*r);
+                targets.insert(r);
+            }
+            let Some(value) = self.source_value(source) else {
+                let mut constant = Instruction::new(Pseudo::Copy, origin);
+                constant.destinations.push(Destination::new(file, [into]));
+                constant.sources.push(source.clone());
+                made.push(Move { to, into, from: From::Made(Box::new(constant)), value: into });
+                continue;
+            };
+            let register = self.start_of(value);
+            if register != NONE {
+                moves.push(Move { to, into, from: From::Place(Place::Register(register)), value });
+            } else if let Some(rematerialization) = &self.inputs.rematerializations[value] {
+                made.push(Move { to, into, from: From::Made(rematerialization.clone()), value });
+            } else if self.in_memory[value] || self.stored_at_definition[value] {
+                moves.push(Move { to, into, from: From::Place(Place::Slot(value)), value });
             }
         }
+        moves.extend(made);
         let scratch = before.within(self.free()).without(targets);
-        let origin = instruction.origin;
         let mut emitter =
             Emitter { work: self.work, file, origin, out: &mut self.out, marks: &mut self.marks };
         for &(v, from) in &self.stores {
             emitter.store(v, v, from);
         }
-        for (d, to, value, rematerialization) in made {
-            moves.push(Move { to, into: d, from: From::Made(rematerialization), value });
-        }
         emitter.parallel(moves, scratch);
-        // The state behind it.
+    }
+
+    /// The state behind the copy.
+    fn update_after_copies(
+        &mut self,
+        copies: &[Copy],
+        places: &[(usize, Place)],
+        after_definitions: &[(Value, u32)],
+        after_uses: &[(Value, u32)],
+    ) {
         for &(v, next) in after_uses {
             self.next[v] = next;
             if next == NEVER {
@@ -193,17 +249,12 @@ impl Scan<'_> {
             self.in_memory[d] = false;
             self.next[d] = next;
         }
-        for &(d, to, _) in &plan {
+        for &(k, to) in places {
+            let d = copies[k].destination;
             match to {
                 Place::Register(r) => self.put(d, r),
                 Place::Slot(_) => self.in_memory[d] = true,
             }
         }
-        instruction.destinations = rest.0;
-        instruction.sources = rest.1;
-        self.out.push(instruction);
-        self.marks.push(false);
-        self.begin();
-        Ok(())
     }
 }

@@ -1,0 +1,254 @@
+//! One instruction of the scan: its sources are brought to registers, its results are assigned some, and the moves that
+//! this takes are put before it.
+
+use super::occupancy::{COPY, FREE};
+use super::{NONE, Scan, Site};
+use crate::AllocateError;
+use crate::next_use::NEVER;
+use crate::operands::{Group, Slot, destinations, is_partial, replace, sources};
+use crate::set::RegisterSet;
+use oriole_ori::{File, Instruction, Opcode, Pseudo, Value};
+use oriole_sass::Class;
+use smallvec::SmallVec;
+
+/// A group of values and their registers.
+type Assigned = (Group, SmallVec<[u8; 4]>);
+
+/// Whether a value that the instruction reads is read again.
+fn lives(after_uses: &[(Value, u32)], v: Value) -> bool {
+    after_uses.iter().find(|(u, _)| *u == v).is_some_and(|(_, next)| *next != NEVER)
+}
+
+/// Sources whose last use this is.
+#[derive(Default)]
+struct Dying {
+    values: SmallVec<[Value; 8]>,
+    /// Those that are in a register, with it.
+    registers: SmallVec<[(Value, u8); 8]>,
+}
+
+impl Scan<'_> {
+    pub(super) fn instruction(
+        &mut self,
+        mut instruction: Instruction,
+        mark: bool,
+        after_definitions: &[(Value, u32)],
+        after_uses: &[(Value, u32)],
+    ) -> Result<(), AllocateError> {
+        let file = self.registers.file;
+        self.begin();
+        if instruction.opcode == Opcode::Pseudo(Pseudo::Undefined) {
+            self.undefined(instruction, mark, after_definitions);
+            self.begin();
+            return Ok(());
+        }
+        let partial = is_partial(&instruction);
+        let reads = sources(&self.work.function, &instruction, file, self.work.stack_pointer);
+        let writes = destinations(&instruction, file);
+        self.clear_overwritten(&instruction, &writes, after_uses);
+
+        // Sources: those that have no choice first, then the widest. A guarded result is a source of its old value.
+        let mut order: SmallVec<[(Group, bool); 6]> = reads.into_iter().map(|g| (g, false)).collect();
+        if partial {
+            order.extend(writes.iter().cloned().map(|g| (g, true)));
+        }
+        // Old values come before sources of the same width: they must be at assigned, a source may be a copy.
+        order.sort_by_key(|(g, tied)| (g.fixed.is_none(), !tied, std::cmp::Reverse(g.values.len())));
+        // A warp group's multiply writes its accumulators while it still reads: they are read where they are
+        // written, and no other source may lie there.
+        let early = matches!(instruction.opcode, Opcode::Sass(op) if op.info().class(&instruction.mods) == Class::Group);
+        let accumulators = if early && !partial { self.accumulators(&order, &writes) } else { None };
+        let mut placed: SmallVec<[Assigned; 6]> = SmallVec::new();
+        for (group, _) in order {
+            let in_place = accumulators == Some(group.operand);
+            let registers = self
+                .place_sources(&group, in_place, &|v| lives(after_uses, v))
+                .ok_or_else(|| self.too_few())?;
+            placed.push((group, registers));
+        }
+        let tied = if partial { after_definitions } else { &[] };
+        let dying = self.free_dying(after_uses, tied, early);
+        let results =
+            if partial { SmallVec::new() } else { self.assign_results(&writes, &placed, accumulators)? };
+        self.emit_moves(instruction.origin);
+
+        // The instruction itself.
+        self.clock += 1;
+        for (group, registers) in placed.iter().chain(&results) {
+            registers.iter().for_each(|&r| self.used[usize::from(r)] = self.clock);
+            let values: SmallVec<[Value; 4]> =
+                group.values.iter().zip(registers).map(|(&v, &r)| self.work.part_in(v, r)).collect();
+            replace(&mut instruction, group.operand, &values);
+        }
+        self.out.push(instruction);
+        self.marks.push(mark);
+        self.end_uses(dying);
+        for (group, registers) in &results {
+            self.define(group, registers, after_definitions, true);
+        }
+        for (group, registers) in &placed {
+            if matches!(group.operand, Slot::Destination(_)) {
+                self.define(group, registers, after_definitions, false);
+            }
+        }
+        self.begin();
+        Ok(())
+    }
+
+    /// An undefined value needs no register, since nothing is known of it.
+    fn undefined(&mut self, instruction: Instruction, mark: bool, after_definitions: &[(Value, u32)]) {
+        for &(v, next) in after_definitions {
+            self.put(v, NONE);
+            self.in_memory[v] = false;
+            self.next[v] = next;
+        }
+        let file = self.registers.file;
+        if instruction.destinations.iter().any(|d| d.file != file) || after_definitions.is_empty() {
+            self.out.push(instruction);
+            self.marks.push(mark);
+        }
+    }
+
+    /// Moves live values out of the registers that a call clobbers or that results are fixed to.
+    fn clear_overwritten(
+        &mut self,
+        instruction: &Instruction,
+        writes: &[Group],
+        after_uses: &[(Value, u32)],
+    ) {
+        if let Some(call) = &instruction.call {
+            self.forbidden = match self.registers.file {
+                File::R => RegisterSet::from_words(call.clobbers),
+                File::P => RegisterSet::from_words([u64::from(call.clobbered_predicates), 0, 0, 0]),
+                _ => RegisterSet::default(),
+            };
+        }
+        for group in writes {
+            if let Some(base) = group.fixed {
+                (0..group.values.len()).for_each(|k| self.forbidden.insert(base + k as u8));
+            }
+        }
+        if self.forbidden.is_empty() {
+            return;
+        }
+        for r in self.forbidden.within(self.registers.usable).iter() {
+            let occupant = self.occupant[usize::from(r)];
+            if occupant == FREE || occupant == COPY {
+                continue;
+            }
+            let v = Value(occupant);
+            let used = after_uses.iter().any(|(u, _)| *u == v);
+            let dies = (used && !lives(after_uses, v)) || (!used && self.next[v] == NEVER);
+            if !dies {
+                self.relocate(v, RegisterSet::default());
+            }
+        }
+    }
+
+    /// Sources that die, and copies of sources, free their registers for results, unless the results are written while
+    /// the sources are still read (`early`). `tied` are results that keep the register of a source.
+    fn free_dying(&mut self, after_uses: &[(Value, u32)], tied: &[(Value, u32)], early: bool) -> Dying {
+        let mut dying = Dying::default();
+        for &(v, next) in after_uses {
+            self.next[v] = next;
+            if next == NEVER && !tied.iter().any(|(d, _)| *d == v) {
+                dying.values.push(v);
+            }
+        }
+        for &v in &dying.values {
+            let assigned = self.assigned[v];
+            if assigned != NONE {
+                dying.registers.push((v, assigned));
+                if !early {
+                    self.occupant.set(usize::from(assigned), FREE);
+                }
+            }
+        }
+        if !early {
+            for &(_, register) in &self.copies {
+                self.occupant.set(usize::from(register), FREE);
+            }
+        }
+        dying
+    }
+
+    /// Assigns registers to the results, those that have no choice first, then the widest.
+    fn assign_results(
+        &mut self,
+        writes: &[Group],
+        placed: &[Assigned],
+        accumulators: Option<Slot>,
+    ) -> Result<SmallVec<[Assigned; 2]>, AllocateError> {
+        let mut results = SmallVec::new();
+        let mut order: SmallVec<[Group; 2]> = writes.iter().cloned().collect();
+        order.sort_by_key(|g| (g.fixed.is_none(), std::cmp::Reverse(g.values.len())));
+        for group in order {
+            let old = placed
+                .iter()
+                .find(|(g, _)| Some(g.operand) == accumulators && g.values.len() == group.values.len());
+            let base = match (group.fixed, old) {
+                (Some(base), _) => base,
+                (None, Some((_, registers))) => {
+                    for &r in registers {
+                        self.occupant.set(usize::from(r), FREE);
+                    }
+                    registers[0]
+                }
+                (None, None) => self.destination_base(&group, placed).ok_or_else(|| self.too_few())?,
+            };
+            let mut range = RegisterSet::default();
+            (0..group.values.len()).for_each(|k| range.insert(base + k as u8));
+            let mut registers = SmallVec::new();
+            for k in 0..group.values.len() {
+                let r = base + k as u8;
+                self.clear(r, range);
+                self.defined.insert(r);
+                registers.push(r);
+            }
+            results.push((group, registers));
+        }
+        Ok(results)
+    }
+
+    /// Ends the live ranges of dying sources, and the copies of sources that this instruction needed.
+    fn end_uses(&mut self, dying: Dying) {
+        for (v, assigned) in dying.registers {
+            if self.occupant[usize::from(assigned)] == v.0 {
+                self.occupant.set(usize::from(assigned), FREE);
+            }
+            self.assigned[v] = NONE;
+            self.in_memory[v] = false;
+        }
+        for v in dying.values {
+            self.in_memory[v] = false;
+        }
+        for &(_, register) in &self.copies {
+            let register = usize::from(register);
+            if self.occupant[register] == COPY {
+                self.occupant.set(register, FREE);
+            }
+        }
+    }
+
+    /// The results of a group have been written to these registers. `new` is false for guarded results, which keep the
+    /// register of their old value.
+    fn define(&mut self, group: &Group, registers: &[u8], after_definitions: &[(Value, u32)], new: bool) {
+        for (&v, &r) in group.values.iter().zip(registers) {
+            let next = after_definitions.iter().find(|(d, _)| *d == v).map_or(NEVER, |(_, n)| *n);
+            self.next[v] = next;
+            self.in_memory[v] = self.stored_at_definition[v];
+            if new {
+                self.assigned[v] = r;
+                self.occupant.set(usize::from(r), v.0);
+                self.remember(v, r);
+                let index = self.out.len() as u32;
+                self.site[v] = Some(Site { block: self.block, index, register: r, depth: self.depth });
+            }
+            if next == NEVER {
+                self.occupant.set(usize::from(self.assigned[v]), FREE);
+                self.assigned[v] = NONE;
+                self.in_memory[v] = false;
+            }
+        }
+    }
+}
