@@ -12,7 +12,7 @@
 //! There are sixteen barriers, and a warp that is inside more regions at once than that has none left: the smallest
 //! regions get theirs first, those that make a block whole before those that only make convoys. Threads of the others
 //! go on in parts until the next wait, which is slower and never wrong: whoever asks after this phase where the warp
-//! is together looks at the barriers that stand, and `WARPSYNC` is taken away here, not before.
+//! is together looks at the barriers in place, and `WARPSYNC` is taken away here, not before.
 //!
 //! `BSSY` names the block of its `BSYNC`; in the machine word its target is the instruction after that.
 
@@ -145,12 +145,32 @@ struct Barrier {
 /// One site for each block where threads of a divergent branch meet.
 fn barrier_sites(function: &mut Function) -> Vec<Barrier> {
     let cfg = Cfg::new(function);
-    let divergence = Divergence::new(function, &cfg);
     let mut reconvergence = Reconvergence::new(function, &cfg);
     if reconvergence.loops().irreducible {
         // No branch of such a function has a site, and looking for one at each costs time in the square of the blocks.
         return Vec::new();
     }
+    let sites = candidate_sites(function, &cfg, &mut reconvergence);
+    let chosen = within_registers(function, &reconvergence, sites);
+    let gathers = (function.blocks.len()..).map(BlockId::from);
+    chosen
+        .into_iter()
+        .zip(gathers)
+        .map(|((site, inside), gather)| {
+            let leaving = leaving_edges(function, site, &inside);
+            Barrier { site, value: function.new_value(File::B, None), gather, inside, leaving }
+        })
+        .collect()
+}
+
+/// The sites where a barrier would be right, each with its blocks: those that uniformity rests on first, then the short
+/// ones.
+fn candidate_sites(
+    function: &Function,
+    cfg: &Cfg,
+    reconvergence: &mut Reconvergence<'_>,
+) -> Vec<(Site, Inside)> {
+    let divergence = Divergence::new(function, cfg);
     let mut sites: Vec<Site> = Vec::new();
     let mut wholes: Vec<Site> = Vec::new();
     for &id in cfg.order() {
@@ -176,7 +196,7 @@ fn barrier_sites(function: &mut Function) -> Vec<Barrier> {
         .into_iter()
         .filter_map(|site| {
             let whole = wholes.binary_search(&site).is_ok();
-            let inside = Inside::new(&mut reconvergence, site, whole);
+            let inside = Inside::new(reconvergence, site, whole);
             let waits = match &inside.blocks {
                 Ok(cover) => reconvergence.cover_waits(cover),
                 Err(blocks) => reconvergence.any_waits(blocks),
@@ -184,67 +204,69 @@ fn barrier_sites(function: &mut Function) -> Vec<Barrier> {
             (!waits).then_some((!whole, inside.count, site, inside))
         })
         .collect();
-    // Those that uniformity rests on first, then the short ones; what finds no register is left out, and its threads
-    // go on in parts until the next barrier.
     candidates.sort_unstable_by_key(|&(partial, count, site, _)| (partial, count, site));
+    candidates.into_iter().map(|(.., site, inside)| (site, inside)).collect()
+}
+
+/// The sites that find a barrier register, each with the blocks between anchor and join. The threads of the others go on in
+/// parts until the next barrier.
+fn within_registers(
+    function: &Function,
+    reconvergence: &Reconvergence<'_>,
+    candidates: Vec<(Site, Inside)>,
+) -> Vec<(Site, Vec<BlockId>)> {
     let calls = |block: &Block| block.instructions.iter().any(|i| i.opcode == Opcode::Pseudo(Pseudo::Call));
     let registers = if function.blocks.iter().any(calls) { REGISTERS_WITH_CALLS } else { REGISTERS };
     let mut live: TiVec<BlockId, u32> = ti_vec![0u32; function.blocks.len()];
-    // Places in the dominator tree where all registers are in use.
+    // Positions in the dominator tree where all registers are in use.
     let mut full: BTreeSet<u32> = BTreeSet::new();
-    let mut barriers = Vec::new();
-    for (_, _, site, inside) in candidates {
+    let mut chosen = Vec::new();
+    for (site, inside) in candidates {
         let ends = [site.anchor.block(), site.join];
         if ends.iter().any(|block| live[*block] >= registers)
             || inside.meets(&full, |block| live[block] >= registers)
         {
             continue;
         }
-        let inside = inside.blocks(function, &reconvergence);
+        let inside = inside.blocks(function, reconvergence);
         for block in inside.iter().copied().chain(ends) {
             live[block] += 1;
             if live[block] >= registers {
-                full.extend(reconvergence.dominators().interval(block).map(|(place, _)| place));
+                full.extend(reconvergence.dominators().interval(block).map(|(position, _)| position));
             }
         }
-        let is_inside = |block: &BlockId| inside.binary_search(block).is_ok();
-        let mut leaving = Vec::new();
-        let end = match site.anchor {
-            Anchor::End(block) => Some(block),
-            Anchor::Entry(_) => None,
-        };
-        for &from in inside.iter().chain(&end) {
-            let mut targets = function.block(from).successors.clone();
-            targets.sort_unstable();
-            targets.dedup();
-            for to in targets {
-                // Whoever ends is taken out of all barriers by the machine.
-                if to != site.join && !is_inside(&to) && !is_bare_exit(function, to) {
-                    leaving.push((from, to));
-                }
-            }
-        }
-        barriers.push((site, inside, leaving));
+        chosen.push((site, inside));
     }
-    let gathers = (function.blocks.len()..).map(BlockId::from);
-    barriers
-        .into_iter()
-        .zip(gathers)
-        .map(|((site, inside, leaving), gather)| Barrier {
-            site,
-            value: function.new_value(File::B, None),
-            gather,
-            inside,
-            leaving,
-        })
-        .collect()
+    chosen
 }
 
-/// Of the sites of each join those whose anchors no other anchor stands above: the upper one serves both.
+/// The edges on which threads turn away from the join of a site.
+fn leaving_edges(function: &Function, site: Site, inside: &[BlockId]) -> Vec<(BlockId, BlockId)> {
+    let end = match site.anchor {
+        Anchor::End(block) => Some(block),
+        Anchor::Entry(_) => None,
+    };
+    let mut leaving = Vec::new();
+    for &from in inside.iter().chain(&end) {
+        let mut targets = function.block(from).successors.clone();
+        targets.sort_unstable();
+        targets.dedup();
+        for to in targets {
+            // The machine takes threads that exit out of all barriers.
+            let is_inside = inside.binary_search(&to).is_ok();
+            if to != site.join && !is_inside && !is_bare_exit(function, to) {
+                leaving.push((from, to));
+            }
+        }
+    }
+    leaving
+}
+
+/// Of the sites of each join those whose anchors are below no other anchor: the upper one serves both.
 fn topmost(mut sites: Vec<Site>, dominators: &Dominators) -> Vec<Site> {
     let interval = |site: &Site| dominators.interval(site.anchor.block()).unwrap_or((u32::MAX, u32::MAX));
     sites.sort_unstable_by_key(|site| (site.join, interval(site).0, matches!(site.anchor, Anchor::End(_))));
-    // In the order of a walk of the tree, what an anchor stands above follows it at once.
+    // In the order of a walk of the tree, what is below an anchor follows it at once.
     let mut chosen: Vec<Site> = Vec::new();
     for site in sites {
         let covered = chosen

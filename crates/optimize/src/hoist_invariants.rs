@@ -1,7 +1,7 @@
-//! Phases 35, 66, 79 and 88, OriHoistInvariants: what a loop computes anew in each round from values that do not change
-//! is computed once before it.
+//! Phases 35, 66, 79 and 88, OriHoistInvariants: loop-invariant code motion. What a loop computes in each iteration from values
+//! that do not change is computed once before it.
 //!
-//! Only pure operations move, and only those that the loop runs in every round, so that no work is added; each needs a
+//! Only pure operations move, and only those that the loop runs in every iteration, so that no work is added; each needs a
 //! register throughout the loop, so their number is bounded by what the loop leaves free. Inner loops come first: what
 //! leaves one may go on leaving the next.
 
@@ -55,14 +55,7 @@ pub fn run(function: &mut Function, form: Form) -> bool {
     };
     let divergence = cfg.order().iter().any(asks).then(|| Divergence::new(function, &cfg));
     let whole_warp = |id: BlockId| divergence.as_ref().is_some_and(|known| known.is_uniform_block(id));
-    let mut defined_in: TiVec<Value, Option<BlockId>> = ti_vec![None; function.values.len()];
-    for &id in cfg.order() {
-        let block = function.block(id);
-        block.phis.iter().for_each(|phi| defined_in[phi.destination] = Some(id));
-        for instruction in &block.instructions {
-            instruction.for_each_definition(|value| defined_in[value] = Some(id));
-        }
-    }
+    let mut defined_in = blocks_of_definitions(function, &cfg);
     // What leaves a loop first is invariant as things are; usually there is nothing.
     let first = |id: &BlockId| {
         let Some(index) = loops.innermost(*id) else { return false };
@@ -74,28 +67,12 @@ pub fn run(function: &mut Function, form: Form) -> bool {
     if !cfg.order().iter().any(first) {
         return changed;
     }
-    let liveness = Liveness::of(function, &cfg, |value| function.file(value) == File::R);
-    // The blocks of each loop, those of inner ones included, in RPO; and the most values that live at their borders.
-    let mut members: Vec<Vec<BlockId>> = vec![Vec::new(); loops.loops.len()];
-    let mut busiest: Vec<usize> = vec![0; loops.loops.len()];
-    for &id in cfg.order() {
-        let around = std::iter::successors(loops.innermost(id), |&index| loops.loops[index].parent);
-        around.take(LEVELS).for_each(|index| members[index].push(id));
-        if let Some(index) = loops.innermost(id) {
-            let live = liveness.live_in(id).len().max(liveness.live_out(id).len());
-            busiest[index] = busiest[index].max(live);
-        }
-    }
-    for index in (0..loops.loops.len()).rev() {
-        if let Some(parent) = loops.loops[index].parent {
-            busiest[parent] = busiest[parent].max(busiest[index]);
-        }
-    }
+    let (members, pressures) = members_and_pressures(function, &cfg, &loops);
     let budget = usize::from(function.register_limit.unwrap_or(REGISTERS as u16)).min(REGISTERS);
     for index in (0..loops.loops.len()).rev() {
         let this = &loops.loops[index];
         let Some(preheader) = preheader(function, &cfg, &loops, index) else { continue };
-        let mut room = budget.saturating_sub(busiest[index] + MARGIN);
+        let mut free = budget.saturating_sub(pressures[index] + MARGIN);
         let mut moved: Vec<Instruction> = Vec::new();
         for &id in &members[index] {
             if !this.latches.iter().all(|&latch| dominators.dominates(id, latch)) {
@@ -104,12 +81,12 @@ pub fn run(function: &mut Function, form: Form) -> bool {
             let mut block = std::mem::take(function.block_mut(id));
             block.instructions.retain(|instruction| {
                 let results: usize = instruction.destinations.iter().map(|d| d.values.len()).sum();
-                let invariant = room >= results
+                let invariant = free >= results
                     && may_move(instruction, &definitions)
                     && (!writes_uniform(instruction) || whole_warp(preheader))
                     && reads_only_outside(instruction, &definitions, &defined_in, &loops, index);
                 if invariant {
-                    room -= results;
+                    free -= results;
                     instruction.for_each_definition(|value| defined_in[value] = Some(preheader));
                     moved.push(instruction.clone());
                 }
@@ -123,6 +100,40 @@ pub fn run(function: &mut Function, form: Form) -> bool {
         block.instructions.splice(end..end, moved);
     }
     changed
+}
+
+/// The block that defines each value, the last one if there are several.
+fn blocks_of_definitions(function: &Function, cfg: &Cfg) -> TiVec<Value, Option<BlockId>> {
+    let mut defined_in: TiVec<Value, Option<BlockId>> = ti_vec![None; function.values.len()];
+    for &id in cfg.order() {
+        let block = function.block(id);
+        block.phis.iter().for_each(|phi| defined_in[phi.destination] = Some(id));
+        for instruction in &block.instructions {
+            instruction.for_each_definition(|value| defined_in[value] = Some(id));
+        }
+    }
+    defined_in
+}
+
+/// The blocks of each loop, those of inner ones included, in RPO; and the highest register pressure at their borders.
+fn members_and_pressures(function: &Function, cfg: &Cfg, loops: &Loops) -> (Vec<Vec<BlockId>>, Vec<usize>) {
+    let liveness = Liveness::of(function, cfg, |value| function.file(value) == File::R);
+    let mut members: Vec<Vec<BlockId>> = vec![Vec::new(); loops.loops.len()];
+    let mut pressures: Vec<usize> = vec![0; loops.loops.len()];
+    for &id in cfg.order() {
+        let around = std::iter::successors(loops.innermost(id), |&index| loops.loops[index].parent);
+        around.take(LEVELS).for_each(|index| members[index].push(id));
+        if let Some(index) = loops.innermost(id) {
+            let live = liveness.live_in(id).len().max(liveness.live_out(id).len());
+            pressures[index] = pressures[index].max(live);
+        }
+    }
+    for index in (0..loops.loops.len()).rev() {
+        if let Some(parent) = loops.loops[index].parent {
+            pressures[parent] = pressures[parent].max(pressures[index]);
+        }
+    }
+    (members, pressures)
 }
 
 /// The end of a block before its transfer and the parallel copy that belongs to it.

@@ -25,9 +25,46 @@ impl Liveness {
 
     /// The same for the values that the filter chooses; the others are nowhere in the sets.
     pub fn of(function: &Function, cfg: &Cfg, wanted: impl Fn(Value) -> bool) -> Liveness {
-        let count = function.blocks.len();
-        let values = function.values.len();
-        // Blocks that define the value for good, and blocks that read it before that, on their way into lists by value.
+        Local::of(function, cfg, wanted).propagate(cfg)
+    }
+
+    /// Values needed at the top of the block, sorted; its phi results are not among them.
+    pub fn live_in(&self, block: BlockId) -> &[Value] {
+        self.live_in.of(block)
+    }
+
+    /// Values needed at the end of the block, sorted; the phi sources that its successors read on the edge are among
+    /// them.
+    pub fn live_out(&self, block: BlockId) -> &[Value] {
+        self.live_out.of(block)
+    }
+
+    /// True if the value is needed at the end of the block.
+    pub fn is_live_out(&self, block: BlockId, value: Value) -> bool {
+        self.live_out(block).binary_search(&value).is_ok()
+    }
+
+    /// True if the value is needed at the top of the block.
+    pub fn is_live_in(&self, block: BlockId, value: Value) -> bool {
+        self.live_in(block).binary_search(&value).is_ok()
+    }
+}
+
+/// What each block does with a value, by value.
+struct Local {
+    /// Blocks that define the value whatever the guard.
+    kills: Csr<Value, BlockId>,
+    /// Blocks that read it before that.
+    exposed: Csr<Value, BlockId>,
+    /// Blocks at whose end a phi reads it.
+    edge_uses: Csr<Value, BlockId>,
+    values: usize,
+    blocks: usize,
+}
+
+impl Local {
+    fn of(function: &Function, cfg: &Cfg, wanted: impl Fn(Value) -> bool) -> Local {
+        let (values, blocks) = (function.values.len(), function.blocks.len());
         let mut kills: Vec<(Value, BlockId)> = Vec::new();
         let mut exposed: Vec<(Value, BlockId)> = Vec::new();
         let mut edge_uses: Vec<(Value, BlockId)> = Vec::new();
@@ -67,73 +104,51 @@ impl Liveness {
                 }
             }
         }
-        let kills = Csr::new(values, &kills);
-        let exposed = Csr::new(values, &exposed);
-        let edge_uses = Csr::new(values, &edge_uses);
+        Local {
+            kills: Csr::new(values, &kills),
+            exposed: Csr::new(values, &exposed),
+            edge_uses: Csr::new(values, &edge_uses),
+            values,
+            blocks,
+        }
+    }
 
+    /// Walks backwards from the uses of each value to the blocks that define it.
+    fn propagate(&self, cfg: &Cfg) -> Liveness {
         let mut live_in: Vec<(BlockId, Value)> = Vec::new();
         let mut live_out: Vec<(BlockId, Value)> = Vec::new();
-        // The last value that each block defines for good, and that was found in its sets.
-        let mut killed_by: TiVec<BlockId, u32> = ti_vec![u32::MAX; count];
-        let mut last_in: TiVec<BlockId, u32> = ti_vec![u32::MAX; count];
-        let mut last_out: TiVec<BlockId, u32> = ti_vec![u32::MAX; count];
+        // The last value that each block kills, and that was found in its sets.
+        let mut killed_by: TiVec<BlockId, u32> = ti_vec![u32::MAX; self.blocks];
+        let mut last_in: TiVec<BlockId, u32> = ti_vec![u32::MAX; self.blocks];
+        let mut last_out: TiVec<BlockId, u32> = ti_vec![u32::MAX; self.blocks];
         let mut work: Vec<BlockId> = Vec::new();
-        for value in function.values.keys() {
+        for value in (0..self.values).map(Value::from) {
             let index = value.0;
-            for &block in kills.of(value) {
+            for &block in self.kills.of(value) {
                 killed_by[block] = index;
             }
-            for &block in exposed.of(value) {
+            for &block in self.exposed.of(value) {
                 last_in[block] = index;
                 live_in.push((block, value));
                 work.push(block);
             }
-            for &block in edge_uses.of(value) {
-                if !cfg.is_reachable(block) || std::mem::replace(&mut last_out[block], index) == index {
-                    continue;
+            let mut at_end = |block: BlockId, work: &mut Vec<BlockId>| {
+                if std::mem::replace(&mut last_out[block], index) == index {
+                    return;
                 }
                 live_out.push((block, value));
                 if killed_by[block] != index && std::mem::replace(&mut last_in[block], index) != index {
                     live_in.push((block, value));
                     work.push(block);
                 }
+            };
+            for &block in self.edge_uses.of(value).iter().filter(|block| cfg.is_reachable(**block)) {
+                at_end(block, &mut work);
             }
             while let Some(block) = work.pop() {
-                for &predecessor in cfg.predecessors(block) {
-                    if std::mem::replace(&mut last_out[predecessor], index) == index {
-                        continue;
-                    }
-                    live_out.push((predecessor, value));
-                    if killed_by[predecessor] != index
-                        && std::mem::replace(&mut last_in[predecessor], index) != index
-                    {
-                        live_in.push((predecessor, value));
-                        work.push(predecessor);
-                    }
-                }
+                cfg.predecessors(block).iter().for_each(|&predecessor| at_end(predecessor, &mut work));
             }
         }
-        Liveness { live_in: Csr::new(count, &live_in), live_out: Csr::new(count, &live_out) }
-    }
-
-    /// Values needed at the top of the block, sorted; its phi results are not among them.
-    pub fn live_in(&self, block: BlockId) -> &[Value] {
-        self.live_in.of(block)
-    }
-
-    /// Values needed at the end of the block, sorted; the phi sources that its successors read on the edge are among
-    /// them.
-    pub fn live_out(&self, block: BlockId) -> &[Value] {
-        self.live_out.of(block)
-    }
-
-    /// True if the value is needed at the end of the block.
-    pub fn is_live_out(&self, block: BlockId, value: Value) -> bool {
-        self.live_out(block).binary_search(&value).is_ok()
-    }
-
-    /// True if the value is needed at the top of the block.
-    pub fn is_live_in(&self, block: BlockId, value: Value) -> bool {
-        self.live_in(block).binary_search(&value).is_ok()
+        Liveness { live_in: Csr::new(self.blocks, &live_in), live_out: Csr::new(self.blocks, &live_out) }
     }
 }

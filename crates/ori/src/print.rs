@@ -32,83 +32,100 @@ use typed_index_collections::{TiVec, ti_vec};
 
 impl Display for Function {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let kind = match (self.is_entry, self.routine) {
-            (true, _) => "kernel",
-            (false, None) => "function",
-            (false, Some(_)) => "routine",
-        };
-        write!(f, "{kind} params={} barriers={}", self.parameter_bytes, self.barriers)?;
-        if let Some(clobbers) = self.routine {
-            write!(f, " clobbers={:x} predicates={:x}", clobbers.general, clobbers.predicates)?;
+        write_header(self, f)?;
+        write_tables(self, f)?;
+        write_values(self, f)?;
+        self.block_ids().try_for_each(|id| write_block(self, id, f))
+    }
+}
+
+fn write_header(function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
+    let kind = match (function.is_entry, function.routine) {
+        (true, _) => "kernel",
+        (false, None) => "function",
+        (false, Some(_)) => "routine",
+    };
+    write!(f, "{kind} params={} barriers={}", function.parameter_bytes, function.barriers)?;
+    if let Some(clobbers) = function.routine {
+        write!(f, " clobbers={:x} predicates={:x}", clobbers.general, clobbers.predicates)?;
+    }
+    if let Some(limit) = function.register_limit {
+        write!(f, " registers={limit}")?;
+    }
+    f.write_char('\n')
+}
+
+/// Symbols, local variables and tables of branch targets or words.
+fn write_tables(function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
+    for (index, symbol) in function.symbols.iter().enumerate() {
+        write!(f, "  symbol s{index} ")?;
+        match symbol.kind {
+            SymbolKind::Local(local) => write!(f, "local({local})")?,
+            ref kind => f.write_str(symbol_kind_name(kind))?,
         }
-        if let Some(limit) = self.register_limit {
-            write!(f, " registers={limit}")?;
+        writeln!(f, " {:?}", symbol.name)?;
+    }
+    for (index, local) in function.locals.iter().enumerate() {
+        writeln!(f, "  local l{index} size={} align={}", local.size, local.align)?;
+    }
+    for (index, table) in function.tables.iter().enumerate() {
+        write!(f, "  table t{index}")?;
+        match table {
+            Table::Targets(blocks) => {
+                f.write_str(" targets")?;
+                blocks.iter().try_for_each(|block| write!(f, " b{}", block.0))?;
+            }
+            Table::Words(words) => {
+                f.write_str(" words")?;
+                words.iter().try_for_each(|word| write!(f, " {word:#x}"))?;
+            }
+            Table::Functions => f.write_str(" functions")?,
         }
         f.write_char('\n')?;
-        for (index, symbol) in self.symbols.iter().enumerate() {
-            write!(f, "  symbol s{index} ")?;
-            match symbol.kind {
-                SymbolKind::Local(local) => write!(f, "local({local})")?,
-                ref kind => f.write_str(symbol_kind_name(kind))?,
-            }
-            writeln!(f, " {:?}", symbol.name)?;
-        }
-        for (index, local) in self.locals.iter().enumerate() {
-            writeln!(f, "  local l{index} size={} align={}", local.size, local.align)?;
-        }
-        for (index, table) in self.tables.iter().enumerate() {
-            write!(f, "  table t{index}")?;
-            match table {
-                Table::Targets(blocks) => {
-                    f.write_str(" targets")?;
-                    blocks.iter().try_for_each(|block| write!(f, " b{}", block.0))?;
-                }
-                Table::Words(words) => {
-                    f.write_str(" words")?;
-                    words.iter().try_for_each(|word| write!(f, " {word:#x}"))?;
-                }
-                Table::Functions => f.write_str(" functions")?,
-            }
-            f.write_char('\n')?;
-        }
-        // Values speak for themselves where they occur; a line is needed only for what cannot be seen there.
-        let mut occurs: TiVec<Value, bool> = ti_vec![false; self.values.len()];
-        self.for_each_occurrence(|value| {
-            if let Some(seen) = occurs.get_mut(value) {
-                *seen = true;
-            }
-        });
-        for (value, data) in self.values.iter_enumerated() {
-            match data.source {
-                Some((register, component)) => {
-                    writeln!(f, "  value {} = %{register}.{component}", Name(self, value))?;
-                }
-                None if !occurs[value] => writeln!(f, "  value {}", Name(self, value))?,
-                None => {}
-            }
-        }
-        for id in self.block_ids() {
-            let block = self.block(id);
-            write!(f, "b{}:", id.0)?;
-            if !block.successors.is_empty() {
-                f.write_str(" ->")?;
-                block.successors.iter().try_for_each(|successor| write!(f, " b{}", successor.0))?;
-            }
-            f.write_char('\n')?;
-            for phi in &block.phis {
-                write!(f, "  {} = phi", Name(self, phi.destination))?;
-                for (index, (predecessor, source)) in phi.sources.iter().enumerate() {
-                    f.write_str(if index == 0 { " " } else { ", " })?;
-                    write!(f, "b{}: {}", predecessor.0, SourceText(self, &source.source()))?;
-                }
-                f.write_char('\n')?;
-            }
-            for instruction in &block.instructions {
-                writeln!(f, "  {}", InstructionText(self, instruction))?;
-            }
-        }
-        Ok(())
     }
+    Ok(())
+}
+
+/// A value is read off its occurrences; a line is needed only for what cannot be seen there.
+fn write_values(function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
+    let mut occurs: TiVec<Value, bool> = ti_vec![false; function.values.len()];
+    function.for_each_occurrence(|value| {
+        if let Some(seen) = occurs.get_mut(value) {
+            *seen = true;
+        }
+    });
+    for (value, data) in function.values.iter_enumerated() {
+        match data.source {
+            Some((register, component)) => {
+                writeln!(f, "  value {} = %{register}.{component}", Name(function, value))?;
+            }
+            None if !occurs[value] => writeln!(f, "  value {}", Name(function, value))?,
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+fn write_block(function: &Function, id: BlockId, f: &mut Formatter<'_>) -> fmt::Result {
+    let block = function.block(id);
+    write!(f, "b{}:", id.0)?;
+    if !block.successors.is_empty() {
+        f.write_str(" ->")?;
+        block.successors.iter().try_for_each(|successor| write!(f, " b{}", successor.0))?;
+    }
+    f.write_char('\n')?;
+    for phi in &block.phis {
+        write!(f, "  {} = phi", Name(function, phi.destination))?;
+        for (index, (predecessor, source)) in phi.sources.iter().enumerate() {
+            f.write_str(if index == 0 { " " } else { ", " })?;
+            write!(f, "b{}: {}", predecessor.0, SourceText(function, &source.source()))?;
+        }
+        f.write_char('\n')?;
+    }
+    for instruction in &block.instructions {
+        writeln!(f, "  {}", InstructionText(function, instruction))?;
+    }
+    Ok(())
 }
 
 /// The spelling of a symbol kind other than `Local`.
