@@ -4,6 +4,7 @@
 
 use super::{Pattern, Site, Test};
 use crate::Opcode;
+use std::sync::OnceLock;
 
 /// The number of a row in its table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -56,15 +57,15 @@ impl<T> Patterns<T> {
 
     /// The first pair of rows that the table leaves undecided.
     pub fn find_tie(&self) -> Option<Tie> {
-        for (number, first) in self.rows() {
-            for (_, second) in self.rows().filter(|&(other, _)| other > number) {
-                let apart = first.tests.iter().any(|&a| second.tests.iter().any(|&b| a.excludes(b)));
-                if !apart && first.priority() == second.priority() {
-                    return Some(Tie { first: first.name, second: second.name });
-                }
-            }
-        }
-        None
+        let rows: Vec<(u32, &Pattern<T>)> = self.rows().map(|(_, row)| (row.priority(), row)).collect();
+        rows.iter().enumerate().find_map(|(number, &(priority, first))| {
+            let ties = |&&(other, second): &&(u32, &Pattern<T>)| {
+                let apart = |a: &Test| second.tests.iter().any(|&b| a.excludes(b));
+                priority == other && !first.tests.iter().any(apart)
+            };
+            let (_, second) = rows[number + 1..].iter().find(ties)?;
+            Some(Tie { first: first.name, second: second.name })
+        })
     }
 
     /// Every row that speaks of the instruction's operation, best first, and why it does or does not match. The first
@@ -86,20 +87,24 @@ impl<T> Patterns<T> {
     }
 }
 
-/// The decision tree of a table.
+/// The decision tree of a table. The part of an operation is made when the first instruction asks for it: few programs
+/// have all operations.
 #[derive(Debug)]
 pub struct Tree<T: 'static> {
-    nodes: Vec<Node<T>>,
-    /// For each operation that a row names, in order: where to start.
-    starts: Vec<(Opcode, Start)>,
-    /// Where to start for any other machine operation, and for any other pseudo-operation.
-    others: [Start; 2],
+    /// All rows, best first.
+    rows: Vec<Open<T>>,
+    /// For each operation that a row names, in order: its part.
+    named: Vec<(Opcode, OnceLock<Part<T>>)>,
+    /// The part of any other machine operation, and of any other pseudo-operation.
+    others: [OnceLock<Part<T>>; 2],
 }
 
-/// Where to start; `None` where no row is left.
-#[derive(Clone, Copy, Default, Debug)]
-struct Start {
-    node: Option<u32>,
+/// What decides about one operation.
+#[derive(Debug)]
+struct Part<T: 'static> {
+    nodes: Vec<Node<T>>,
+    /// Where to start; `None` where no row is left.
+    root: Option<u32>,
     /// Some row of the operation asks which pipe serves it better.
     weighs_pipes: bool,
 }
@@ -113,10 +118,45 @@ enum Node<T: 'static> {
 }
 
 /// A row with the tests that are not answered yet.
+#[derive(Debug)]
 struct Open<T: 'static> {
     number: RowId,
     row: &'static Pattern<T>,
-    tests: Vec<Test>,
+    priority: u32,
+    /// One bit for each test of the row.
+    unanswered: u32,
+}
+
+impl<T> Open<T> {
+    fn new(number: RowId, row: &'static Pattern<T>) -> Open<T> {
+        assert!(row.tests.len() < 32, "`{}` has too many tests", row.name);
+        Open { number, row, priority: row.priority(), unanswered: (1 << row.tests.len()) - 1 }
+    }
+
+    /// The tests that are not answered yet, with their bits.
+    fn tests(&self) -> impl Iterator<Item = (u32, Test)> {
+        let bits = (0..).map(|n| 1u32 << n).zip(self.row.tests.iter().copied());
+        bits.filter(|(bit, _)| self.unanswered & bit != 0)
+    }
+
+    /// The row if the test holds; `None` if it does not remain.
+    fn passed(&self, test: Test) -> Option<Open<T>> {
+        let mut unanswered = self.unanswered;
+        for (bit, other) in self.tests() {
+            if other.excludes(test) {
+                return None;
+            }
+            if test.implies(other) {
+                unanswered &= !bit;
+            }
+        }
+        Some(Open { unanswered, ..*self })
+    }
+
+    /// The row if the test does not hold; `None` if it does not remain.
+    fn failed(&self, test: Test) -> Option<Open<T>> {
+        (!self.tests().any(|(_, other)| other.implies(test))).then_some(Open { ..*self })
+    }
 }
 
 impl<T> Tree<T> {
@@ -128,97 +168,79 @@ impl<T> Tree<T> {
         if let Some(tie) = patterns.find_tie() {
             return Err(tie);
         }
-        let mut rows: Vec<Open<T>> =
-            patterns.rows().map(|(number, row)| Open { number, row, tests: row.tests.to_vec() }).collect();
-        rows.sort_by_key(|open| std::cmp::Reverse(open.row.priority()));
-        let mut opcodes: Vec<Opcode> = patterns
-            .rows()
-            .flat_map(|(_, row)| row.tests)
-            .flat_map(|test| match test {
-                Test::Opcode(opcode) => std::slice::from_ref(opcode),
-                Test::Opcodes(opcodes) => opcodes,
-                _ => &[],
-            })
-            .copied()
-            .collect();
-        opcodes.sort();
+        let mut rows: Vec<Open<T>> = patterns.rows().map(|(number, row)| Open::new(number, row)).collect();
+        rows.sort_by_key(|open| std::cmp::Reverse(open.priority));
+        let tests = rows.iter().flat_map(|open| open.row.tests);
+        let mut opcodes: Vec<Opcode> = tests.flat_map(|test| named(test)).copied().collect();
+        opcodes.sort_unstable();
         opcodes.dedup();
-        let mut tree = Tree { nodes: Vec::new(), starts: Vec::new(), others: [Start::default(); 2] };
-        for opcode in opcodes {
-            let start = tree.start(passed(&rows, Test::Opcode(opcode)));
-            tree.starts.push((opcode, start));
+        let named = opcodes.into_iter().map(|opcode| (opcode, OnceLock::new())).collect();
+        Ok(Tree { rows, named, others: [OnceLock::new(), OnceLock::new()] })
+    }
+
+    fn part(&self, opcode: Opcode) -> &Part<T> {
+        if let Ok(at) = self.named.binary_search_by_key(&opcode, |(named, _)| *named) {
+            return self.named[at].1.get_or_init(|| {
+                Part::new(self.rows.iter().filter_map(|open| open.passed(Test::Opcode(opcode))).collect())
+            });
         }
-        rows.retain(|open| !open.tests.iter().any(|test| matches!(test, Test::Opcode(_) | Test::Opcodes(_))));
-        tree.others = [tree.start(passed(&rows, Test::Machine)), tree.start(failed(&rows, Test::Machine))];
-        Ok(tree)
-    }
-
-    fn start(&mut self, rows: Vec<Open<T>>) -> Start {
-        let weighs_pipes =
-            rows.iter().any(|open| open.tests.iter().any(|test| matches!(test, Test::Pipe(_))));
-        Start { node: self.grow(rows), weighs_pipes }
-    }
-
-    /// The tree for these rows, best first.
-    fn grow(&mut self, rows: Vec<Open<T>>) -> Option<u32> {
-        let best = rows.first()?;
-        let node = match best.tests.first() {
-            None => Node::Leaf(best.number, best.row),
-            Some(&test) => {
-                let yes = self.grow(passed(&rows, test));
-                let no = self.grow(failed(&rows, test));
-                Node::Ask { test, yes, no }
-            }
-        };
-        self.nodes.push(node);
-        Some(self.nodes.len() as u32 - 1)
-    }
-
-    fn start_of(&self, opcode: Opcode) -> Start {
-        match self.starts.binary_search_by_key(&opcode, |start| start.0) {
-            Ok(at) => self.starts[at].1,
-            Err(_) => self.others[usize::from(matches!(opcode, Opcode::Pseudo(_)))],
-        }
+        let pseudo = matches!(opcode, Opcode::Pseudo(_));
+        self.others[usize::from(pseudo)].get_or_init(|| {
+            let any =
+                self.rows.iter().filter(|open| open.row.tests.iter().all(|test| named(test).is_empty()));
+            let remains = if pseudo { Open::failed } else { Open::passed };
+            Part::new(any.filter_map(|open| remains(open, Test::Machine)).collect())
+        })
     }
 
     /// True if some row of the operation asks which pipe serves it better.
     pub fn weighs_pipes(&self, opcode: Opcode) -> bool {
-        self.start_of(opcode).weighs_pipes
+        self.part(opcode).weighs_pipes
     }
 
     /// The row of an instruction, the same that `scan` finds.
     pub fn find(&self, site: &Site<'_>) -> Option<(RowId, &'static Pattern<T>)> {
-        let mut at = self.start_of(site.instruction.opcode).node?;
+        let part = self.part(site.instruction.opcode);
+        let mut at = part.root?;
         loop {
-            match &self.nodes[at as usize] {
+            match &part.nodes[at as usize] {
                 Node::Leaf(number, row) => return Some((*number, row)),
                 Node::Ask { test, yes, no } => at = (if test.holds(site) { *yes } else { *no })?,
             }
         }
     }
+}
 
-    /// How many nodes there are.
-    pub fn size(&self) -> usize {
-        self.nodes.len()
+impl<T> Part<T> {
+    /// What decides between these rows, best first.
+    fn new(rows: Vec<Open<T>>) -> Part<T> {
+        let weighs_pipes =
+            rows.iter().any(|open| open.tests().any(|(_, test)| matches!(test, Test::Pipe(_))));
+        let mut part = Part { nodes: Vec::new(), root: None, weighs_pipes };
+        part.root = part.grow(&rows);
+        part
+    }
+
+    fn grow(&mut self, rows: &[Open<T>]) -> Option<u32> {
+        let best = rows.first()?;
+        let node = match best.tests().next() {
+            None => Node::Leaf(best.number, best.row),
+            Some((_, test)) => {
+                let passed: Vec<Open<T>> = rows.iter().filter_map(|open| open.passed(test)).collect();
+                let failed: Vec<Open<T>> = rows.iter().filter_map(|open| open.failed(test)).collect();
+                Node::Ask { test, yes: self.grow(&passed), no: self.grow(&failed) }
+            }
+        };
+        self.nodes.push(node);
+        Some(self.nodes.len() as u32 - 1)
     }
 }
 
-/// The rows that remain if the test holds.
-fn passed<T>(rows: &[Open<T>], test: Test) -> Vec<Open<T>> {
-    rows.iter()
-        .filter(|open| !open.tests.iter().any(|other| other.excludes(test)))
-        .map(|open| Open {
-            number: open.number,
-            row: open.row,
-            tests: open.tests.iter().copied().filter(|&other| !test.implies(other)).collect(),
-        })
-        .collect()
-}
-
-/// The rows that remain if it does not.
-fn failed<T>(rows: &[Open<T>], test: Test) -> Vec<Open<T>> {
-    rows.iter()
-        .filter(|open| !open.tests.iter().any(|other| other.implies(test)))
-        .map(|open| Open { number: open.number, row: open.row, tests: open.tests.clone() })
-        .collect()
+/// The operations that a test names.
+fn named(test: &'static Test) -> &'static [Opcode] {
+    match test {
+        Test::Opcode(opcode) => std::slice::from_ref(opcode),
+        Test::Opcodes(opcodes) => opcodes,
+        _ => &[],
+    }
 }
