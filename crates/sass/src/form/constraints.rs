@@ -4,7 +4,7 @@
 //! No word is made here: whether numbers fit their fields is asked of the fields.
 
 use super::{Form, NO_BIT, SELF, SlotKind, Token};
-use crate::{Mods, Operand, OperandKind};
+use crate::{Mod, Mods, Operand, OperandKind, Symbol};
 use smallvec::SmallVec;
 
 /// One bit for each word of the form's vocabulary.
@@ -22,28 +22,50 @@ pub struct Constraints {
     pub shares_fields: bool,
 }
 
-/// Something that an instruction says beside its numbers.
+/// Something that an instruction says beside its numbers: what it is, the slot that says it, its name. One number, so that
+/// it is sorted and searched quickly.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Word {
-    Mod(u16),
-    Negate(u8),
-    Absolute(u8),
-    Invert(u8),
-    Suffix(u8, u16),
-    Symbol(u8, u16),
-}
+struct Word(u32);
 
 impl Word {
+    const fn new(what: u8, slot: u8, name: u16) -> Word {
+        Word((what as u32) << 24 | (slot as u32) << 16 | name as u32)
+    }
+
+    fn modifier(name: Mod) -> Word {
+        Word::new(0, 0, name as u16)
+    }
+
+    fn negate(slot: u8) -> Word {
+        Word::new(1, slot, 0)
+    }
+
+    fn absolute(slot: u8) -> Word {
+        Word::new(2, slot, 0)
+    }
+
+    fn invert(slot: u8) -> Word {
+        Word::new(3, slot, 0)
+    }
+
+    fn suffix(slot: u8, name: Mod) -> Word {
+        Word::new(4, slot, name as u16)
+    }
+
+    fn symbol(slot: u8, symbol: Symbol) -> Word {
+        Word::new(5, slot, symbol as u16)
+    }
+
     /// What a token stands for in a set of this slot; where a suffix is written plays no part.
     fn of(token: Token, slot: u8) -> Word {
         let at = |own: u8| if own == SELF { slot } else { own };
         match token {
-            Token::Mod(name) => Word::Mod(name as u16),
-            Token::Negate(own) => Word::Negate(at(own)),
-            Token::Absolute(own) => Word::Absolute(at(own)),
-            Token::Invert(own) => Word::Invert(at(own)),
-            Token::Suffix(own, _, name) => Word::Suffix(at(own), name as u16),
-            Token::Symbol(own, symbol) => Word::Symbol(at(own), symbol as u16),
+            Token::Mod(name) => Word::modifier(name),
+            Token::Negate(own) => Word::negate(at(own)),
+            Token::Absolute(own) => Word::absolute(at(own)),
+            Token::Invert(own) => Word::invert(at(own)),
+            Token::Suffix(own, _, name) => Word::suffix(at(own), name),
+            Token::Symbol(own, symbol) => Word::symbol(at(own), symbol),
         }
     }
 }
@@ -76,6 +98,14 @@ fn is_covered(a: &Mask, b: &Mask) -> bool {
     a.iter().zip(b).all(|(a, b)| a & !b == 0)
 }
 
+/// A mask of so many words without a bit; most have two at most.
+fn no_bits(words: usize) -> Mask {
+    match words {
+        0..=2 => Mask::from_buf_and_len([0; 2], words),
+        _ => smallvec::smallvec![0; words],
+    }
+}
+
 fn set_bit(mask: &mut Mask, bit: u32) {
     mask[bit as usize / 64] |= 1 << (bit % 64);
 }
@@ -106,10 +136,10 @@ impl Constraints {
             (bit(Word::of(token, SELF)), slot)
         });
         let sets = form.sets.iter().map(|set| {
-            let mut said: Mask = smallvec::smallvec![0; words];
+            let mut said = no_bits(words);
             let mut rows: Vec<(usize, Mask)> = Vec::with_capacity(set.rows.len());
             for row in set.rows {
-                let mut mask: Mask = smallvec::smallvec![0; words];
+                let mut mask = no_bits(words);
                 for &token in row.tokens {
                     let bit = bit(Word::of(token, set.slot));
                     set_bit(&mut mask, bit);
@@ -132,7 +162,7 @@ impl Constraints {
     /// True if the form can say the modifiers, and of each operand its signs, suffixes and name. `slots` gives for each
     /// operand its slot.
     pub fn allow(&self, form: &Form, mods: &Mods, operands: &[Operand], slots: &[u8]) -> bool {
-        let mut wanted: Mask = smallvec::smallvec![0; self.vocabulary.len().div_ceil(64)];
+        let mut wanted = no_bits(self.vocabulary.len().div_ceil(64));
         let mut want = |word: Word| match self.vocabulary.binary_search(&word) {
             Ok(bit) => {
                 set_bit(&mut wanted, bit as u32);
@@ -140,29 +170,29 @@ impl Constraints {
             }
             Err(_) => false,
         };
-        if !mods.iter().all(|name| want(Word::Mod(name as u16))) {
+        if !mods.iter().all(|name| want(Word::modifier(name))) {
             return false;
         }
         for (operand, &at) in operands.iter().zip(slots) {
             let slot = &form.slots[usize::from(at)];
             // A sign with a bit of its own is no word.
             let signs = [
-                (operand.negate && slot.negate == NO_BIT, Word::Negate(at)),
-                (operand.absolute && slot.absolute == NO_BIT, Word::Absolute(at)),
-                (operand.invert && slot.invert == NO_BIT, Word::Invert(at)),
+                (operand.negate && slot.negate == NO_BIT, Word::negate(at)),
+                (operand.absolute && slot.absolute == NO_BIT, Word::absolute(at)),
+                (operand.invert && slot.invert == NO_BIT, Word::invert(at)),
             ];
             let symbol = match (slot.kind, operand.kind) {
                 (SlotKind::Symbol, OperandKind::Symbol(symbol)) => Some(symbol),
                 _ => None,
             };
             if !signs.into_iter().all(|(present, word)| !present || want(word))
-                || !operand.suffixes.iter().all(|name| want(Word::Suffix(at, name as u16)))
-                || !symbol.is_none_or(|symbol| want(Word::Symbol(at, symbol as u16)))
+                || !operand.suffixes.iter().all(|name| want(Word::suffix(at, name)))
+                || !symbol.is_none_or(|symbol| want(Word::symbol(at, symbol)))
             {
                 return false;
             }
         }
-        let mut said: Mask = smallvec::smallvec![0; wanted.len()];
+        let mut said = no_bits(wanted.len());
         for &(bit, slot) in &self.always {
             // The suffix of an operand that is left out is not asked for.
             if !has_bit(&wanted, bit) && slot.is_none_or(|slot| slots.contains(&slot)) {
