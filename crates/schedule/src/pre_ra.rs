@@ -37,8 +37,10 @@ struct Candidate {
     region: Region,
     /// How often it runs for each run of the function, estimated.
     weight: u64,
+    /// Cycles that no order is below.
+    bound: u32,
     /// The order of the program.
-    source: Vec<u32>,
+    source: Choice,
     /// An order in few registers.
     low: Choice,
     /// The quickest order known.
@@ -76,7 +78,7 @@ pub fn order(function: &mut Function, model: &Model, options: &OrderOptions) {
     for candidate in &candidates {
         least.iter_mut().zip(candidate.low.peak).for_each(|(all, one)| *all = (*all).max(one));
     }
-    for candidate in &mut candidates {
+    for candidate in candidates.iter_mut().filter(|candidate| candidate.quick.time > candidate.bound) {
         let order = top_down::order(&candidate.region, [u32::MAX, least[1], least[2]]);
         candidate.quick = quicker(Choice::new(&candidate.region, order), candidate.quick.clone());
     }
@@ -126,11 +128,11 @@ fn candidates(function: &Function, model: &Model) -> Vec<Candidate> {
         let instructions = &function.block(block).instructions;
         let graph = Graph::new(instructions, &mut ids, |from, to, node| latency(model, from, to, node));
         let region = Region::new(model, function, instructions, liveness.live_out(block), graph, &mut ids);
-        let source: Vec<u32> = (0..region.len() as u32).collect();
-        let quick = Choice::new(&region, source.clone());
+        let source = Choice::new(&region, (0..region.len() as u32).collect());
         let low = Choice::new(&region, bottom_up::order(&region, [0, PREDICATES, UNIFORM]));
-        let low = if low.registers() < quick.registers() { low } else { quick.clone() };
-        Candidate { block, weight: 8u64.pow(loops.depth(block).min(6)), source, low, quick, region }
+        let low = if low.registers() < source.registers() { low } else { source.clone() };
+        let (weight, bound) = (8u64.pow(loops.depth(block).min(6)), region.least_time());
+        Candidate { block, weight, bound, low, quick: source.clone(), source, region }
     };
     cfg.order().iter().map(candidate).collect()
 }
@@ -146,15 +148,16 @@ impl Candidate {
         if self.quick.fits(budget) {
             return self.quick.clone();
         }
-        let mut best = self.low.clone();
-        let orders = [
-            self.source.clone(),
-            bottom_up::order(&self.region, budget),
-            top_down::order(&self.region, budget),
-        ];
-        for order in orders {
-            let choice = Choice::new(&self.region, order);
-            if choice.fits(budget) && (choice.time < best.time || !best.fits(budget)) {
+        let better = |choice: &Choice, best: &Choice| {
+            choice.fits(budget) && (choice.time < best.time || !best.fits(budget))
+        };
+        let mut best = if better(&self.source, &self.low) { &self.source } else { &self.low }.clone();
+        for schedule in [bottom_up::order, top_down::order] {
+            if best.time == self.bound && best.fits(budget) {
+                break;
+            }
+            let choice = Choice::new(&self.region, schedule(&self.region, budget));
+            if better(&choice, &best) {
                 best = choice;
             }
         }

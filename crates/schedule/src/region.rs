@@ -145,6 +145,20 @@ impl Region {
         peak
     }
 
+    /// Cycles that every order takes: one for each instruction, and those of the longest path.
+    pub fn least_time(&self) -> u32 {
+        let mut ready = vec![0u32; self.len()];
+        let mut end = self.len() as u32;
+        for at in 0..self.len() {
+            let issue = ready[at];
+            for &(to, distance) in self.graph.after(at as u32) {
+                ready[to as usize] = ready[to as usize].max(issue + distance);
+            }
+            end = end.max(issue + self.live_out_latency[at]);
+        }
+        end
+    }
+
     /// Cycles that an order takes, until the last result that leaves the block is there.
     pub fn time(&self, order: &[u32]) -> u32 {
         let mut ready = vec![0u32; self.len()];

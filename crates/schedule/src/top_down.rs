@@ -33,17 +33,13 @@ impl State<'_> {
         self.readers[v as usize] == 1 && !self.region.live_out[v as usize] && self.live[v as usize]
     }
 
-    /// How many values more of each file are live after the instruction.
-    fn change(&self, node: u32) -> [i32; 3] {
+    /// How many values more of a file are live after the instruction.
+    fn change(&self, node: u32, file: usize) -> i32 {
         let own = &self.region.operands[node as usize];
-        let mut change = [0; 3];
-        for &v in &own.definitions {
-            change[usize::from(self.region.file[v as usize])] += i32::from(!self.live[v as usize]);
-        }
-        for &v in &own.uses {
-            change[usize::from(self.region.file[v as usize])] -= i32::from(self.is_last(v));
-        }
-        change
+        let of_file = |v: &&u32| usize::from(self.region.file[**v as usize]) == file;
+        let begun = own.definitions.iter().filter(of_file).filter(|v| !self.live[**v as usize]).count();
+        let ended = own.uses.iter().filter(of_file).filter(|v| self.is_last(**v)).count();
+        begun as i32 - ended as i32
     }
 
     fn issue(&mut self, node: u32) {
@@ -91,7 +87,7 @@ pub fn order(region: &Region, budget: Counts) -> Vec<u32> {
             let wait = i64::from(ready_at[node as usize].saturating_sub(cycle));
             let height = i64::from(height[node as usize]);
             match tight {
-                Some(k) => (i64::from(-state.change(node)[k]), height - wait, -i64::from(node)),
+                Some(k) => (i64::from(-state.change(node, k)), height - wait, -i64::from(node)),
                 None => (-wait, height, -i64::from(node)),
             }
         };
