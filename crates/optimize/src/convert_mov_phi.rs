@@ -31,10 +31,12 @@ pub fn run(function: &mut Function) {
     let undefined = undefined_values(function);
     let cfg = Cfg::new(function);
     for &id in cfg.order() {
-        let phis = std::mem::take(&mut function.block_mut(id).phis);
+        let mut phis = std::mem::take(&mut function.block_mut(id).phis);
         if phis.is_empty() {
             continue;
         }
+        // There may be as many sources as blocks: they are sorted to be searched.
+        phis.iter_mut().for_each(|phi| phi.sources.sort_unstable_by_key(|(from, _)| *from));
         for &predecessor in cfg.predecessors(id) {
             let origin =
                 function.block(predecessor).instructions.last().map_or(Origin(0), |last| last.origin);
@@ -43,9 +45,10 @@ pub fn run(function: &mut Function) {
             copy.destinations.reserve(phis.len());
             copy.sources.reserve(phis.len());
             for phi in &phis {
-                let Some((_, source)) = phi.sources.iter().find(|(from, _)| *from == predecessor) else {
+                let Ok(at) = phi.sources.binary_search_by_key(&predecessor, |(from, _)| *from) else {
                     continue;
                 };
+                let (_, source) = phi.sources[at];
                 if source.value() == Some(phi.destination) {
                     continue;
                 }
