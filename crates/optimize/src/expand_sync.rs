@@ -43,21 +43,27 @@ pub fn run(function: &mut Function, optimized: bool) {
     if function.blocks.is_empty() {
         return;
     }
-    place(function);
+    merge_latches(function);
+    let cfg = Cfg::new(function);
+    let divergence = Divergence::new(function, &cfg);
+    let sites = barrier_sites(function, &cfg, &divergence);
+    if sites.is_empty() {
+        // Nothing changes, so what is known of the function holds.
+        if optimized {
+            remove_syncs_of(function, &cfg, &divergence);
+        }
+        return;
+    }
+    place(function, &sites);
     if optimized {
         remove_warp_syncs(function);
     }
 }
 
-fn place(function: &mut Function) {
-    merge_latches(function);
-    let sites = barrier_sites(function);
-    if sites.is_empty() {
-        return;
-    }
+fn place(function: &mut Function, sites: &[Barrier]) {
     // All waits are placed first, then what sets barriers up before loops: threads that meet at a loop header come
     // together before they enter. Sets of blocks speak of the function as it was, so edges are told by their ends.
-    for barrier in &sites {
+    for barrier in sites {
         let mut into_join: Vec<BlockId> = barrier.inside.clone();
         if let Anchor::End(block) = barrier.site.anchor {
             into_join.push(block);
@@ -74,7 +80,7 @@ fn place(function: &mut Function) {
     // A preheader changes the edges into its own header only, so one look at the graph serves all of them.
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(function, &cfg);
-    for barrier in &sites {
+    for barrier in sites {
         let mut set_up = Instruction::new(Op::BSSY, Origin(0));
         set_up.destinations.push(Destination::new(File::B, [barrier.value]));
         set_up.sources.push(Source::plain(SourceKind::Block(barrier.gather)));
@@ -105,7 +111,7 @@ fn place(function: &mut Function) {
         }
     }
     let first_new = sites[0].gather;
-    for barrier in &sites {
+    for barrier in sites {
         for &(from, to) in &barrier.leaving {
             leave(function, barrier, from, to, first_new);
         }
@@ -143,14 +149,16 @@ struct Barrier {
 }
 
 /// One site for each block where threads of a divergent branch meet.
-fn barrier_sites(function: &mut Function) -> Vec<Barrier> {
-    let cfg = Cfg::new(function);
-    let mut reconvergence = Reconvergence::new(function, &cfg);
+fn barrier_sites(function: &mut Function, cfg: &Cfg, divergence: &Divergence) -> Vec<Barrier> {
+    if !cfg.order().iter().any(|&id| divergence.is_divergent_branch(id)) {
+        return Vec::new();
+    }
+    let mut reconvergence = Reconvergence::new(function, cfg);
     if reconvergence.loops().irreducible {
         // No branch of such a function has a site, and looking for one at each costs time in the square of the blocks.
         return Vec::new();
     }
-    let sites = candidate_sites(function, &cfg, &mut reconvergence);
+    let sites = candidate_sites(cfg, divergence, &mut reconvergence);
     let chosen = within_registers(function, &reconvergence, sites);
     let gathers = (function.blocks.len()..).map(BlockId::from);
     chosen
@@ -166,11 +174,10 @@ fn barrier_sites(function: &mut Function) -> Vec<Barrier> {
 /// The sites where a barrier would be right, each with its blocks: those that uniformity rests on first, then the short
 /// ones.
 fn candidate_sites(
-    function: &Function,
     cfg: &Cfg,
+    divergence: &Divergence,
     reconvergence: &mut Reconvergence<'_>,
 ) -> Vec<(Site, Inside)> {
-    let divergence = Divergence::new(function, cfg);
     let mut sites: Vec<Site> = Vec::new();
     let mut wholes: Vec<Site> = Vec::new();
     for &id in cfg.order() {
@@ -369,9 +376,19 @@ fn insert_block(function: &mut Function, target: BlockId, from: &[BlockId]) -> B
         edges::redirect(function, predecessor, target, new);
     }
     let phis = std::mem::take(&mut function.block_mut(target).phis);
+    // There may be as many edges as blocks.
+    let mut moving = from.to_vec();
+    moving.sort_unstable();
     for mut phi in phis {
+        // One edge of what may be as many as there are blocks: only its source is touched.
+        if let ([predecessor], true) = (from, phi.sources.len() > 1) {
+            let source = phi.sources.iter_mut().find(|(block, _)| block == predecessor);
+            source.into_iter().for_each(|(block, _)| *block = new);
+            function.block_mut(target).phis.push(phi);
+            continue;
+        }
         let (mut moved, kept): (PhiSources, PhiSources) =
-            phi.sources.into_iter().partition(|(block, _)| from.contains(block));
+            phi.sources.into_iter().partition(|(block, _)| moving.binary_search(block).is_ok());
         if kept.is_empty() {
             phi.sources = moved;
             function.block_mut(new).phis.push(phi);
@@ -395,12 +412,23 @@ fn insert_block(function: &mut Function, target: BlockId, from: &[BlockId]) -> B
 
 /// A `WARPSYNC` of all lanes is not needed where the whole warp of a kernel is together anyway.
 pub fn remove_warp_syncs(function: &mut Function) {
-    let gathers = |block: &Block| block.instructions.iter().any(gathers_warp);
-    if !function.is_entry || !function.blocks.iter().any(gathers) {
+    if has_removable_syncs(function) {
+        let cfg = Cfg::new(function);
+        let divergence = Divergence::new(function, &cfg);
+        remove_syncs_of(function, &cfg, &divergence);
+    }
+}
+
+/// True if a `WARPSYNC` may not be needed.
+fn has_removable_syncs(function: &Function) -> bool {
+    function.is_entry && function.blocks.iter().any(|block| block.instructions.iter().any(gathers_warp))
+}
+
+/// Takes away each `WARPSYNC` that is not needed.
+fn remove_syncs_of(function: &mut Function, cfg: &Cfg, divergence: &Divergence) {
+    if !has_removable_syncs(function) {
         return;
     }
-    let cfg = Cfg::new(function);
-    let divergence = Divergence::new(function, &cfg);
     for &id in cfg.order() {
         if divergence.is_uniform_block(id) {
             function.block_mut(id).instructions.retain(|instruction| !gathers_warp(instruction));
