@@ -315,25 +315,7 @@ impl View<'_> {
             return false;
         }
         let old = table as u8;
-        let mut table = old;
-        for index in 0..3 {
-            match self.known(&i.sources[index]) {
-                Some(0) => table = fixed_input(table, index, false),
-                Some(u32::MAX) => table = fixed_input(table, index, true),
-                _ => {}
-            }
-        }
-        // Inputs that are the same register.
-        for (first, second) in [(0, 1), (0, 2), (1, 2)] {
-            let value = i.sources[first].as_plain_value();
-            if value.is_some() && value == i.sources[second].as_plain_value() {
-                let (high, low) = (2 - first, 2 - second);
-                table = (0..8u8).fold(0, |result, row| {
-                    let equal = row & !(1 << low) | (row >> high & 1) << low;
-                    result | (table >> equal & 1) << row
-                });
-            }
-        }
+        let table = self.reduced_table(i, old);
         match table {
             0 => return become_copy(i, Source::rz()),
             0xff => return become_copy(i, Source::imm(u32::MAX)),
@@ -355,48 +337,68 @@ impl View<'_> {
             (0..3).filter(|&index| idle(index)).for_each(|index| simpler.sources[index] = Source::rz());
             simpler
         });
-        // `(x & mask) ^ flip` of `(x & mask) ^ flip` is one of them; some need one constant only.
-        if let Some((value, mask, flip)) = self.masked(simpler.as_ref().unwrap_or(i)) {
-            let (mut mask, mut flip, mut from) = (mask, flip, value);
-            let mut deeper = false;
-            if let Some(inner) = self.definition(value)
-                && inner.guard.is_none()
-                && let Some((inner_value, inner_mask, inner_flip)) = self.masked(inner)
-                && self.definitions.is_stable(inner_value)
-            {
-                flip ^= inner_flip & mask;
-                mask &= inner_mask;
-                from = inner_value;
-                deeper = true;
-            }
-            // Bits that are zero anyway need no mask.
-            let zeros = self.facts.bits(from).zeros;
-            let top = if zeros == 0 { 0 } else { !(u32::MAX.checked_shr(zeros.into()).unwrap_or(0)) };
-            if mask != u32::MAX && mask | top == u32::MAX {
-                mask = u32::MAX;
-                deeper = true;
-            }
-            if deeper {
-                if mask == 0 {
-                    return become_copy(i, plain_immediate(flip));
+        match self.merged_mask(simpler.as_ref().unwrap_or(i)) {
+            Some(Merged { mask: 0, flip, .. }) => return become_copy(i, plain_immediate(flip)),
+            Some(Merged { value, mask: u32::MAX, flip: 0 }) => return become_copy(i, value.into()),
+            Some(Merged { value, mask, flip }) => {
+                if let Some((constant, table)) = one_constant(mask, flip) {
+                    let mut candidate = simpler.unwrap_or_else(|| i.clone());
+                    candidate.sources[0] = value.into();
+                    candidate.sources[1] = constant;
+                    candidate.sources[2] = Source::rz();
+                    candidate.sources[3].kind = SourceKind::Literal(table);
+                    return self.accept(i, candidate);
                 }
-                let (sources, table) = match (mask, flip) {
-                    (u32::MAX, 0) => return become_copy(i, from.into()),
-                    (u32::MAX, u32::MAX) => (Source::rz(), 0x0f),
-                    (u32::MAX, flip) => (Source::imm(flip), 0x3c),
-                    (mask, 0) => (Source::imm(mask), 0xc0),
-                    (mask, flip) if flip == !mask => (Source::imm(flip), 0xfc),
-                    _ => return simpler.is_some_and(|simpler| self.accept(i, simpler)),
-                };
-                let mut candidate = simpler.unwrap_or_else(|| i.clone());
-                candidate.sources[0] = from.into();
-                candidate.sources[1] = sources;
-                candidate.sources[2] = Source::rz();
-                candidate.sources[3].kind = SourceKind::Literal(table);
-                return self.accept(i, candidate);
             }
+            None => {}
         }
         simpler.is_some_and(|simpler| self.accept(i, simpler))
+    }
+
+    /// The truth table, with known inputs fixed and inputs that are the same register made one.
+    fn reduced_table(&self, i: &Instruction, mut table: u8) -> u8 {
+        for index in 0..3 {
+            match self.known(&i.sources[index]) {
+                Some(0) => table = fixed_input(table, index, false),
+                Some(u32::MAX) => table = fixed_input(table, index, true),
+                _ => {}
+            }
+        }
+        for (first, second) in [(0, 1), (0, 2), (1, 2)] {
+            let value = i.sources[first].as_plain_value();
+            if value.is_some() && value == i.sources[second].as_plain_value() {
+                let (high, low) = (2 - first, 2 - second);
+                table = (0..8u8).fold(0, |result, row| {
+                    let equal = row & !(1 << low) | (row >> high & 1) << low;
+                    result | (table >> equal & 1) << row
+                });
+            }
+        }
+        table
+    }
+
+    /// `(x & mask) ^ flip` of `(x & mask) ^ flip` is one of them, and bits that are zero need no mask. `None` if neither
+    /// is the case.
+    fn merged_mask(&self, i: &Instruction) -> Option<Merged> {
+        let (mut value, mut mask, mut flip) = self.masked(i)?;
+        let mut merged = false;
+        if let Some(inner) = self.definition(value)
+            && inner.guard.is_none()
+            && let Some((inner_value, inner_mask, inner_flip)) = self.masked(inner)
+            && self.definitions.is_stable(inner_value)
+        {
+            flip ^= inner_flip & mask;
+            mask &= inner_mask;
+            value = inner_value;
+            merged = true;
+        }
+        let zeros = self.facts.bits(value).zeros;
+        let top = if zeros == 0 { 0 } else { !(u32::MAX.checked_shr(zeros.into()).unwrap_or(0)) };
+        if mask != u32::MAX && mask | top == u32::MAX {
+            mask = u32::MAX;
+            merged = true;
+        }
+        merged.then_some(Merged { value, mask, flip })
     }
 
     /// A logic operation of one register and constants, as `(x & mask) ^ flip`.
@@ -913,4 +915,22 @@ impl View<'_> {
         }
         false
     }
+}
+
+/// `(value & mask) ^ flip`.
+struct Merged {
+    value: Value,
+    mask: u32,
+    flip: u32,
+}
+
+/// The constant and truth table with which one LOP3 computes `(x & mask) ^ flip`, if one constant is enough.
+fn one_constant(mask: u32, flip: u32) -> Option<(Source, i64)> {
+    Some(match (mask, flip) {
+        (u32::MAX, u32::MAX) => (Source::rz(), 0x0f),
+        (u32::MAX, flip) => (Source::imm(flip), 0x3c),
+        (mask, 0) => (Source::imm(mask), 0xc0),
+        (mask, flip) if flip == !mask => (Source::imm(flip), 0xfc),
+        _ => return None,
+    })
 }

@@ -14,8 +14,8 @@ use crate::branch_opt;
 use oriole_options::Optimization;
 use oriole_ori::pattern::{Alternative, Contest, Cost, Decisions};
 use oriole_ori::{
-    Block, BlockId, Cfg, Destination, File, FormChange, Function, Guard, Instruction, Opcode, Outcome, Pass,
-    Phi, Pseudo, Source, SourceKind, Value, canonical, edges, effects,
+    Block, BlockId, Cfg, Destination, File, FormChange, Function, Guard, Instruction, Opcode, Origin,
+    Outcome, Pass, Pseudo, Source, SourceKind, Value, canonical, edges, effects,
 };
 use oriole_sass::{Mod, Op};
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
@@ -183,18 +183,38 @@ static MERGE: Contest = Contest {
     ],
 };
 
+/// The code of both sides, guarded where it has to be.
+struct Guarded {
+    code: Vec<Instruction>,
+    /// Which guarded instruction of the code defines a value, to give it the other value as its old one.
+    definitions: Vec<(Value, usize)>,
+}
+
 fn convert(
     function: &mut Function,
     hammock: &Hammock,
     uses: &mut TiVec<Value, u32>,
     decisions: Option<&Decisions>,
 ) {
-    let Hammock { head, branch, sides, join, guard } = *hammock;
+    let Hammock { head, branch, join, .. } = *hammock;
     let origin = function.block(head).instructions[branch].origin;
     function.block_mut(head).instructions.truncate(branch);
-    let mut code: Vec<Instruction> = Vec::new();
-    // Which guarded instruction of the code defines a value, to give it the other value as its old one.
-    let mut guarded: Vec<(Value, usize)> = Vec::new();
+    let mut guarded = guard_sides(function, hammock);
+    let selections = merge_phis(function, hammock, &mut guarded, uses, decisions, origin);
+    for instruction in &mut guarded.code {
+        keep_undefined(function, head, instruction);
+    }
+    uses.resize(function.values.len(), 1);
+    let block = function.block_mut(head);
+    block.instructions.extend(guarded.code);
+    block.instructions.extend(selections);
+    block.successors = smallvec::smallvec![join];
+}
+
+/// Takes the code out of both sides and guards what may not run on the other path.
+fn guard_sides(function: &mut Function, hammock: &Hammock) -> Guarded {
+    let Hammock { sides, guard, .. } = *hammock;
+    let mut guarded = Guarded { code: Vec::new(), definitions: Vec::new() };
     for (side, negated) in [(sides[0], guard.negated), (sides[1], !guard.negated)] {
         let Some(side) = side else { continue };
         let block: Block = std::mem::take(function.block_mut(side));
@@ -202,36 +222,43 @@ fn convert(
         for mut instruction in block.instructions.into_iter().take(end) {
             if !is_harmless(&instruction) {
                 instruction.guard = Some(Guard { value: guard.value, negated });
-                instruction.for_each_definition(|value| guarded.push((value, code.len())));
+                let index = guarded.code.len();
+                instruction.for_each_definition(|value| guarded.definitions.push((value, index)));
             }
-            code.push(instruction);
+            guarded.code.push(instruction);
         }
     }
-    // What the join merged from the two ways.
+    guarded
+}
+
+/// Merges in the head what the phis of the join merged from the two paths. Gives the selections and copies that this takes.
+fn merge_phis(
+    function: &mut Function,
+    hammock: &Hammock,
+    guarded: &mut Guarded,
+    uses: &TiSlice<Value, u32>,
+    decisions: Option<&Decisions>,
+    origin: Origin,
+) -> Vec<Instruction> {
+    let Hammock { head, sides, join, guard, .. } = *hammock;
     let [first, second] = sides.map(|side| side.unwrap_or(head));
-    let whole = {
-        // The head becomes the only way from here; others may lead to the join too.
-        let others = function.block(join).phis.first().map(|phi| phi.sources.len()).unwrap_or(0);
-        others <= 2
-    };
+    // With at most two incoming edges the head becomes the only predecessor; else others lead to the join too.
+    let whole = function.block(join).phis.first().map_or(0, |phi| phi.sources.len()) <= 2;
     let mut phis = std::mem::take(&mut function.block_mut(join).phis);
     let mut selections = Vec::new();
     for phi in &mut phis {
-        let pick = |phi: &Phi, from: BlockId| {
-            phi.sources
-                .iter()
-                .find(|(p, _)| *p == from)
-                .map(|&(_, source)| source)
-                .expect("a phi has a source for each way")
+        let pick = |from: BlockId| {
+            let source = phi.sources.iter().find(|(p, _)| *p == from).map(|&(_, source)| source);
+            source.expect("a phi has a source for each incoming edge")
         };
-        let (holds, fails) = (pick(phi, first), pick(phi, second));
+        let (holds, fails) = (pick(first), pick(second));
         phi.sources.retain(|(p, _)| *p != first && *p != second);
         let predicated = if holds == fails {
             Some(holds)
         } else {
             let (holds, fails) = (holds.source(), fails.source());
             let merged = MERGE.decide(decisions, origin, |alternative| match alternative {
-                0 => keep_old(&mut code, &mut guarded, &holds, &fails, uses)
+                0 => keep_old(&mut guarded.code, &mut guarded.definitions, &holds, &fails, uses)
                     .map(|value| Some(value.into()))
                     .ok_or("neither value is the result of a guarded instruction that can keep the other"),
                 _ => Ok(None),
@@ -248,44 +275,37 @@ fn convert(
             select(function, &mut selections, destination, sources, guard, origin);
             destination.into()
         };
-        if whole {
-            if merged.value() != Some(phi.destination) {
-                let mut copy = Instruction::new(Pseudo::Copy, origin);
-                copy.destinations.push(Destination::new(function.file(phi.destination), [phi.destination]));
-                copy.sources.push(merged.source());
-                selections.push(copy);
-            }
-        } else {
+        if !whole {
             phi.sources.push((head, merged));
+        } else if merged.value() != Some(phi.destination) {
+            let mut copy = Instruction::new(Pseudo::Copy, origin);
+            copy.destinations.push(Destination::new(function.file(phi.destination), [phi.destination]));
+            copy.sources.push(merged.source());
+            selections.push(copy);
         }
     }
     if !whole {
         function.block_mut(join).phis = phis;
     }
-    // Guarded definitions without an old value keep an undefined old value.
-    for instruction in &mut code {
-        if instruction.guard.is_some() && instruction.tied.is_empty() {
-            let mut tied = oriole_ori::Values::new();
-            let mut nothing = Vec::new();
-            instruction.for_each_definition(|value| {
-                let data = function.values[value];
-                let old = function.new_value(data.file, None);
-                tied.push(old);
-                nothing.push(old);
-            });
-            instruction.tied = tied;
-            for old in nothing {
-                let mut undefined = Instruction::new(Pseudo::Undefined, instruction.origin);
-                undefined.destinations.push(Destination::new(function.file(old), [old]));
-                function.block_mut(head).instructions.push(undefined);
-            }
-        }
+    selections
+}
+
+/// A guarded definition without an old value keeps an undefined old value.
+fn keep_undefined(function: &mut Function, head: BlockId, instruction: &mut Instruction) {
+    if instruction.guard.is_none() || !instruction.tied.is_empty() {
+        return;
     }
-    uses.resize(function.values.len(), 1);
-    let block = function.block_mut(head);
-    block.instructions.extend(code);
-    block.instructions.extend(selections);
-    block.successors = smallvec::smallvec![join];
+    let mut tied = oriole_ori::Values::new();
+    instruction.for_each_definition(|value| {
+        let file = function.values[value].file;
+        tied.push(function.new_value(file, None));
+    });
+    for &old in &tied {
+        let mut undefined = Instruction::new(Pseudo::Undefined, instruction.origin);
+        undefined.destinations.push(Destination::new(function.file(old), [old]));
+        function.block_mut(head).instructions.push(undefined);
+    }
+    instruction.tied = tied;
 }
 
 /// If one path gives the result of a guarded instruction that has no other reader, the value of the other path becomes

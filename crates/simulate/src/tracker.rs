@@ -304,11 +304,24 @@ impl<C: Condition> Tracker<C> {
     }
 
     fn write(
-        &mut self,
+        &self,
         model: &Model,
         step: &Step,
         register: Register,
         part: ResultPart,
+        condition: C,
+        report: &mut impl FnMut(Conflict),
+    ) {
+        self.overwrite_without_wait(step, register, condition, report);
+        self.overwrite_fixed_result(model, step, register, part, condition, report);
+        self.overwrite_recent_operand(model, step, register, part, condition, report);
+    }
+
+    /// A write of a register whose result or reading is still waited for by a scoreboard.
+    fn overwrite_without_wait(
+        &self,
+        step: &Step,
+        register: Register,
         condition: C,
         report: &mut impl FnMut(Conflict),
     ) {
@@ -340,6 +353,18 @@ impl<C: Condition> Tracker<C> {
                 });
             }
         }
+    }
+
+    /// A write that may come before that of an earlier instruction of fixed latency.
+    fn overwrite_fixed_result(
+        &self,
+        model: &Model,
+        step: &Step,
+        register: Register,
+        part: ResultPart,
+        condition: C,
+        report: &mut impl FnMut(Conflict),
+    ) {
         // Who reads the register as well has been checked for that already.
         let reads = step.accesses.iter().any(
             |access| matches!(*access, Access::Read { file, register: number, .. } if (file, number) == register),
@@ -379,6 +404,18 @@ impl<C: Condition> Tracker<C> {
                 }
             }
         }
+    }
+
+    /// A write that may come before an earlier instruction has read the register.
+    fn overwrite_recent_operand(
+        &self,
+        model: &Model,
+        step: &Step,
+        register: Register,
+        part: ResultPart,
+        condition: C,
+        report: &mut impl FnMut(Conflict),
+    ) {
         // Operands of fixed-latency instructions are read in time for a writer of fixed latency behind them; a load
         // may write from another unit and needs a distance.
         for entry in &self.recent {
