@@ -171,7 +171,7 @@ impl<T> Tree<T> {
         let mut rows: Vec<Open<T>> = patterns.rows().map(|(number, row)| Open::new(number, row)).collect();
         rows.sort_by_key(|open| std::cmp::Reverse(open.priority));
         let tests = rows.iter().flat_map(|open| open.row.tests);
-        let mut opcodes: Vec<Opcode> = tests.flat_map(|test| named(test)).copied().collect();
+        let mut opcodes: Vec<Opcode> = tests.flat_map(named).copied().collect();
         opcodes.sort_unstable();
         opcodes.dedup();
         let named = opcodes.into_iter().map(|opcode| (opcode, OnceLock::new())).collect();
