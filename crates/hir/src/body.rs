@@ -1,9 +1,8 @@
 //! The resolved body: what the rest of the compiler sees of a function.
 
+use oriole_index::index_of_tables;
 use oriole_ptx::{Space, Type};
 use typed_index_collections::TiVec;
-
-use crate::id::index_of_tables;
 
 /// Register: index into [`Body::registers`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

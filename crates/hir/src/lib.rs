@@ -15,7 +15,6 @@ mod flow;
 mod form;
 mod function;
 mod header;
-mod id;
 mod initializer;
 mod instruction;
 pub mod module;

@@ -15,13 +15,13 @@ use typed_index_collections::TiVec;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
 pub struct BlockId(pub u32);
 
-crate::id::index_of_tables!(BlockId);
+oriole_index::index_of_tables!(BlockId);
 
 /// Something named outside the function (or a local variable): an index into [`Function::symbols`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
 pub struct SymbolId(pub u32);
 
-crate::id::index_of_tables!(SymbolId);
+oriole_index::index_of_tables!(SymbolId);
 
 /// What a symbol is. Layout numbers are never known here.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]

@@ -22,7 +22,6 @@ pub mod dot;
 pub mod edges;
 pub mod effects;
 pub mod function;
-mod id;
 pub mod instruction;
 pub mod liveness;
 pub mod loops;

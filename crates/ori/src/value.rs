@@ -19,7 +19,7 @@ pub enum File {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Value(pub u32);
 
-crate::id::index_of_tables!(Value);
+oriole_index::index_of_tables!(Value);
 
 /// What is known of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -1,9 +1,20 @@
 //! What makes an id the index of tables: the conversions that typed vectors ask for.
 //!
-//! It is here because every table over blocks, values or symbols is a `TiVec` of that id, so that a table of blocks
-//! cannot be indexed by a value.
+//! It is here because every table over blocks, values or symbols of Ori, and over registers, labels or variables of a
+//! resolved body, is a `TiVec` of that id: a table of blocks cannot be indexed by a value. It knows no id; the crate
+//! that owns one names it.
 
 /// Makes a type around a `u32` the index of typed vectors.
+///
+/// ```
+/// #[derive(Clone, Copy, PartialEq, Debug)]
+/// struct BlockId(u32);
+/// oriole_index::index_of_tables!(BlockId);
+///
+/// assert_eq!(BlockId::from(7_usize), BlockId(7));
+/// assert_eq!(usize::from(BlockId(7)), 7);
+/// ```
+#[macro_export]
 macro_rules! index_of_tables {
     ($id:ident) => {
         impl From<usize> for $id {
@@ -23,5 +34,3 @@ macro_rules! index_of_tables {
         }
     };
 }
-
-pub(crate) use index_of_tables;
