@@ -1,10 +1,11 @@
-//! Finding the row for the words of an instruction, or saying why there is none.
+//! Finding the row for the words of an instruction.
 //!
 //! It is here so that the checker and completion share one search. It compares words with rows; what the operands
 //! are is judged elsewhere.
 
 use smallvec::SmallVec;
 
+use super::mismatch::{FormError, FormProblem, explain};
 use super::{Kind, OperandRow, Presence, Row, Slot, rows};
 use crate::{Modifiers, Opcode, Space, Type, Word};
 
@@ -67,114 +68,6 @@ impl PartialEq for Row {
 }
 
 impl Eq for Row {}
-
-/// Why no row fits.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FormError {
-    /// Index of the word that is wrong; `None` where something is missing.
-    pub word: Option<usize>,
-    /// What is wrong with it.
-    pub problem: FormProblem,
-}
-
-/// What is wrong with an instruction's words.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum FormProblem {
-    /// No form of the instruction has this modifier.
-    UnknownModifier {
-        /// As written, without the dot.
-        word: String,
-        /// What could stand here.
-        expected: Vec<&'static str>,
-    },
-    /// The modifier exists for other forms, not together with the rest.
-    NotApplicable {
-        /// As written, without the dot.
-        word: String,
-        /// The instruction with its types.
-        instruction: String,
-    },
-    /// Two modifiers exclude each other, or one is given twice.
-    Conflict {
-        /// The later one.
-        word: String,
-        /// The earlier one.
-        with: String,
-    },
-    /// The type is not among those of the form.
-    WrongType {
-        /// As written, without the dot.
-        word: String,
-        /// Those that exist.
-        expected: Vec<&'static str>,
-    },
-    /// A modifier, type, space or vector width is missing.
-    Missing {
-        /// The instruction with what stands there.
-        instruction: String,
-        /// Those that exist.
-        expected: Vec<&'static str>,
-    },
-    /// The number of operands is wrong.
-    OperandCount {
-        /// How many there are.
-        found: usize,
-        /// Fewest.
-        least: usize,
-        /// Most.
-        most: usize,
-    },
-}
-
-/// A list for messages: "`.a`, `.b` or `.c`".
-fn one_of(words: &[&str]) -> String {
-    let mut text = String::new();
-    for (index, word) in words.iter().enumerate() {
-        if index > 0 {
-            text.push_str(if index + 1 == words.len() { " or " } else { ", " });
-        }
-        text.push_str(&format!("`.{word}`"));
-    }
-    text
-}
-
-impl std::fmt::Display for FormProblem {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            FormProblem::UnknownModifier { word, expected } => {
-                write!(out, "unknown modifier `.{word}`")?;
-                if !expected.is_empty() {
-                    write!(out, "; expected {}", one_of(expected))?;
-                }
-                Ok(())
-            }
-            FormProblem::NotApplicable { word, instruction } => {
-                write!(out, "`.{word}` does not apply to `{instruction}`")
-            }
-            FormProblem::Conflict { word, with } if word == with => write!(out, "`.{word}` is given twice"),
-            FormProblem::Conflict { word, with } => write!(out, "`.{word}` and `.{with}` exclude each other"),
-            FormProblem::WrongType { word, expected } if expected.is_empty() => {
-                write!(out, "there is one type too many: `.{word}`")
-            }
-            FormProblem::WrongType { word, expected } => {
-                write!(out, "the type `.{word}` is not possible here; expected {}", one_of(expected))
-            }
-            FormProblem::Missing { instruction, expected } => {
-                write!(
-                    out,
-                    "`{instruction}` needs {}{}",
-                    if expected.len() > 1 { "one of " } else { "" },
-                    one_of(expected)
-                )
-            }
-            FormProblem::OperandCount { found, least, most } => {
-                let wanted = if least == most { format!("{least}") } else { format!("{least} to {most}") };
-                let plural = if *most == 1 { "" } else { "s" };
-                write!(out, "expected {wanted} operand{plural}, found {found}")
-            }
-        }
-    }
-}
 
 /// How one row fits.
 pub(super) struct Trial {
@@ -387,7 +280,7 @@ pub enum Shape {
     Pair,
 }
 
-/// Whether something of this shape may stand at a position; where in doubt, it may.
+/// Whether something of this shape may be at a position; where in doubt, it may.
 fn shape_fits(kind: &Kind, shape: Shape) -> bool {
     match kind {
         Kind::TensorAddress => shape == Shape::Address(1),
@@ -437,7 +330,7 @@ impl Form {
         (least, most)
     }
 
-    /// The operand rows that stand for so many operands: of those that may be left out, the last ones are.
+    /// The operand rows for so many operands: of those that may be left out, the last ones are.
     pub fn operands(&self, count: usize) -> SmallVec<[OperandRow; 6]> {
         let (least, _) = self.operand_counts();
         let mut extra = count.saturating_sub(least);
@@ -576,151 +469,11 @@ fn find(
     Err(explain(opcode, words, &joined, &trial))
 }
 
-/// Turns the nearest trial into a diagnostic.
-fn explain(opcode: Opcode, words: &[&str], joined: &[(usize, Token<'_>)], trial: &Trial) -> FormError {
-    let slots = trial.form.row.slots;
-    let Some(&unfit) = trial.unfit.first() else {
-        let mut expected: Vec<&'static str> = Vec::new();
-        if let Some(&slot) = trial.missing.first() {
-            match &slots[slot] {
-                Slot::Head(words) | Slot::Must(words) => {
-                    expected.extend(words.iter().map(|word| word.name()))
-                }
-                Slot::Sequence(words) => expected.extend(words.first().map(|word| word.name())),
-                Slot::Type(_) => expected.extend(types_at(opcode, trial.form.types.len())),
-                Slot::Space(spaces) => expected.extend(spaces.iter().map(|space| space.name())),
-                Slot::Vector(widths) => expected.extend(widths.iter().map(|&width| vector_name(width))),
-                _ => {}
-            }
-        }
-        let instruction =
-            std::iter::once(opcode.name()).chain(words.iter().copied()).collect::<Vec<_>>().join(".");
-        return FormError { word: None, problem: FormProblem::Missing { instruction, expected } };
-    };
-    let (at, token) = joined[unfit];
-    let word = match token {
-        Token::Word(word) => word.name().to_string(),
-        _ => words[at].to_string(),
-    };
-    let problem = match token {
-        Token::Type(ty) => {
-            let position = joined[..unfit].iter().filter(|pair| matches!(pair.1, Token::Type(_))).count();
-            let mut expected: Vec<&'static str> = slots
-                .iter()
-                .filter_map(|slot| match slot {
-                    Slot::Type(types) | Slot::MayType(types) => Some(*types),
-                    _ => None,
-                })
-                .nth(position)
-                .map(|types| types.iter().map(|ty| ty.name()).collect())
-                .unwrap_or_default();
-            let wider = types_at(opcode, position);
-            if !wider.contains(&ty.name()) {
-                expected = wider;
-            }
-            FormProblem::WrongType { word, expected }
-        }
-        _ => {
-            let competing = slots.iter().enumerate().find_map(|(slot, kind)| {
-                let same = match (kind, token) {
-                    (Slot::Head(list) | Slot::Must(list) | Slot::May(list), Token::Word(own)) => {
-                        list.contains(&own)
-                    }
-                    (Slot::Space(list) | Slot::MaySpace(list), Token::Space(own)) => list.contains(&own),
-                    (Slot::Vector(list) | Slot::MayVector(list), Token::Vector(own)) => list.contains(&own),
-                    _ => false,
-                };
-                trial.filled[slot].filter(|_| same)
-            });
-            let known = rows(opcode).any(|row| {
-                row.slots.iter().any(|slot| match (slot, token) {
-                    (
-                        Slot::Head(list) | Slot::Must(list) | Slot::May(list) | Slot::Sequence(list),
-                        Token::Word(own),
-                    ) => list.contains(&own),
-                    (Slot::Space(list) | Slot::MaySpace(list), Token::Space(own)) => list.contains(&own),
-                    (Slot::Vector(list) | Slot::MayVector(list), Token::Vector(own)) => list.contains(&own),
-                    _ => false,
-                })
-            });
-            if let Some(first) = competing {
-                FormProblem::Conflict { word, with: words[joined[first].0].to_string() }
-            } else if known {
-                let instruction = std::iter::once(opcode.name())
-                    .chain(
-                        joined
-                            .iter()
-                            .filter(|pair| matches!(pair.1, Token::Type(_)))
-                            .map(|pair| words[pair.0]),
-                    )
-                    .collect::<Vec<_>>()
-                    .join(".");
-                FormProblem::NotApplicable { word, instruction }
-            } else if is_like_type(&word)
-                && trial.missing.iter().any(|&slot| matches!(slots[slot], Slot::Type(_)))
-            {
-                let position = joined.iter().filter(|pair| matches!(pair.1, Token::Type(_))).count();
-                FormProblem::WrongType { word, expected: types_at(opcode, position) }
-            } else {
-                // What is still open in the nearest form is the best list to offer.
-                let mut expected: Vec<&'static str> = Vec::new();
-                for (slot, kind) in slots.iter().enumerate() {
-                    if trial.filled[slot].is_none()
-                        && let Slot::Head(list) | Slot::Must(list) | Slot::May(list) = kind
-                    {
-                        expected.extend(list.iter().map(|word| word.name()));
-                    }
-                }
-                expected.truncate(12);
-                FormProblem::UnknownModifier { word, expected }
-            }
-        }
-    };
-    FormError { word: Some(at), problem }
-}
-
-/// Whether a word is spelled as types are: a letter or two, and a number of bits.
-fn is_like_type(word: &str) -> bool {
-    let bits = word.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
-    matches!(word.len() - bits.len(), 1 | 2)
-        && word.starts_with(['b', 'e', 'f', 's', 'u'])
-        && !bits.is_empty()
-        && bits.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// Every type that some form of the opcode has at a type position.
-fn types_at(opcode: Opcode, position: usize) -> Vec<&'static str> {
-    let mut names = Vec::new();
-    for row in rows(opcode) {
-        let types = row
-            .slots
-            .iter()
-            .filter_map(|slot| match slot {
-                Slot::Type(types) | Slot::MayType(types) => Some(*types),
-                _ => None,
-            })
-            .nth(position);
-        for ty in types.unwrap_or_default() {
-            if !names.contains(&ty.name()) {
-                names.push(ty.name());
-            }
-        }
-    }
-    names
-}
-
-pub(super) fn vector_name(width: u8) -> &'static str {
-    match width {
-        2 => "v2",
-        4 => "v4",
-        _ => "v8",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
 
+    use super::super::mismatch::vector_name;
     use super::*;
 
     fn check(text: &str, operands: usize, expected: Expect) {

@@ -1,17 +1,17 @@
 //! The instruction table: one declarative row for each form of each instruction.
 //!
 //! It is here so that the checker, completion, the reference pages and the back end agree on what may be written.
-//! A row says which modifiers stand behind the opcode, which types each type position takes, what the operands are,
+//! A row says which modifiers follow the opcode, which types each type position takes, what the operands are,
 //! since which PTX version and on which chips the form exists, and whether the back end makes code for it. No
 //! matching of syntax trees, no evaluation and no machine opcode may enter.
 
 mod matching;
+mod mismatch;
 mod query;
 mod rows;
 
-pub use matching::{
-    Form, FormError, FormProblem, Shape, Token, classify, match_form, match_form_with_shapes, match_forms,
-};
+pub use matching::{Form, Shape, Token, classify, match_form, match_form_with_shapes, match_forms};
+pub use mismatch::{FormError, FormProblem};
 pub use query::{Next, description, families, family_of, next_modifiers, rows_of, synopsis};
 
 use crate::{Opcode, Space, Type, Word};
@@ -21,7 +21,7 @@ use crate::{Opcode, Space, Type, Word};
 pub struct Row {
     /// The word before the first dot.
     pub opcode: Opcode,
-    /// What stands behind it, in the order of the reference manual.
+    /// What follows it, in the order of the reference manual.
     pub slots: &'static [Slot],
     /// Operands in order.
     pub operands: &'static [OperandRow],
@@ -68,7 +68,7 @@ pub enum Chips {
 /// What one modifier asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Need {
-    /// The modifier; `a&b` for two that stand together, `generic` for a space that is not written, `+name` and `-name`
+    /// The modifier; `a&b` for two that are written together, `generic` for a space that is not written, `+name` and `-name`
     /// for an optional operand or modifier that is there or not.
     pub token: &'static str,
     /// First PTX version that has it.
@@ -83,7 +83,7 @@ pub struct Need {
 /// is free when an instruction is read, as other PTX compilers have it; the order of a row is the one to print.
 #[derive(Clone, Copy, Debug)]
 pub enum Slot {
-    /// Exactly one of these, at this very place behind the opcode: it belongs to the instruction's name. Heads stand
+    /// Exactly one of these, at this very place behind the opcode: it belongs to the instruction's name. Heads are
     /// before all other slots.
     Head(&'static [Word]),
     /// Exactly one of these.
@@ -111,7 +111,7 @@ pub enum Slot {
 pub struct OperandRow {
     /// Name in the reference manual, for messages and completion.
     pub name: &'static str,
-    /// What may stand here.
+    /// What may be here.
     pub kind: Kind,
     /// Its type.
     pub ty: OperandType,
@@ -121,7 +121,7 @@ pub struct OperandRow {
     pub unchecked: bool,
 }
 
-/// What may stand at an operand position.
+/// What may be at an operand position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A register that is written.
@@ -130,7 +130,7 @@ pub enum Kind {
     DestinationOrSink,
     /// A register, or with `.v2` and wider a vector of registers and `_`, that is written.
     VectorDestination,
-    /// `d` or `d|p`: the second is a predicate and may be left out; either may be `_` where both stand.
+    /// `d` or `d|p`: the second is a predicate and may be left out; either may be `_` where both are written.
     PairDestination,
     /// The same, and it may be `_` alone: nothing is kept.
     PairDestinationOrSink,
@@ -176,7 +176,7 @@ pub enum Kind {
     Opaque(Opaque),
     /// A word, or a byte or half of it: the operand of a video instruction.
     Selected,
-    /// The same, and a minus sign may stand before it.
+    /// The same, and it may have a minus sign.
     SelectedSigned,
     /// A register, or a byte or half of it that is written.
     SelectedDestination,
@@ -215,7 +215,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether what stands here is written.
+    /// Whether the operand is written.
     pub fn is_written(&self) -> bool {
         matches!(
             self,
@@ -238,7 +238,7 @@ impl Kind {
     }
 }
 
-/// What an opaque variable stands for.
+/// What an opaque variable denotes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Opaque {
     /// `.texref`
@@ -262,7 +262,7 @@ pub enum OperandType {
     Double(u8),
     /// This type.
     Fixed(Type),
-    /// This type in a register of the very type or of bits; an integer stands for its bits.
+    /// This type in a register of the very type or of bits; an integer is taken as its bits.
     Exact(Type),
     /// The same as the first, but registers of integers hold floating-point values too (textures).
     Loose(u8),
@@ -295,7 +295,7 @@ pub enum Presence {
     With(Word),
 }
 
-/// What single words ask for wherever they stand: nothing today, since each row says it for its words.
+/// What single words ask for in any row: nothing today, since each row says it for its words.
 pub const COMMON_NEEDS: &[Need] = &[];
 
 /// The forms of an opcode, in table order.

@@ -1,7 +1,7 @@
 //! Questions that editors and pages ask of the table: the forms of an opcode, what may be written next, how a form is
 //! spelled, what it does, and what an operand is for.
 //!
-//! It is here so that nobody else walks slots and guesses. It reads the table and changes nothing; no syntax tree and
+//! It is here so that no other code walks slots and guesses. It reads the table and changes nothing; no syntax tree and
 //! no place in a text may enter.
 
 use oriole_chip::{PtxTarget, Variant};
@@ -42,7 +42,7 @@ pub fn description(opcode: Opcode) -> Vec<&'static str> {
     lines
 }
 
-/// A word that may stand next behind an opcode.
+/// A word that may be the next one of an instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Next {
     /// The word without its dot.
@@ -53,7 +53,7 @@ pub struct Next {
     pub row: &'static Row,
 }
 
-/// The words that may stand behind what is written so far, in the order in which the reference prints them: first
+/// The words that may follow what is written so far, in the order in which the reference prints them: first
 /// those that the forms nearest to completion ask for. `prefix` is an opcode with the words behind it that are
 /// complete, such as `ld.global`. Empty where no form begins so.
 pub fn next_modifiers(prefix: &str) -> Vec<Next> {
@@ -87,7 +87,7 @@ pub fn next_modifiers(prefix: &str) -> Vec<Next> {
                 Slot::Type(_) | Slot::MayType(_) => Vec::new(),
                 Slot::Space(list) | Slot::MaySpace(list) => list.iter().map(|space| space.name()).collect(),
                 Slot::Vector(list) | Slot::MayVector(list) => {
-                    list.iter().map(|&width| super::matching::vector_name(width)).collect()
+                    list.iter().map(|&width| super::mismatch::vector_name(width)).collect()
                 }
             };
             for word in names {
