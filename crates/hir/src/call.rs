@@ -11,7 +11,7 @@ use crate::compatible::{Width, immediate_fits, register_fits};
 use crate::names::Meaning;
 use crate::operand::Named;
 use crate::resolver::Resolver;
-use crate::{Operand, Parameter, Signature, Table, evaluate};
+use crate::{FunctionId, Operand, Parameter, Signature, Table, evaluate};
 
 impl<'a> Resolver<'a> {
     /// The operands of a call in the order written: results, callee, arguments, target list or prototype.
@@ -107,23 +107,9 @@ impl<'a> Resolver<'a> {
         };
         let token = name.token()?;
         let text = token.text();
-        let local = self.names.look_up(text);
-        if local.is_none() {
+        if self.names.look_up(text).is_none() {
             if let Some(id) = self.function(text, span, true) {
-                if self.context.signature(text).is_some_and(|info| info.is_entry) {
-                    self.report(
-                        Code::WrongKindOfName,
-                        span,
-                        format!("`{text}` is a kernel and cannot be called"),
-                    );
-                    return None;
-                }
-                if let Some(target) = target {
-                    self.report(Code::CallMismatch, target.span(), "a call by name takes no prototype");
-                    return None;
-                }
-                let signature = self.body.functions[id].signature.clone();
-                return Some((Operand::Function(id), None, signature));
+                return self.called_by_name(id, text, span, target);
             }
             if !text.starts_with('%') && self.context.global(text).is_none() {
                 self.push(
@@ -136,11 +122,8 @@ impl<'a> Resolver<'a> {
         let register = match self.named(text, token.span())? {
             Named::Register(id, ty) if ty.bits() == 64 && !ty.is_float() => id,
             _ => {
-                self.report(
-                    Code::InvalidOperand,
-                    span,
-                    "an indirect call takes the address from a register of 64 bits",
-                );
+                let message = "an indirect call takes the address from a register of 64 bits";
+                self.report(Code::InvalidOperand, span, message);
                 return None;
             }
         };
@@ -152,31 +135,49 @@ impl<'a> Resolver<'a> {
             );
             return None;
         };
+        let (target, signature) = self.call_target(target)?;
+        Some((Operand::Register(register), Some(target), signature))
+    }
+
+    /// A direct call: of a function, without a prototype.
+    fn called_by_name(
+        &mut self,
+        id: FunctionId,
+        name: &str,
+        span: Span,
+        target: Option<&ast::Operand<'a>>,
+    ) -> Option<(Operand, Option<Operand>, Signature)> {
+        if self.context.signature(name).is_some_and(|info| info.is_entry) {
+            self.report(Code::WrongKindOfName, span, format!("`{name}` is a kernel and cannot be called"));
+            return None;
+        }
+        if let Some(target) = target {
+            self.report(Code::CallMismatch, target.span(), "a call by name takes no prototype");
+            return None;
+        }
+        Some((Operand::Function(id), None, self.body.functions[id].signature.clone()))
+    }
+
+    /// What an indirect call may reach: a prototype, or a list of functions, which have one signature.
+    fn call_target(&mut self, target: &ast::Operand<'a>) -> Option<(Operand, Signature)> {
         let known = match target {
             ast::Operand::Name(name) => name.token().and_then(|token| self.names.look_up(token.text())),
             _ => None,
         };
         match known {
-            Some(Meaning::Prototype(id)) => {
-                let signature = self.body.prototypes[id].clone();
-                Some((Operand::Register(register), Some(Operand::Prototype(id)), signature))
-            }
+            Some(Meaning::Prototype(id)) => Some((Operand::Prototype(id), self.body.prototypes[id].clone())),
             Some(Meaning::Table(id, _)) => {
                 if let Table::Functions(functions) = &self.body.tables[id]
-                    && let Some(first) = functions.first()
+                    && let Some(&first) = functions.first()
                 {
-                    let signature = self.body.functions[*first].signature.clone();
-                    return Some((Operand::Register(register), Some(Operand::Table(id)), signature));
+                    return Some((Operand::Table(id), self.body.functions[first].signature.clone()));
                 }
                 self.report(Code::WrongKindOfName, target.span(), "a list of functions is needed here");
                 None
             }
             _ => {
-                self.report(
-                    Code::UnknownName,
-                    target.span(),
-                    "a `.callprototype` or `.calltargets` label is needed here",
-                );
+                let message = "a `.callprototype` or `.calltargets` label is needed here";
+                self.report(Code::UnknownName, target.span(), message);
                 None
             }
         }

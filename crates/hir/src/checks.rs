@@ -328,77 +328,79 @@ pub fn check_limits<'a>(
         ));
     }
     diagnostics.extend(open_externals(symbols, declared));
-    let by_name: FxHashMap<&str, usize> =
-        bodies.iter().enumerate().map(|(index, body)| (body.name, index)).collect();
+    diagnostics.extend(undefined_functions(symbols, declared, bodies));
+    diagnostics.extend(shared_memory(bodies));
+    diagnostics
+}
+
+/// Functions that the module declares, and does not define though it says so or uses them; each is told once.
+fn undefined_functions(
+    symbols: &Symbols,
+    declared: &[&[Declared]],
+    bodies: &[Outline<'_>],
+) -> Vec<(usize, Diagnostic)> {
+    let mut found = Vec::new();
     let mut missing: BTreeSet<&str> = BTreeSet::new();
+    let external = |name: &str| symbols.signature(name).is_some_and(|known| known.external);
     for (unit, declared) in declared.iter().enumerate() {
         for declared in *declared {
             if let Declared::Function { name, span, linkage, .. } = declared
                 && *linkage != Some(Linkage::Extern)
-                && symbols.signature(name).is_some_and(|known| known.external)
+                && external(name)
                 && missing.insert(name)
             {
-                diagnostics.push((
-                    unit,
-                    Diagnostic::new(
-                        Code::UnresolvedExternal,
-                        *span,
-                        format!("the function `{name}` is declared and defined nowhere"),
-                    ),
-                ));
+                let message = format!("the function `{name}` is declared and defined nowhere");
+                found.push((unit, Diagnostic::new(Code::UnresolvedExternal, *span, message)));
             }
         }
     }
     for body in bodies {
         for name in body.uses.called.iter().chain(&body.uses.addressed) {
-            let external = symbols.signature(name).is_some_and(|known| known.external);
-            if external && !SUPPLIED.contains(&name.as_str()) && missing.insert(name) {
-                diagnostics.push((
-                    body.unit,
-                    Diagnostic::new(
-                        Code::UnresolvedExternal,
-                        body.name_span,
-                        format!("the function `{name}` is declared, used, and defined nowhere"),
-                    ),
-                ));
+            if external(name) && !SUPPLIED.contains(&name.as_str()) && missing.insert(name) {
+                let message = format!("the function `{name}` is declared, used, and defined nowhere");
+                found.push((body.unit, Diagnostic::new(Code::UnresolvedExternal, body.name_span, message)));
             }
-        }
-        if !body.is_entry {
-            continue;
-        }
-        // Everything that the kernel reaches by calls, itself included.
-        let mut reached: FxHashSet<usize> = FxHashSet::default();
-        let mut open: Vec<usize> = by_name.get(body.name).copied().into_iter().collect();
-        let mut shared: FxHashMap<&str, u64> = FxHashMap::default();
-        let mut own = 0u64;
-        while let Some(index) = open.pop() {
-            if !reached.insert(index) {
-                continue;
-            }
-            let Outline { variables, uses, .. } = bodies[index];
-            for variable in variables.iter().filter(|variable| variable.space == Space::Shared) {
-                match variable.home {
-                    VariableHome::Module => {
-                        shared.insert(&variable.name, variable.size);
-                    }
-                    _ => own += variable.size,
-                }
-            }
-            open.extend(
-                uses.called.iter().chain(&uses.addressed).filter_map(|name| by_name.get(name.as_str())),
-            );
-        }
-        let total = own + shared.values().sum::<u64>();
-        if total > 48 * 1024 {
-            diagnostics.push((
-                body.unit,
-                Diagnostic::new(
-                    Code::TooMuchSharedMemory,
-                    body.name_span,
-                    format!("`{}` uses {total} bytes of static shared memory; 49152 are possible", body.name),
-                ),
-            ));
         }
     }
-    diagnostics
+    found
+}
+
+/// Kernels that use more static shared memory than there is.
+fn shared_memory(bodies: &[Outline<'_>]) -> Vec<(usize, Diagnostic)> {
+    let by_name: FxHashMap<&str, usize> =
+        bodies.iter().enumerate().map(|(index, body)| (body.name, index)).collect();
+    let mut found = Vec::new();
+    for body in bodies.iter().filter(|body| body.is_entry) {
+        let total = shared_bytes(by_name[body.name], bodies, &by_name);
+        if total > 48 * 1024 {
+            let message =
+                format!("`{}` uses {total} bytes of static shared memory; 49152 are possible", body.name);
+            found.push((body.unit, Diagnostic::new(Code::TooMuchSharedMemory, body.name_span, message)));
+        }
+    }
+    found
+}
+
+/// Bytes of static shared memory of a kernel and of everything that it reaches by calls.
+fn shared_bytes(kernel: usize, bodies: &[Outline<'_>], by_name: &FxHashMap<&str, usize>) -> u64 {
+    let mut reached: FxHashSet<usize> = FxHashSet::default();
+    let mut open = vec![kernel];
+    let mut shared: FxHashMap<&str, u64> = FxHashMap::default();
+    let mut own = 0u64;
+    while let Some(index) = open.pop() {
+        if !reached.insert(index) {
+            continue;
+        }
+        let Outline { variables, uses, .. } = bodies[index];
+        for variable in variables.iter().filter(|variable| variable.space == Space::Shared) {
+            match variable.home {
+                VariableHome::Module => {
+                    shared.insert(&variable.name, variable.size);
+                }
+                _ => own += variable.size,
+            }
+        }
+        open.extend(uses.called.iter().chain(&uses.addressed).filter_map(|name| by_name.get(name.as_str())));
+    }
+    own + shared.values().sum::<u64>()
 }

@@ -7,7 +7,7 @@ use oriole_chip::{PtxTarget, Variant};
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::table::Chips;
 use oriole_syntax::TokenRef;
-use oriole_syntax::ast::{AstNode, Item, Unit};
+use oriole_syntax::ast::{AddressSizeDirective, AstNode, Item, Unit, VersionDirective};
 
 /// What the header directives say.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -101,112 +101,122 @@ impl Header {
 pub fn read_header(unit: &Unit, header: &mut Header, diagnostics: &mut Vec<Diagnostic>) {
     for item in unit.items() {
         match item {
-            Item::VersionDirective(directive) => {
-                let Some((major, minor)) = directive.version() else {
-                    diagnostics.push(Diagnostic::new(
-                        Code::MissingVersion,
-                        directive.span(),
-                        "`.version` needs a major and a minor number, as in `8.0`",
-                    ));
-                    continue;
-                };
-                let version = (major.min(255) as u8, minor.min(255) as u8);
-                if version > NEWEST_VERSION || !exists(version) {
-                    diagnostics.push(Diagnostic::new(
-                        Code::UnsupportedVersion,
-                        directive.span(),
-                        format!(
-                            "PTX version {major}.{minor} is not known; the newest is {}.{}",
-                            NEWEST_VERSION.0, NEWEST_VERSION.1
-                        ),
-                    ));
-                }
-                header.version = version;
-            }
+            Item::VersionDirective(directive) => read_version(&directive, header, diagnostics),
             Item::TargetDirective(directive) => {
                 for name in directive.names() {
-                    let span = name.span();
                     match name.text() {
                         "debug" => header.debug = true,
                         "texmode_unified" | "texmode_independent" | "map_f64_to_f32" => {
-                            let other = if name.text() == "texmode_unified" {
-                                "texmode_independent"
-                            } else {
-                                "texmode_unified"
-                            };
-                            let texture = name.text() != "map_f64_to_f32";
-                            if texture && header.options.iter().any(|option| option == other) {
-                                diagnostics.push(Diagnostic::new(
-                                    Code::InvalidHeader,
-                                    span,
-                                    format!("`{}` and `{other}` exclude each other", name.text()),
-                                ));
-                            }
-                            if !texture && header.targets.iter().any(|target| target.number() >= 13) {
-                                diagnostics.push(no_mapping(span));
-                            }
-                            header.options.push(name.text().to_string());
+                            read_option(name, header, diagnostics);
                         }
-                        text => match text.parse::<PtxTarget>() {
-                            Ok(target) => {
-                                let first = first_version(target);
-                                if header.version < first && header.version != (0, 0) {
-                                    diagnostics.push(Diagnostic::new(
-                                        Code::NeedsVersion,
-                                        span,
-                                        format!(
-                                            "`{text}` needs `.version` {}.{} or later, the module has {}.{}",
-                                            first.0, first.1, header.version.0, header.version.1
-                                        ),
-                                    ));
-                                }
-                                if target.number() >= 13
-                                    && header.options.iter().any(|option| option == "map_f64_to_f32")
-                                {
-                                    diagnostics.push(no_mapping(span));
-                                }
-                                header.targets.push(target);
-                            }
-                            Err(_) => diagnostics.push(Diagnostic::new(
-                                Code::UnknownTarget,
-                                span,
-                                format!("no target is called `{text}`"),
-                            )),
-                        },
+                        _ => read_target(name, header, diagnostics),
                     }
                 }
             }
-            Item::AddressSizeDirective(directive) => {
-                let number = directive.number();
-                let span = number.map_or_else(|| directive.span(), TokenRef::span);
-                if !header.has_version((2, 3)) {
-                    diagnostics.push(Diagnostic::new(
-                        Code::NeedsVersion,
-                        directive.span(),
-                        "`.address_size` needs `.version` 2.3 or later",
-                    ));
-                }
-                match number.map(|token| token.text()) {
-                    Some("64") => header.address_size = Some(64),
-                    Some("32") => {
-                        header.address_size = Some(32);
-                        if header
-                            .targets
-                            .iter()
-                            .any(|target| target.as_chip().is_some_and(|chip| !chip.has_32_bit_addresses()))
-                        {
-                            diagnostics.push(Diagnostic::new(
-                                Code::InvalidHeader,
-                                span,
-                                "addresses of 32 bits do not exist from `sm_90` on",
-                            ));
-                        }
-                    }
-                    _ => diagnostics.push(invalid_address_size(span)),
-                }
-            }
+            Item::AddressSizeDirective(directive) => read_address_size(&directive, header, diagnostics),
             _ => {}
         }
+    }
+}
+
+fn read_version(directive: &VersionDirective, header: &mut Header, diagnostics: &mut Vec<Diagnostic>) {
+    let Some((major, minor)) = directive.version() else {
+        diagnostics.push(Diagnostic::new(
+            Code::MissingVersion,
+            directive.span(),
+            "`.version` needs a major and a minor number, as in `8.0`",
+        ));
+        return;
+    };
+    let version = (major.min(255) as u8, minor.min(255) as u8);
+    if version > NEWEST_VERSION || !exists(version) {
+        diagnostics.push(Diagnostic::new(
+            Code::UnsupportedVersion,
+            directive.span(),
+            format!(
+                "PTX version {major}.{minor} is not known; the newest is {}.{}",
+                NEWEST_VERSION.0, NEWEST_VERSION.1
+            ),
+        ));
+    }
+    header.version = version;
+}
+
+/// A word of `.target` that names no chip.
+fn read_option(name: TokenRef<'_>, header: &mut Header, diagnostics: &mut Vec<Diagnostic>) {
+    let excluded = match name.text() {
+        "texmode_unified" => Some("texmode_independent"),
+        "texmode_independent" => Some("texmode_unified"),
+        _ => None,
+    };
+    match excluded {
+        Some(other) if header.options.iter().any(|option| option == other) => {
+            diagnostics.push(Diagnostic::new(
+                Code::InvalidHeader,
+                name.span(),
+                format!("`{}` and `{other}` exclude each other", name.text()),
+            ));
+        }
+        None if header.targets.iter().any(|target| target.number() >= 13) => {
+            diagnostics.push(no_mapping(name.span()));
+        }
+        _ => {}
+    }
+    header.options.push(name.text().to_string());
+}
+
+fn read_target(name: TokenRef<'_>, header: &mut Header, diagnostics: &mut Vec<Diagnostic>) {
+    let (text, span) = (name.text(), name.span());
+    let Ok(target) = text.parse::<PtxTarget>() else {
+        let message = format!("no target is called `{text}`");
+        diagnostics.push(Diagnostic::new(Code::UnknownTarget, span, message));
+        return;
+    };
+    let first = first_version(target);
+    if header.version < first && header.version != (0, 0) {
+        diagnostics.push(Diagnostic::new(
+            Code::NeedsVersion,
+            span,
+            format!(
+                "`{text}` needs `.version` {}.{} or later, the module has {}.{}",
+                first.0, first.1, header.version.0, header.version.1
+            ),
+        ));
+    }
+    if target.number() >= 13 && header.options.iter().any(|option| option == "map_f64_to_f32") {
+        diagnostics.push(no_mapping(span));
+    }
+    header.targets.push(target);
+}
+
+fn read_address_size(
+    directive: &AddressSizeDirective,
+    header: &mut Header,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let number = directive.number();
+    let span = number.map_or_else(|| directive.span(), TokenRef::span);
+    if !header.has_version((2, 3)) {
+        diagnostics.push(Diagnostic::new(
+            Code::NeedsVersion,
+            directive.span(),
+            "`.address_size` needs `.version` 2.3 or later",
+        ));
+    }
+    match number.map(|token| token.text()) {
+        Some("64") => header.address_size = Some(64),
+        Some("32") => {
+            header.address_size = Some(32);
+            let mut chips = header.targets.iter().filter_map(|target| target.as_chip());
+            if chips.any(|chip| !chip.has_32_bit_addresses()) {
+                diagnostics.push(Diagnostic::new(
+                    Code::InvalidHeader,
+                    span,
+                    "addresses of 32 bits do not exist from `sm_90` on",
+                ));
+            }
+        }
+        _ => diagnostics.push(invalid_address_size(span)),
     }
 }
 

@@ -5,7 +5,8 @@
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::{Space, Type};
-use oriole_syntax::ast::{AstNode, BinaryOperator, InitializerValue, Operand};
+use oriole_syntax::TokenRef;
+use oriole_syntax::ast::{AstNode, Binary, BinaryOperator, CallExpression, Index, InitializerValue, Operand};
 
 use crate::declaration::Shape;
 use crate::{Constant, ModuleContext, evaluate};
@@ -171,110 +172,108 @@ impl Reader<'_> {
     /// constant, an error value if it has been reported.
     fn reference(&mut self, operand: &Operand) -> Option<Result<Relocation, ()>> {
         match operand {
-            Operand::Name(name) => {
-                let token = name.token()?;
-                if token.text() == "WARP_SZ" {
-                    return None;
-                }
-                let symbol = token.text();
-                let global = self.context.global(symbol);
-                if let Some(info) = &global
-                    && !matches!(info.space, Space::Global | Space::Constant)
-                {
-                    self.report(token.span(), format!("`{symbol}` is in neither `.global` nor `.const`"));
-                    return Some(Err(()));
-                }
-                let function = if global.is_some() {
-                    false
-                } else if self.context.signature(symbol).is_some() {
-                    true
-                } else {
-                    self.diagnostics.push(Diagnostic::new(
-                        Code::UnknownName,
-                        token.span(),
-                        format!("no variable or function is called `{symbol}`"),
-                    ));
-                    return Some(Err(()));
-                };
-                Some(Ok(Relocation {
-                    offset: 0,
-                    width: 0,
-                    symbol: symbol.to_string(),
-                    addend: 0,
-                    generic: false,
-                    function,
-                    mask: None,
-                }))
-            }
+            Operand::Name(name) => self.symbol(name.token()?),
             Operand::Paren(paren) => self.reference(&paren.operand()?),
-            Operand::Index(index) => {
-                let base = self.reference(&index.base()?)?;
-                let Ok(mut base) = base else { return Some(base) };
-                let at = match evaluate(&index.index()?) {
-                    Ok(at) => at.integer().unwrap_or(0),
-                    Err(error) => {
-                        self.diagnostics.push(error);
-                        return Some(Err(()));
-                    }
-                };
-                let element = match self.context.global(&base.symbol) {
-                    Some(info) => i64::from(info.ty.bytes()) * i64::from(info.vector),
-                    None => i64::from(self.shape.ty.bytes()) * i64::from(self.shape.vector),
-                };
-                base.addend = base.addend.wrapping_add(at.wrapping_mul(element));
-                Some(Ok(base))
-            }
-            Operand::Binary(binary) => {
-                let left = self.reference(&binary.left()?)?;
-                let Ok(mut left) = left else { return Some(left) };
-                let right = match evaluate(&binary.right()?) {
-                    Ok(right) => right.integer(),
-                    Err(error) => {
-                        self.diagnostics.push(error);
-                        return Some(Err(()));
-                    }
-                };
-                match (binary.operator()?, right) {
-                    (BinaryOperator::Add, Some(value)) => left.addend = left.addend.wrapping_add(value),
-                    (BinaryOperator::Subtract, Some(value)) => left.addend = left.addend.wrapping_sub(value),
-                    _ => {
-                        self.report(operand.span(), "only a constant can be added to an address");
-                        return Some(Err(()));
-                    }
-                }
-                Some(Ok(left))
-            }
-            Operand::CallExpression(call) => {
-                let argument = self.reference(&call.argument()?)?;
-                let Ok(mut argument) = argument else { return Some(argument) };
-                match call.callee()? {
-                    Operand::Name(name) if name.token().is_some_and(|token| token.text() == "generic") => {
-                        argument.generic = true;
-                        Some(Ok(argument))
-                    }
-                    Operand::Literal(literal) => match evaluate(&Operand::Literal(literal)) {
-                        Ok(Constant::Integer { bits, .. }) => {
-                            argument.mask = Some(bits);
-                            Some(Ok(argument))
-                        }
-                        _ => None,
-                    },
-                    Operand::CallExpression(inner) => {
-                        // `mask(0xff)(symbol)`
-                        if let Some(Ok(Constant::Integer { bits, .. })) =
-                            inner.argument().map(|mask| evaluate(&mask))
-                        {
-                            argument.mask = Some(bits);
-                        }
-                        Some(Ok(argument))
-                    }
-                    other => {
-                        self.report(other.span(), "`generic` or a mask is needed here");
-                        Some(Err(()))
-                    }
-                }
-            }
+            Operand::Index(index) => self.element(index),
+            Operand::Binary(binary) => self.displaced(binary, operand.span()),
+            Operand::CallExpression(call) => self.converted(call),
             _ => None,
         }
+    }
+
+    /// `symbol`
+    fn symbol(&mut self, token: TokenRef<'_>) -> Option<Result<Relocation, ()>> {
+        let symbol = token.text();
+        if symbol == "WARP_SZ" {
+            return None;
+        }
+        let global = self.context.global(symbol);
+        if let Some(info) = &global
+            && !matches!(info.space, Space::Global | Space::Constant)
+        {
+            self.report(token.span(), format!("`{symbol}` is in neither `.global` nor `.const`"));
+            return Some(Err(()));
+        }
+        if global.is_none() && self.context.signature(symbol).is_none() {
+            let message = format!("no variable or function is called `{symbol}`");
+            self.diagnostics.push(Diagnostic::new(Code::UnknownName, token.span(), message));
+            return Some(Err(()));
+        }
+        Some(Ok(Relocation {
+            offset: 0,
+            width: 0,
+            symbol: symbol.to_string(),
+            addend: 0,
+            generic: false,
+            function: global.is_none(),
+            mask: None,
+        }))
+    }
+
+    /// `symbol[n]`
+    fn element(&mut self, index: &Index) -> Option<Result<Relocation, ()>> {
+        let base = self.reference(&index.base()?)?;
+        let Ok(mut base) = base else { return Some(base) };
+        let at = match evaluate(&index.index()?) {
+            Ok(at) => at.integer().unwrap_or(0),
+            Err(error) => {
+                self.diagnostics.push(error);
+                return Some(Err(()));
+            }
+        };
+        let element = match self.context.global(&base.symbol) {
+            Some(info) => i64::from(info.ty.bytes()) * i64::from(info.vector),
+            None => i64::from(self.shape.ty.bytes()) * i64::from(self.shape.vector),
+        };
+        base.addend = base.addend.wrapping_add(at.wrapping_mul(element));
+        Some(Ok(base))
+    }
+
+    /// `symbol + n`, `symbol - n`
+    fn displaced(&mut self, binary: &Binary, span: Span) -> Option<Result<Relocation, ()>> {
+        let left = self.reference(&binary.left()?)?;
+        let Ok(mut left) = left else { return Some(left) };
+        let right = match evaluate(&binary.right()?) {
+            Ok(right) => right.integer(),
+            Err(error) => {
+                self.diagnostics.push(error);
+                return Some(Err(()));
+            }
+        };
+        match (binary.operator()?, right) {
+            (BinaryOperator::Add, Some(value)) => left.addend = left.addend.wrapping_add(value),
+            (BinaryOperator::Subtract, Some(value)) => left.addend = left.addend.wrapping_sub(value),
+            _ => {
+                self.report(span, "only a constant can be added to an address");
+                return Some(Err(()));
+            }
+        }
+        Some(Ok(left))
+    }
+
+    /// `generic(symbol)`, `0xff(symbol)`, `mask(0xff)(symbol)`
+    fn converted(&mut self, call: &CallExpression) -> Option<Result<Relocation, ()>> {
+        let argument = self.reference(&call.argument()?)?;
+        let Ok(mut argument) = argument else { return Some(argument) };
+        match call.callee()? {
+            Operand::Name(name) if name.token().is_some_and(|token| token.text() == "generic") => {
+                argument.generic = true;
+            }
+            Operand::Literal(literal) => match evaluate(&Operand::Literal(literal)) {
+                Ok(Constant::Integer { bits, .. }) => argument.mask = Some(bits),
+                _ => return None,
+            },
+            Operand::CallExpression(inner) => {
+                if let Some(Ok(Constant::Integer { bits, .. })) = inner.argument().map(|mask| evaluate(&mask))
+                {
+                    argument.mask = Some(bits);
+                }
+            }
+            other => {
+                self.report(other.span(), "`generic` or a mask is needed here");
+                return Some(Err(()));
+            }
+        }
+        Some(Ok(argument))
     }
 }

@@ -5,7 +5,7 @@
 
 use oriole_diagnostics::{Code, Diagnostic, Place, Span};
 use oriole_syntax::ast::{Item, Unit};
-use oriole_syntax::{UnitKind, parse_unit, split_file};
+use oriole_syntax::{Parse, UnitKind, parse_unit, split_file};
 
 use crate::checks::{
     Outline, check_header, check_labels, check_limits, check_locations, first_declarations,
@@ -59,75 +59,94 @@ impl Module {
 
 /// Resolves a whole module. Never fails: what is wrong is among the diagnostics.
 pub fn resolve_module(text: &str) -> Module {
-    let mut diagnostics: Vec<Diagnostic> = Vec::new();
     if u32::try_from(text.len()).is_err() {
         let message = "files of 4 GiB and more are not read";
-        diagnostics.push(Diagnostic::new(Code::TooLarge, Span::point(0), message));
+        let diagnostics = vec![Diagnostic::new(Code::TooLarge, Span::point(0), message)];
         return Module { diagnostics, ..Module::default() };
     }
     let units = split_file(text);
     let parses: Vec<_> = units.iter().map(|unit| parse_unit(unit.kind, unit.text(text))).collect();
-    let mut header = Header::default();
-    // An empty file has no unit, and all the same something to say.
-    let mut place = |at: usize, found: Diagnostic| {
-        diagnostics.push(found.shifted(units.get(at).map_or(0, |unit| unit.start)));
-    };
+    let mut found: Vec<(usize, Diagnostic)> = Vec::new();
     for (at, parse) in parses.iter().enumerate() {
-        for error in &parse.errors {
-            place(at, error.clone());
-        }
+        found.extend(parse.errors.iter().map(|error| (at, error.clone())));
     }
-    for (at, found) in check_header(units.iter().map(|unit| unit.kind), |at| &parses[at], &mut header) {
-        place(at, found);
-    }
+    let mut header = Header::default();
+    found.extend(check_header(units.iter().map(|unit| unit.kind), |at| &parses[at], &mut header));
     let declared: Vec<Vec<Declared>> =
         parses.iter().map(|parse| declarations(&parse.unit(), &header)).collect();
     let declared: Vec<&[Declared]> = declared.iter().map(Vec::as_slice).collect();
     let (symbols, reported) = Symbols::new(header.clone(), &declared);
-    for (at, found) in reported {
-        place(at, found);
-    }
+    found.extend(reported);
     let mut module = Module { header, aliases: symbols.aliases().to_vec(), ..Module::default() };
+    let order = resolve_items(&mut module, &parses, &symbols, &declared, &mut found);
+    check_whole(&module, &order, &units, &parses, &symbols, &declared, &mut found);
+    // An empty file has no unit, and all the same something to say.
+    let start = |at: usize| units.get(at).map_or(0, |unit| unit.start);
+    let mut diagnostics: Vec<_> = found.into_iter().map(|(at, found)| found.shifted(start(at))).collect();
+    // A diagnostic about the file as a whole is at its start, behind those with a place.
+    diagnostics.sort_by_key(|found| (found.span.start, found.span.len));
+    for found in &mut diagnostics {
+        found.related.retain(|related| !matches!(&related.place, Place::Symbol(name) if name.is_empty()));
+    }
+    module.diagnostics = diagnostics;
+    module
+}
+
+/// Resolves variables and functions into `module`. Gives the unit of each function, with its index there.
+fn resolve_items(
+    module: &mut Module,
+    parses: &[Parse],
+    symbols: &Symbols,
+    declared: &[&[Declared]],
+    diagnostics: &mut Vec<(usize, Diagnostic)>,
+) -> Vec<(usize, usize)> {
     let mut order = Vec::new();
-    let first = first_declarations(&declared);
+    let first = first_declarations(declared);
     for (at, parse) in parses.iter().enumerate() {
         for item in parse.unit().items() {
             match item {
                 Item::Variable(variable) => {
-                    let (variables, found) = module_variables(&variable, &symbols);
-                    for found in found {
-                        place(at, found);
-                    }
+                    let (variables, found) = module_variables(&variable, symbols);
+                    diagnostics.extend(found.into_iter().map(|found| (at, found)));
                     for variable in variables {
-                        if let Some(found) = initializer_order(&variable, at, &first) {
-                            place(at, found);
-                        }
+                        diagnostics.extend(initializer_order(&variable, at, &first).map(|found| (at, found)));
                         if symbols.variable_home(&variable.name) == Some(at) {
                             module.variables.push(variable);
                         }
                     }
                 }
                 Item::Function(function) => {
-                    let Some(resolved) = resolve_function(&function, &symbols) else { continue };
-                    for found in &resolved.diagnostics {
-                        place(at, found.clone());
+                    let Some(resolved) = resolve_function(&function, symbols) else { continue };
+                    diagnostics.extend(resolved.diagnostics.iter().map(|found| (at, found.clone())));
+                    if !resolved.has_body {
+                        continue;
                     }
-                    if resolved.has_body && !resolved.has_errors() && !parse.has_errors() {
-                        for found in check_flow(&resolved.body).warnings(&resolved.source_map) {
-                            place(at, found);
-                        }
+                    if !resolved.has_errors() && !parse.has_errors() {
+                        let flow = check_flow(&resolved.body);
+                        let warnings = flow.warnings(&resolved.source_map);
+                        diagnostics.extend(warnings.into_iter().map(|found| (at, found)));
                     }
-                    if resolved.has_body {
-                        let kind =
-                            if function.is_entry() { FunctionKind::Entry } else { FunctionKind::Function };
-                        order.push((at, module.functions.len()));
-                        module.functions.push((resolved.name.clone(), kind, resolved));
-                    }
+                    let kind = if function.is_entry() { FunctionKind::Entry } else { FunctionKind::Function };
+                    order.push((at, module.functions.len()));
+                    module.functions.push((resolved.name.clone(), kind, resolved));
                 }
                 _ => {}
             }
         }
     }
+    order
+}
+
+/// The checks that look at more than one unit; `order` has the unit of each function.
+fn check_whole(
+    module: &Module,
+    order: &[(usize, usize)],
+    units: &[oriole_syntax::Unit],
+    parses: &[Parse],
+    symbols: &Symbols,
+    declared: &[&[Declared]],
+    diagnostics: &mut Vec<(usize, Diagnostic)>,
+) {
     let bodies: Vec<Outline<'_>> = order
         .iter()
         .map(|&(unit, index)| {
@@ -142,33 +161,21 @@ pub fn resolve_module(text: &str) -> Module {
             }
         })
         .collect();
-    for early in order_check(&declared, &bodies) {
+    for early in order_check(declared, &bodies) {
         // Of the functions of a unit the first.
         let at = order.partition_point(|&(unit, _)| unit < early.unit);
         let body = order.get(at).filter(|&&(unit, _)| unit == early.unit);
         let resolved = body.map(|&(_, index)| &module.functions[index].2);
-        place(early.unit, early.diagnostic(resolved.map_or(&[], |resolved| &resolved.source_map.uses)));
+        let found = early.diagnostic(resolved.map_or(&[], |resolved| &resolved.source_map.uses));
+        diagnostics.push((early.unit, found));
     }
-    for (at, found) in check_locations(&bodies, |at| &parses[at]) {
-        place(at, found);
-    }
-    let sections = units.iter().zip(&parses).enumerate();
+    diagnostics.extend(check_locations(&bodies, |at| &parses[at]));
+    let sections = units.iter().zip(parses).enumerate();
     let sections = sections.filter(|(_, (unit, _))| unit.kind == UnitKind::DebugSection);
     let labels: Vec<_> = sections.map(|(at, (_, parse))| (at, section_labels(&parse.unit()))).collect();
     let labels: Vec<_> = labels.iter().map(|(at, labels)| (*at, labels.as_slice())).collect();
-    for (at, found) in check_labels(&labels, &bodies, |at| &parses[at]) {
-        place(at, found);
-    }
-    for (at, found) in check_limits(module.all_variables(), &symbols, &declared, &bodies) {
-        place(at, found);
-    }
-    // A diagnostic about the file as a whole is at its start, behind those with a place.
-    diagnostics.sort_by_key(|found| (found.span.start, found.span.len));
-    for found in &mut diagnostics {
-        found.related.retain(|related| !matches!(&related.place, Place::Symbol(name) if name.is_empty()));
-    }
-    module.diagnostics = diagnostics;
-    module
+    diagnostics.extend(check_labels(&labels, &bodies, |at| &parses[at]));
+    diagnostics.extend(check_limits(module.all_variables(), symbols, declared, &bodies));
 }
 
 /// The variables of one unit, for callers that hold its tree.

@@ -6,7 +6,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use crate::{
-    AddressBase, Body, Immediate, Instruction, Operand, Parameter, Signature, Statement, Table, VariableHome,
+    AddressBase, Body, Directives, Immediate, Instruction, Operand, Parameter, Register, Signature,
+    Statement, Table, VariableHome,
 };
 
 impl Display for Body {
@@ -14,53 +15,23 @@ impl Display for Body {
         write!(out, "{}", if self.is_entry { ".entry" } else { ".func" })?;
         let (results, parameters) = (&self.results, &self.parameters);
         writeln!(out, "{}", Shown(results, parameters))?;
-        let directives = &self.directives;
-        let dimensions = [
-            (".maxntid", directives.maxntid),
-            (".reqntid", directives.reqntid),
-            (".reqnctapercluster", directives.reqnctapercluster),
-        ];
-        for (word, value) in dimensions {
-            if let Some([x, y, z]) = value {
-                writeln!(out, "{word} {x}, {y}, {z}")?;
+        write_directives(out, &self.directives)?;
+        write_registers(out, &self.registers.raw)?;
+        self.write_tables(out)?;
+        for statement in &self.statements {
+            match statement {
+                Statement::Label(label) => writeln!(out, "L{}:", label.0)?,
+                Statement::Instruction(instruction) => writeln!(out, "    {instruction}")?,
+                Statement::Pragma(text) => writeln!(out, "    .pragma {text:?}")?,
             }
         }
-        let numbers = [
-            (".minnctapersm", directives.minnctapersm),
-            (".maxnreg", directives.maxnreg),
-            (".maxclusterrank", directives.maxclusterrank),
-        ];
-        for (word, value) in numbers {
-            if let Some(value) = value {
-                writeln!(out, "{word} {value}")?;
-            }
-        }
-        let flags = [
-            (".explicitcluster", directives.explicitcluster),
-            (".blocksareclusters", directives.blocksareclusters),
-            (".noreturn", directives.noreturn),
-        ];
-        for (word, set) in flags {
-            if set {
-                writeln!(out, "{word}")?;
-            }
-        }
-        for pragma in &directives.pragmas {
-            writeln!(out, ".pragma {pragma:?}")?;
-        }
-        // Runs of registers of one type share a line.
-        let registers = &self.registers.raw;
-        let mut start = 0;
-        while start < registers.len() {
-            let ty = registers[start].ty;
-            let run = registers[start..].iter().take_while(|register| register.ty == ty).count();
-            if run == 1 {
-                writeln!(out, "r{start}: {ty}")?;
-            } else {
-                writeln!(out, "r{start}-r{}: {ty}", start + run - 1)?;
-            }
-            start += run;
-        }
+        Ok(())
+    }
+}
+
+impl Body {
+    /// A line for each variable, function, table and prototype.
+    fn write_tables(&self, out: &mut Formatter<'_>) -> fmt::Result {
         for (index, variable) in self.variables.iter().enumerate() {
             write!(out, "v{index}: .{} {} size {}", variable.space.name(), variable.ty, variable.size)?;
             write!(out, " align {}", variable.align)?;
@@ -92,15 +63,59 @@ impl Display for Body {
             write!(out, "p{index}: {}", Shown(results, parameters))?;
             writeln!(out, "{}", if *noreturn { " .noreturn" } else { "" })?;
         }
-        for statement in &self.statements {
-            match statement {
-                Statement::Label(label) => writeln!(out, "L{}:", label.0)?,
-                Statement::Instruction(instruction) => writeln!(out, "    {instruction}")?,
-                Statement::Pragma(text) => writeln!(out, "    .pragma {text:?}")?,
-            }
-        }
         Ok(())
     }
+}
+
+fn write_directives(out: &mut Formatter<'_>, directives: &Directives) -> fmt::Result {
+    let dimensions = [
+        (".maxntid", directives.maxntid),
+        (".reqntid", directives.reqntid),
+        (".reqnctapercluster", directives.reqnctapercluster),
+    ];
+    for (word, value) in dimensions {
+        if let Some([x, y, z]) = value {
+            writeln!(out, "{word} {x}, {y}, {z}")?;
+        }
+    }
+    let numbers = [
+        (".minnctapersm", directives.minnctapersm),
+        (".maxnreg", directives.maxnreg),
+        (".maxclusterrank", directives.maxclusterrank),
+    ];
+    for (word, value) in numbers {
+        if let Some(value) = value {
+            writeln!(out, "{word} {value}")?;
+        }
+    }
+    let flags = [
+        (".explicitcluster", directives.explicitcluster),
+        (".blocksareclusters", directives.blocksareclusters),
+        (".noreturn", directives.noreturn),
+    ];
+    for (word, set) in flags {
+        if set {
+            writeln!(out, "{word}")?;
+        }
+    }
+    for pragma in &directives.pragmas {
+        writeln!(out, ".pragma {pragma:?}")?;
+    }
+    Ok(())
+}
+
+/// Runs of registers of one type share a line.
+fn write_registers(out: &mut Formatter<'_>, registers: &[Register]) -> fmt::Result {
+    let mut start = 0;
+    for run in registers.chunk_by(|left, right| left.ty == right.ty) {
+        let ty = run[0].ty;
+        match run.len() {
+            1 => writeln!(out, "r{start}: {ty}")?,
+            count => writeln!(out, "r{start}-r{}: {ty}", start + count - 1)?,
+        }
+        start += run.len();
+    }
+    Ok(())
 }
 
 /// `(results) (parameters)`

@@ -144,113 +144,96 @@ impl Symbols {
         let mut diagnostics = Vec::new();
         for (unit, declared) in units.iter().enumerate() {
             for declared in *declared {
-                symbols.add(unit, declared, &mut diagnostics);
+                diagnostics.extend(symbols.add(unit, declared).map(|found| (unit, found)));
             }
         }
         (symbols, diagnostics)
     }
 
-    fn add(&mut self, unit: usize, declared: &Declared, diagnostics: &mut Vec<(usize, Diagnostic)>) {
-        let mut report = |code, span, message: String, name: &str| {
-            diagnostics.push((
-                unit,
-                Diagnostic::new(code, span, message).with_symbol(name, "the other declaration is here"),
-            ));
-        };
+    fn add(&mut self, unit: usize, declared: &Declared) -> Option<Diagnostic> {
         match declared {
-            Declared::Variable { name, span, info } => {
-                if self.functions.contains_key(name) {
-                    report(Code::DuplicateName, *span, format!("`{name}` is also a function"), name);
-                    return;
-                }
-                match self.globals.get_mut(name) {
-                    None => {
-                        self.globals.insert(name.clone(), (info.clone(), unit));
-                    }
-                    Some((known, place)) => {
-                        let declaration = |info: &GlobalInfo| info.linkage == Some(Linkage::Extern);
-                        let open = known.size == 0 || info.size == 0;
-                        if known.space != info.space
-                            || known.ty != info.ty
-                            || (known.size != info.size && !open)
-                        {
-                            report(
-                                Code::DeclarationMismatch,
-                                *span,
-                                format!("two declarations of `{name}` differ"),
-                                name,
-                            );
-                        } else if !declaration(known) && !declaration(info) {
-                            report(Code::DuplicateName, *span, format!("`{name}` is defined twice"), name);
-                        } else if declaration(known) && info.linkage.is_none() {
-                            report(
-                                Code::DeclarationMismatch,
-                                *span,
-                                format!("`{name}` is declared `.extern` and defined without `.visible`"),
-                                name,
-                            );
-                        } else if declaration(known) {
-                            *known = info.clone();
-                            *place = unit;
-                        }
-                    }
-                }
-            }
-            Declared::Function { name, span, info, .. } => {
-                if self.globals.contains_key(name) {
-                    report(Code::DuplicateName, *span, format!("`{name}` is also a variable"), name);
-                    return;
-                }
-                match self.functions.get_mut(name) {
-                    None => {
-                        self.functions.insert(name.clone(), (info.clone(), unit));
-                    }
-                    Some((known, place)) => {
-                        if !known.external {
-                            report(Code::DuplicateName, *span, format!("`{name}` is defined twice"), name);
-                        } else if known.is_entry != info.is_entry || !same_signature(known, info) {
-                            report(
-                                Code::DeclarationMismatch,
-                                *span,
-                                format!("two declarations of `{name}` differ in their parameters"),
-                                name,
-                            );
-                        }
-                        if known.external && !info.external {
-                            *known = info.clone();
-                            *place = unit;
-                        }
-                    }
-                }
-            }
-            Declared::Alias { name, span, function } => match self.functions.get(function).cloned() {
-                Some(_) if name == function => {
-                    report(
-                        Code::DuplicateName,
-                        *span,
-                        format!("`{name}` cannot be an alias of itself"),
-                        name,
-                    );
-                }
-                Some(_) if !self.functions.contains_key(name) => {
-                    report(
-                        Code::UnknownName,
-                        *span,
-                        format!("`{name}` must be declared before it is an alias"),
-                        name,
-                    );
-                }
-                Some((mut info, _)) => {
-                    info.external = false;
-                    self.functions.insert(name.clone(), (info, unit));
-                    self.aliases.push((name.clone(), function.clone()));
-                }
-                None => {
-                    report(Code::UnknownName, *span, format!("no function is called `{function}`"), function)
-                }
-            },
+            Declared::Variable { name, span, info } => self.add_variable(unit, name, *span, info),
+            Declared::Function { name, span, info, .. } => self.add_function(unit, name, *span, info),
+            Declared::Alias { name, span, function } => self.add_alias(unit, name, *span, function),
         }
     }
+
+    fn add_variable(&mut self, unit: usize, name: &str, span: Span, info: &GlobalInfo) -> Option<Diagnostic> {
+        if self.functions.contains_key(name) {
+            return clash(Code::DuplicateName, span, format!("`{name}` is also a function"), name);
+        }
+        let Some((known, place)) = self.globals.get_mut(name) else {
+            self.globals.insert(name.to_string(), (info.clone(), unit));
+            return None;
+        };
+        let declaration = |info: &GlobalInfo| info.linkage == Some(Linkage::Extern);
+        let open = known.size == 0 || info.size == 0;
+        if known.space != info.space || known.ty != info.ty || (known.size != info.size && !open) {
+            let message = format!("two declarations of `{name}` differ");
+            return clash(Code::DeclarationMismatch, span, message, name);
+        }
+        if !declaration(known) && !declaration(info) {
+            return clash(Code::DuplicateName, span, format!("`{name}` is defined twice"), name);
+        }
+        if declaration(known) && info.linkage.is_none() {
+            let message = format!("`{name}` is declared `.extern` and defined without `.visible`");
+            return clash(Code::DeclarationMismatch, span, message, name);
+        }
+        if declaration(known) {
+            *known = info.clone();
+            *place = unit;
+        }
+        None
+    }
+
+    fn add_function(
+        &mut self,
+        unit: usize,
+        name: &str,
+        span: Span,
+        info: &SignatureInfo,
+    ) -> Option<Diagnostic> {
+        if self.globals.contains_key(name) {
+            return clash(Code::DuplicateName, span, format!("`{name}` is also a variable"), name);
+        }
+        let Some((known, place)) = self.functions.get_mut(name) else {
+            self.functions.insert(name.to_string(), (info.clone(), unit));
+            return None;
+        };
+        if !known.external {
+            return clash(Code::DuplicateName, span, format!("`{name}` is defined twice"), name);
+        }
+        let differ = known.is_entry != info.is_entry || !same_signature(known, info);
+        // A definition replaces a declaration even where they differ: what follows is checked against it.
+        if !info.external {
+            *known = info.clone();
+            *place = unit;
+        }
+        let message = || format!("two declarations of `{name}` differ in their parameters");
+        if differ { clash(Code::DeclarationMismatch, span, message(), name) } else { None }
+    }
+
+    fn add_alias(&mut self, unit: usize, name: &str, span: Span, function: &str) -> Option<Diagnostic> {
+        let Some((mut info, _)) = self.functions.get(function).cloned() else {
+            return clash(Code::UnknownName, span, format!("no function is called `{function}`"), function);
+        };
+        if name == function {
+            return clash(Code::DuplicateName, span, format!("`{name}` cannot be an alias of itself"), name);
+        }
+        if !self.functions.contains_key(name) {
+            let message = format!("`{name}` must be declared before it is an alias");
+            return clash(Code::UnknownName, span, message, name);
+        }
+        info.external = false;
+        self.functions.insert(name.to_string(), (info, unit));
+        self.aliases.push((name.to_string(), function.to_string()));
+        None
+    }
+}
+
+/// What is wrong with a declaration, with the place of the one that it contradicts.
+fn clash(code: Code, span: Span, message: String, other: &str) -> Option<Diagnostic> {
+    Some(Diagnostic::new(code, span, message).with_symbol(other, "the other declaration is here"))
 }
 
 /// Whether two heads agree in number, sizes and kinds of parameters.
