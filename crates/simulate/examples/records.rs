@@ -4,7 +4,7 @@
 //! shared_bytes, args: [{buffer: {bytes_hex}} | {buffer: {len, fill}} | {scalar: {type, value}}], expect: {argument
 //! number: {bytes_hex}}}. A development aid for checking the simulator against whole collections of cubins.
 
-use oriole_simulate::{Argument, Launch, Options, run};
+use oriole_simulate::{Argument, Launch, Options, Outcome, run};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -71,55 +71,11 @@ fn main() {
                 continue;
             }
         };
-        let list: Vec<Argument> = record["args"].as_array().into_iter().flatten().map(argument).collect();
-        let launch = Launch {
-            kernel: record["entry"].as_str().unwrap_or("").to_string(),
-            grid: three(&record["grid"]),
-            block: three(&record["block"]),
-            dynamic_shared: record["shared_bytes"].as_u64().unwrap_or(0) as u32,
-            arguments: list.clone(),
-            options: Options { perturb: seed, ..Options::default() },
-        };
+        let launch = launch(&record, seed);
         let outcome = run(&cubin, &launch);
-        if let Some(error) = &outcome.error {
-            eprintln!("{name}: {error}");
-        }
         hazardous += usize::from(!outcome.hazards.is_empty());
-        for hazard in &outcome.hazards {
-            eprintln!("{name}: {hazard}");
-        }
-        if verbose {
-            eprintln!("{name}: {} instructions, {} cycles", outcome.instructions, outcome.cycles);
-        }
-        let mut buffers = outcome.buffers.iter();
-        let mut results = Vec::new();
-        let mut good = outcome.error.is_none();
-        for (number, argument) in list.iter().enumerate() {
-            if matches!(argument, Argument::Value(_)) {
-                results.push(json!({}));
-                continue;
-            }
-            let empty = Vec::new();
-            let bytes = buffers.next().unwrap_or(&empty);
-            let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            if let Some(expected) = record["expect"][number.to_string()]["bytes_hex"].as_str()
-                && expected != text
-            {
-                good = false;
-                let at =
-                    expected.as_bytes().iter().zip(text.as_bytes()).position(|(a, b)| a != b).unwrap_or(0)
-                        / 8
-                        * 8;
-                let part = |text: &str| text.get(at..(at + 16).min(text.len())).unwrap_or("").to_string();
-                eprintln!(
-                    "{name}: argument {number} at byte {}: want {} got {}",
-                    at / 2,
-                    part(expected),
-                    part(&text)
-                );
-            }
-            results.push(json!({ "bytes_hex": text }));
-        }
+        tell(name, &outcome, verbose);
+        let (results, good) = compare(name, &record["expect"], &launch.arguments, &outcome);
         if good {
             right += 1
         } else {
@@ -128,4 +84,56 @@ fn main() {
         println!("{}", json!({ "name": name, "args": results }));
     }
     eprintln!("{right} as expected, {wrong} not; {hazardous} with hazards");
+}
+
+fn launch(record: &Value, seed: Option<u64>) -> Launch {
+    Launch {
+        kernel: record["entry"].as_str().unwrap_or("").to_string(),
+        grid: three(&record["grid"]),
+        block: three(&record["block"]),
+        dynamic_shared: record["shared_bytes"].as_u64().unwrap_or(0) as u32,
+        arguments: record["args"].as_array().into_iter().flatten().map(argument).collect(),
+        options: Options { perturb: seed, ..Options::default() },
+    }
+}
+
+/// What went wrong in a run, and how long it was.
+fn tell(name: &str, outcome: &Outcome, verbose: bool) {
+    if let Some(error) = &outcome.error {
+        eprintln!("{name}: {error}");
+    }
+    for hazard in &outcome.hazards {
+        eprintln!("{name}: {hazard}");
+    }
+    if verbose {
+        eprintln!("{name}: {} instructions, {} cycles", outcome.instructions, outcome.cycles);
+    }
+}
+
+/// What the run left in each buffer, and whether that is what the record expects.
+fn compare(name: &str, expect: &Value, arguments: &[Argument], outcome: &Outcome) -> (Vec<Value>, bool) {
+    let mut buffers = outcome.buffers.iter();
+    let mut results = Vec::new();
+    let mut good = outcome.error.is_none();
+    for (number, argument) in arguments.iter().enumerate() {
+        if matches!(argument, Argument::Value(_)) {
+            results.push(json!({}));
+            continue;
+        }
+        let empty = Vec::new();
+        let bytes = buffers.next().unwrap_or(&empty);
+        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        if let Some(expected) = expect[number.to_string()]["bytes_hex"].as_str()
+            && expected != text
+        {
+            good = false;
+            let mut pairs = expected.as_bytes().iter().zip(text.as_bytes());
+            let at = pairs.position(|(a, b)| a != b).unwrap_or(0) / 8 * 8;
+            let part = |text: &str| text.get(at..(at + 16).min(text.len())).unwrap_or("").to_string();
+            let (want, got) = (part(expected), part(&text));
+            eprintln!("{name}: argument {number} at byte {}: want {want} got {got}", at / 2);
+        }
+        results.push(json!({ "bytes_hex": text }));
+    }
+    (results, good)
 }

@@ -8,7 +8,7 @@ use oriole_sass::Slot;
 use oriole_sass::register::PT;
 use oriole_sass::{Access, Instruction, Mod, Mods, Op, Operand, OperandKind, RegisterFile, ResultPart};
 
-/// How the destinations stand at the head of the operand list: predicates, then registers, then predicates again.
+/// How the destinations are ordered at the head of the operand list: predicates, then registers, then predicates again.
 struct Head {
     lead: usize,
     registers: usize,
@@ -145,7 +145,7 @@ fn result_width(op: Op, mods: &Mods) -> u8 {
     }
 }
 
-/// Width and role of a register that stands as source number `index` (immediates counted).
+/// Width and role of a register that is source number `index` (immediates counted).
 fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> (u8, Slot) {
     use Op::*;
     let operand = if uniform { Slot::Uniform } else { Slot::Operand };
@@ -306,6 +306,42 @@ fn read(
     all: &[Operand],
     visit: &mut impl FnMut(Access),
 ) {
+    read_general(files, op, mods, index, operand, all, visit);
+    read_uniform(files, op, mods, index, operand, all, visit);
+    match operand.kind {
+        OperandKind::Pred(register) if register < PT => {
+            let slot = if matches!(op, Op::VOTE | Op::VOTEU) { Slot::SlowPredicate } else { Slot::Predicate };
+            visit(Access::Read { file: RegisterFile::Predicate, register, slot });
+        }
+        OperandKind::UPred(register) if register < PT => {
+            let slot = Slot::UniformPredicate;
+            visit(Access::Read { file: RegisterFile::UniformPredicate, register, slot });
+        }
+        OperandKind::Barrier(register) => {
+            if op != Op::BSSY {
+                visit(Access::Read { file: RegisterFile::Barrier, register, slot: Slot::Barrier });
+            }
+            let clears = op == Op::BREAK || (op == Op::BMOV && mods.has(Mod::CLEAR));
+            if clears || op == Op::BSSY {
+                visit(Access::Write { file: RegisterFile::Barrier, register, part: ResultPart::Barrier });
+            }
+        }
+        OperandKind::Symbol(_) if matches!(op, Op::P2R | Op::R2P | Op::UP2UR | Op::UR2UP) => {
+            predicate_file(op, all, visit);
+        }
+        _ => {}
+    }
+}
+
+fn read_general(
+    files: &RegisterFiles,
+    op: Op,
+    mods: &Mods,
+    index: usize,
+    operand: &Operand,
+    all: &[Operand],
+    visit: &mut impl FnMut(Access),
+) {
     let mut general = |first: u8, width: u8, slot: Slot| {
         for k in 0..width.min(files.general.count.saturating_sub(first)) {
             let slot = if slot == Slot::AddendLow && k == 1 { Slot::AddendHigh } else { slot };
@@ -335,6 +371,17 @@ fn read(
         OperandKind::Attribute { base: Some(base), .. } => general(base, 1, Slot::Address),
         _ => {}
     }
+}
+
+fn read_uniform(
+    files: &RegisterFiles,
+    op: Op,
+    mods: &Mods,
+    index: usize,
+    operand: &Operand,
+    all: &[Operand],
+    visit: &mut impl FnMut(Access),
+) {
     let mut uniform = |first: u8, width: u8, slot: Slot| {
         for k in 0..width.min(files.uniform.count.saturating_sub(first)) {
             visit(Access::Read { file: RegisterFile::Uniform, register: first + k, slot });
@@ -372,45 +419,23 @@ fn read(
         OperandKind::Attribute { uniform: Some(part), .. } => uniform(part, 1, Slot::UniformAddress),
         _ => {}
     }
-    match operand.kind {
-        OperandKind::Pred(register) if register < PT => {
-            let slot = if matches!(op, Op::VOTE | Op::VOTEU) { Slot::SlowPredicate } else { Slot::Predicate };
-            visit(Access::Read { file: RegisterFile::Predicate, register, slot });
-        }
-        OperandKind::UPred(register) if register < PT => {
-            visit(Access::Read {
-                file: RegisterFile::UniformPredicate,
-                register,
-                slot: Slot::UniformPredicate,
-            });
-        }
-        OperandKind::Barrier(register) => {
-            if op != Op::BSSY {
-                visit(Access::Read { file: RegisterFile::Barrier, register, slot: Slot::Barrier });
-            }
-            let clears = op == Op::BREAK || (op == Op::BMOV && mods.has(Mod::CLEAR));
-            if clears || op == Op::BSSY {
-                visit(Access::Write { file: RegisterFile::Barrier, register, part: ResultPart::Barrier });
-            }
-        }
-        // The whole predicate file, as far as the mask says.
-        OperandKind::Symbol(_) if matches!(op, Op::P2R | Op::R2P | Op::UP2UR | Op::UR2UP) => {
-            let mask = match all.last().map(|o| o.kind) {
-                Some(OperandKind::Imm(mask)) => mask as u8,
-                _ => 0x7f,
-            };
-            let uniform = matches!(op, Op::UP2UR | Op::UR2UP);
-            let file = if uniform { RegisterFile::UniformPredicate } else { RegisterFile::Predicate };
-            for register in (0..PT).filter(|n| mask >> n & 1 != 0) {
-                visit(match op {
-                    Op::P2R => Access::Read { file, register, slot: Slot::Predicate },
-                    Op::UP2UR => Access::Read { file, register, slot: Slot::UniformPredicate },
-                    Op::R2P => Access::Write { file, register, part: ResultPart::Predicate },
-                    _ => Access::Write { file, register, part: ResultPart::UniformPredicate },
-                });
-            }
-        }
-        _ => {}
+}
+
+/// The whole predicate file, as far as the mask says.
+fn predicate_file(op: Op, all: &[Operand], visit: &mut impl FnMut(Access)) {
+    let mask = match all.last().map(|o| o.kind) {
+        Some(OperandKind::Imm(mask)) => mask as u8,
+        _ => 0x7f,
+    };
+    let uniform = matches!(op, Op::UP2UR | Op::UR2UP);
+    let file = if uniform { RegisterFile::UniformPredicate } else { RegisterFile::Predicate };
+    for register in (0..PT).filter(|n| mask >> n & 1 != 0) {
+        visit(match op {
+            Op::P2R => Access::Read { file, register, slot: Slot::Predicate },
+            Op::UP2UR => Access::Read { file, register, slot: Slot::UniformPredicate },
+            Op::R2P => Access::Write { file, register, part: ResultPart::Predicate },
+            _ => Access::Write { file, register, part: ResultPart::UniformPredicate },
+        });
     }
 }
 

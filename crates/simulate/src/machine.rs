@@ -88,6 +88,59 @@ fn check_shape(launch: &Launch, bound: Bound) -> Result<(), Fault> {
     }
 }
 
+/// The bytes of the parameters, and which ranges of global memory are the launch's buffers.
+fn place_arguments(
+    launch: &Launch,
+    kernel: &Kernel,
+    global: &mut Global,
+) -> Result<(Vec<u8>, Vec<usize>), Fault> {
+    let mut parameters = vec![0; kernel.parameter_size as usize];
+    let mut buffers = Vec::new();
+    let mut addresses: Vec<Option<u64>> = Vec::new();
+    for (argument, parameter) in launch.arguments.iter().zip(&kernel.parameters) {
+        let bytes = match argument {
+            Argument::Buffer(bytes) => {
+                buffers.push(global.ranges.len());
+                let address = global.add(bytes.clone());
+                addresses.push(Some(address));
+                address.to_le_bytes().to_vec()
+            }
+            Argument::Value(bytes) => {
+                addresses.push(None);
+                bytes.clone()
+            }
+            Argument::Alias(of) => {
+                let address = addresses.get(*of).copied().flatten();
+                let address = address.ok_or_else(|| Fault::Launch(format!("alias {of} names no buffer")))?;
+                addresses.push(None);
+                address.to_le_bytes().to_vec()
+            }
+        };
+        let start = parameter.offset as usize;
+        let place = parameters.get_mut(start..start + parameter.size as usize);
+        let place = place.ok_or_else(|| Fault::Launch("a parameter lies outside its bank".into()))?;
+        if bytes.len() != place.len() {
+            let (given, wanted) = (bytes.len(), place.len());
+            return Err(Fault::Launch(format!("an argument of {given} bytes for a parameter of {wanted}")));
+        }
+        place.copy_from_slice(&bytes);
+    }
+    Ok((parameters, buffers))
+}
+
+/// Bytes of local memory of a thread. The file states what a kernel needs that calls nothing; recursion needs what the
+/// caller grants.
+fn local_bytes(kernel: &Kernel, program: &Program) -> Result<u32, Fault> {
+    let stack = kernel.stack_size.unwrap_or(0);
+    if stack > MOST_LOCAL {
+        return Err(Fault::Launch(format!("a stack of {stack} bytes, {MOST_LOCAL} at most")));
+    }
+    let calls = (0..kernel.code.len())
+        .any(|at| program.get(at).is_some_and(|step| matches!(step.instruction.op, Op::CALL)));
+    let stack = stack.next_multiple_of(16);
+    Ok(if calls || kernel.stack_size.is_none() { stack + UNKNOWN_STACK } else { stack })
+}
+
 struct Machine<'a> {
     launch: &'a Launch,
     kernel: &'a Kernel,
@@ -125,53 +178,11 @@ impl<'a> Machine<'a> {
                 kernel.parameter_size, kernel.parameter_base
             )));
         }
-        let mut parameters = vec![0; kernel.parameter_size as usize];
-        let mut buffers = Vec::new();
-        let mut addresses: Vec<Option<u64>> = Vec::new();
-        for (argument, parameter) in launch.arguments.iter().zip(&kernel.parameters) {
-            let bytes = match argument {
-                Argument::Buffer(bytes) => {
-                    buffers.push(global.ranges.len());
-                    let address = global.add(bytes.clone());
-                    addresses.push(Some(address));
-                    address.to_le_bytes().to_vec()
-                }
-                Argument::Value(bytes) => {
-                    addresses.push(None);
-                    bytes.clone()
-                }
-                Argument::Alias(of) => {
-                    let address = addresses.get(*of).copied().flatten();
-                    let address =
-                        address.ok_or_else(|| Fault::Launch(format!("alias {of} names no buffer")))?;
-                    addresses.push(None);
-                    address.to_le_bytes().to_vec()
-                }
-            };
-            let start = parameter.offset as usize;
-            let place = parameters.get_mut(start..start + parameter.size as usize);
-            let place = place.ok_or_else(|| Fault::Launch("a parameter lies outside its bank".into()))?;
-            if bytes.len() != place.len() {
-                return Err(Fault::Launch(format!(
-                    "an argument of {} bytes for a parameter of {}",
-                    bytes.len(),
-                    place.len()
-                )));
-            }
-            place.copy_from_slice(&bytes);
-        }
+        let (parameters, buffers) = place_arguments(launch, kernel, &mut global)?;
         let model =
             Model::of(chip).ok_or_else(|| Fault::Launch(format!("no latencies are known for {chip}")))?;
         let program = Program::decode(chip, model, &relocated_code(chip.words(), cubin, kernel, &variables));
-        // The file states what a kernel needs that calls nothing; recursion needs what the caller grants.
-        let calls = (0..kernel.code.len())
-            .any(|at| program.get(at).is_some_and(|step| matches!(step.instruction.op, Op::CALL)));
-        let stack = kernel.stack_size.unwrap_or(0);
-        if stack > MOST_LOCAL {
-            return Err(Fault::Launch(format!("a stack of {stack} bytes, {MOST_LOCAL} at most")));
-        }
-        let stack = stack.next_multiple_of(16);
-        let local_size = if calls || kernel.stack_size.is_none() { stack + UNKNOWN_STACK } else { stack };
+        let local_size = local_bytes(kernel, &program)?;
         let banks = fill(cubin, kernel, layout, launch, &parameters, &variables, local_size);
         let most_shared = limits.shared_per_block + limits.static_shared_start;
         let shared_size = kernel

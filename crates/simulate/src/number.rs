@@ -151,7 +151,7 @@ impl Format {
         let exponent = (real.exponent + leading).max(self.least);
         // The unit of the result's last place, relative to the significand's.
         let shift = exponent - self.fraction_bits() as i32 - real.exponent;
-        let (kept, rest, half) = if shift <= 0 {
+        let (kept, dropped, half) = if shift <= 0 {
             (u128::from(real.significand) << -shift, 0, 1)
         } else if shift > 64 {
             // Less than half of the last place, but not nothing.
@@ -161,10 +161,10 @@ impl Format {
             (wide >> shift, wide & ((1 << shift) - 1), 1u128 << (shift - 1))
         };
         let up = match round {
-            Round::Nearest => rest > half || (rest == half && shift > 0 && kept & 1 == 1),
+            Round::Nearest => dropped > half || (dropped == half && shift > 0 && kept & 1 == 1),
             Round::Zero => false,
-            Round::Down => rest != 0 && real.negative,
-            Round::Up => rest != 0 && !real.negative,
+            Round::Down => dropped != 0 && real.negative,
+            Round::Up => dropped != 0 && !real.negative,
         };
         let kept = (kept + u128::from(up)) as u64;
         // Adding the fraction to the exponent field lets a carry move on by itself.
@@ -309,17 +309,17 @@ pub(crate) fn to_integer(real: Real, round: Round) -> (bool, u64, bool) {
         return (real.negative, magnitude, !fits);
     }
     let shift = -real.exponent;
-    let (kept, rest, half) = if shift > 64 {
+    let (kept, dropped, half) = if shift > 64 {
         (0, 1, 4)
     } else {
         let wide = u128::from(real.significand);
         ((wide >> shift) as u64, wide & ((1 << shift) - 1), 1u128 << (shift - 1))
     };
     let up = match round {
-        Round::Nearest => rest > half || (rest == half && kept & 1 == 1),
+        Round::Nearest => dropped > half || (dropped == half && kept & 1 == 1),
         Round::Zero => false,
-        Round::Down => rest != 0 && real.negative,
-        Round::Up => rest != 0 && !real.negative,
+        Round::Down => dropped != 0 && real.negative,
+        Round::Up => dropped != 0 && !real.negative,
     };
     (real.negative, kept + u64::from(up), false)
 }

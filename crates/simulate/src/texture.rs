@@ -1,7 +1,7 @@
 //! Registers of texture and surface instructions: how many coordinates, levels, offsets and texels there are.
 //!
 //! It is part of the checker's own account. Coordinates come first, then what else a fetch asks for. With `.SCR` the
-//! first operand holds the first half of them, rounded up, and the second the rest; without it the first operand holds the
+//! first operand holds the first half of them, rounded up, and the second the others; without it the first operand holds the
 //! coordinates and the second what else there is. Of the texels two are in the last destination, the others in the first.
 //! Where a form was not seen in code of another compiler the larger number is given.
 

@@ -478,7 +478,7 @@ impl<C: Condition> Tracker<C> {
                 Access::Write { file, register, part } => {
                     let register = (file, register);
                     if variable {
-                        // The read scoreboard of an atomic stands for its result, too.
+                        // The read scoreboard of an atomic also covers its result.
                         let scoreboards = mask(control.write_barrier)
                             | if step.instruction.op == Op::ATOM { mask(control.read_barrier) } else { 0 };
                         let (queue, read_queue) = (step.queue, step.read_queue);

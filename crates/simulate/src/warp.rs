@@ -1,7 +1,7 @@
 //! The state of a warp: registers as arrays of lanes, predicates and barriers as masks, and the groups of lanes
 //! that run together.
 //!
-//! Lanes of a warp may stand at different places. A group is a set of lanes at one place; only one group runs at
+//! Lanes of a warp may be at different places. A group is a set of lanes at one place; only one group runs at
 //! a time, until it waits, exits or gives way.
 
 use oriole_sass::register::{PT, RZ, URZ};
@@ -27,7 +27,7 @@ pub(crate) enum Wait {
     Block { barrier: u8 },
 }
 
-/// Lanes that stand at one place.
+/// Lanes at one place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Group {
     /// The lanes.
@@ -191,7 +191,7 @@ impl Warp {
         released
     }
 
-    /// Joins ready groups that stand at the same place.
+    /// Joins ready groups at the same place.
     pub(crate) fn merge(&mut self) {
         let running = self.groups.get(self.current).copied();
         let mut merged: Vec<Group> = Vec::with_capacity(self.groups.len());

@@ -55,7 +55,7 @@ fn sizes_that_lie_are_refused() {
     refused(&|kernel| kernel.stack_size = Some(u32::MAX), "stack");
     refused(&|kernel| kernel.shared_size = 0xff00_0600, "shared memory");
     refused(&|kernel| kernel.shared_size = u64::MAX, "shared memory");
-    // Parameters over what the driver writes make no sense, but harm nobody.
+    // Parameters over what the driver writes make no sense, but do no harm.
     let mut low = right.clone();
     low.kernels[0].parameter_base = 4;
     assert_eq!(run(&low, &launch).error, None);

@@ -212,7 +212,7 @@ fn hazards_are_found() {
 
 #[test]
 fn uniform_registers_belong_to_the_warp() {
-    // Both sides write the same uniform register; after they met, nobody knows which came last.
+    // Both sides write the same uniform register; after they met, which came last is unknown.
     let body = "BSSY B0, .join
                 ISETP.GE.U32.AND P0, PT, R8, 0x10, PT
                 @P0 BRA .upper

@@ -163,13 +163,7 @@ pub fn evaluate(operation: IntegerOperation, kind: Kind, [a, b, c, d]: [u64; 4])
             let amount = b as u32;
             if amount >= kind.bits { 0 } else { a << amount & mask }
         }
-        ShiftRight => {
-            // A shift by the whole width or more leaves the sign alone, or nothing.
-            let amount = (b as u32).min(kind.bits);
-            let value = kind.widen(a);
-            let (first, second) = (amount.min(63), amount.saturating_sub(63));
-            (if kind.signed { (value as i64 >> first) as u64 } else { value >> first >> second }) & mask
-        }
+        ShiftRight => shift_right(kind, a, b as u32) & mask,
         AddSaturate => kind.clamp(x() + y()) as u64 & mask,
         SubtractSaturate => kind.clamp(x() - y()) as u64 & mask,
         Multiply(Part::High) => high(kind, x(), y()) & mask,
@@ -193,20 +187,8 @@ pub fn evaluate(operation: IntegerOperation, kind: Kind, [a, b, c, d]: [u64; 4])
         }
         // Division by zero has no defined result; all ones, and the dividend as the remainder, is what the
         // usual reciprocal sequence gives.
-        Divide => {
-            if y() == 0 {
-                mask
-            } else {
-                (x() / y()) as u64 & mask
-            }
-        }
-        Remainder => {
-            if y() == 0 {
-                a & mask
-            } else {
-                (x() % y()) as u64 & mask
-            }
-        }
+        Divide => x().checked_div(y()).map_or(mask, |quotient| quotient as u64 & mask),
+        Remainder => x().checked_rem(y()).map_or(a, |remainder| remainder as u64) & mask,
         Absolute => x().unsigned_abs() as u64 & mask,
         Negate => (-x()) as u64 & mask,
         Minimum => (if kind.order(a, b).is_le() { a } else { b }) & mask,
@@ -217,62 +199,65 @@ pub fn evaluate(operation: IntegerOperation, kind: Kind, [a, b, c, d]: [u64; 4])
         IsZero => u64::from(a & mask == 0),
         ExtractField => extract(kind, a & mask, b, c),
         InsertField => insert(kind, a, b & mask, c, d),
-        FindLeading | FindLeadingShift => {
-            let value = x();
-            let value = if value < 0 { !value } else { value } as u64 & mask;
-            if value == 0 {
-                return 0xffff_ffff;
-            }
-            let top = 63 - value.leading_zeros();
-            u64::from(if operation == FindLeading { top } else { kind.bits - 1 - top })
-        }
-        Mask(clamp) => {
-            let (start, size) = (a as u32, b as u32);
-            let (start, size) = if clamp { (start.min(32), size.min(32)) } else { (start & 31, size & 31) };
-            ((1u64 << size) - 1) << start & 0xffff_ffff
-        }
+        FindLeading => find_leading(kind, a).map_or(0xffff_ffff, u64::from),
+        FindLeadingShift => find_leading(kind, a).map_or(0xffff_ffff, |top| u64::from(kind.bits - 1 - top)),
+        Mask(clamp) => ((1u64 << limited(b, clamp)) - 1) << limited(a, clamp) & 0xffff_ffff,
         Reverse => (a & mask).reverse_bits() >> (64 - kind.bits),
         CountLeadingZeros => u64::from((a & mask).leading_zeros() - (64 - kind.bits)),
         CountOnes => u64::from((a & mask).count_ones()),
         FindNthSet => nth_set(a as u32, b as u32, c as u32 as i32),
-        ExtendFrom(clamp) => {
-            let width = if clamp { (b as u32).min(32) } else { b as u32 & 31 };
-            if width == 0 {
-                return 0;
-            }
-            Kind { bits: width, signed: kind.signed }.extend(a) as u64 & mask
-        }
-        FunnelLeft(clamp) => {
-            let amount = if clamp { (c as u32).min(32) } else { c as u32 & 31 };
-            ((b & 0xffff_ffff) << 32 | a & 0xffff_ffff) << amount >> 32
-        }
-        FunnelRight(clamp) => {
-            let amount = if clamp { (c as u32).min(32) } else { c as u32 & 31 };
-            ((b & 0xffff_ffff) << 32 | a & 0xffff_ffff) >> amount & 0xffff_ffff
-        }
+        ExtendFrom(clamp) => match limited(b, clamp) {
+            0 => 0,
+            width => Kind { bits: width, signed: kind.signed }.extend(a) as u64 & mask,
+        },
+        FunnelLeft(clamp) => ((b & 0xffff_ffff) << 32 | a & 0xffff_ffff) << limited(c, clamp) >> 32,
+        FunnelRight(clamp) => ((b & 0xffff_ffff) << 32 | a & 0xffff_ffff) >> limited(c, clamp) & 0xffff_ffff,
         Permute(mode) => permute(mode, a as u32, b as u32, c as u32),
-        Logic3(table) => {
-            let mut result = 0;
-            for row in 0..8 {
-                if table >> row & 1 != 0 {
-                    let pick = |bit: u8, value: u64| if row & bit != 0 { value } else { !value };
-                    result |= pick(4, a) & pick(2, b) & pick(1, c);
-                }
-            }
-            result & mask
-        }
+        Logic3(table) => logic3(table, a, b, c) & mask,
         Dot4(signed_a, signed_b) => {
-            let (ka, kb) = (Kind { bits: 8, signed: signed_a }, Kind { bits: 8, signed: signed_b });
-            let sum: i128 = (0..4).map(|i| ka.extend(a >> (8 * i)) * kb.extend(b >> (8 * i))).sum();
-            c.wrapping_add(sum as u64) & 0xffff_ffff
+            let kinds = [Kind { bits: 8, signed: signed_a }, Kind { bits: 8, signed: signed_b }];
+            c.wrapping_add(dot_product(4, kinds, a, b)) & 0xffff_ffff
         }
         Dot2(signed_a, signed_b, upper) => {
-            let (ka, kb) = (Kind { bits: 16, signed: signed_a }, Kind { bits: 8, signed: signed_b });
-            let b = if upper { b >> 16 } else { b };
-            let sum: i128 = (0..2).map(|i| ka.extend(a >> (16 * i)) * kb.extend(b >> (8 * i))).sum();
-            c.wrapping_add(sum as u64) & 0xffff_ffff
+            let kinds = [Kind { bits: 16, signed: signed_a }, Kind { bits: 8, signed: signed_b }];
+            c.wrapping_add(dot_product(2, kinds, a, if upper { b >> 16 } else { b })) & 0xffff_ffff
         }
     }
+}
+
+/// A shift by the whole width or more leaves the sign alone, or nothing.
+fn shift_right(kind: Kind, a: u64, amount: u32) -> u64 {
+    let amount = amount.min(kind.bits);
+    let value = kind.widen(a);
+    let (first, second) = (amount.min(63), amount.saturating_sub(63));
+    if kind.signed { (value as i64 >> first) as u64 } else { value >> first >> second }
+}
+
+/// A number of bits of a word: at most 32, or modulo 32.
+fn limited(amount: u64, clamp: bool) -> u32 {
+    if clamp { (amount as u32).min(32) } else { amount as u32 & 31 }
+}
+
+/// The highest bit that differs from the sign.
+fn find_leading(kind: Kind, a: u64) -> Option<u32> {
+    let value = kind.extend(a);
+    let value = if value < 0 { !value } else { value } as u64 & kind.mask();
+    value.checked_ilog2()
+}
+
+/// Any function of three bits, for all bits at a time: bit `4a + 2b + c` of the table is the result.
+fn logic3(table: u8, a: u64, b: u64, c: u64) -> u64 {
+    let mut result = 0;
+    for row in (0..8u8).filter(|row| table >> row & 1 != 0) {
+        let pick = |bit: u8, value: u64| if row & bit != 0 { value } else { !value };
+        result |= pick(4, a) & pick(2, b) & pick(1, c);
+    }
+    result
+}
+
+/// The sum of the products of the first `count` parts of two words.
+fn dot_product(count: u32, [ka, kb]: [Kind; 2], a: u64, b: u64) -> u64 {
+    (0..count).map(|i| ka.extend(a >> (ka.bits * i)) * kb.extend(b >> (kb.bits * i))).sum::<i128>() as u64
 }
 
 /// The upper half of the product of two extended operands.

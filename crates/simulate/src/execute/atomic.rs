@@ -15,7 +15,7 @@ enum Kind {
         bytes: u32,
         signed: bool,
     },
-    /// Floating numbers, one or more that stand in a row.
+    /// Floating numbers, one or more in a row.
     Float {
         format: Format,
         flush: bool,
@@ -122,7 +122,7 @@ fn wide(words: [u32; 4]) -> u128 {
 pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     let op = context.instruction.op;
     let space = Space::of(op);
-    // Where the memory operand stands: behind a predicate and a destination, a destination alone, or first.
+    // The index of the memory operand: after a predicate and a destination, after a destination alone, or first.
     let memory = match op {
         Op::REDG | Op::RED => 0,
         Op::ATOMS => 1,

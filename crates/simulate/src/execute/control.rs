@@ -25,20 +25,20 @@ impl Context<'_> {
         self.current().pc = next;
     }
 
-    /// Moves some lanes of the group to other places; the others go on behind this instruction. The rest of the
+    /// Moves some lanes of the group to other places; the others go on behind this instruction. The other lanes of the
     /// group runs first.
     fn branch(&mut self, moves: &[(u32, u32)]) {
         let taken = moves.iter().fold(0, |mask, entry| mask | entry.0);
         let pc = self.pc;
-        let rest = self.group & !taken;
+        let others = self.group & !taken;
         let backward = moves.iter().any(|&(_, target)| target <= pc);
         let mut moves = moves.iter().filter(|entry| entry.0 != 0);
-        if rest == 0 {
+        if others == 0 {
             if let Some(&(lanes, target)) = moves.next() {
                 *self.current() = Group { lanes, pc: target, wait: Wait::Ready };
             }
         } else {
-            self.current().lanes = rest;
+            self.current().lanes = others;
             self.fall_through();
         }
         let warp = self.warp_mut();
@@ -65,10 +65,10 @@ impl Context<'_> {
                 None => parts.push(Group { lanes: 1 << lane, pc: next, wait: reason }),
             }
         }
-        let rest = self.group & !lanes;
+        let others = self.group & !lanes;
         let mut parts = parts.into_iter();
-        if rest != 0 {
-            self.current().lanes = rest;
+        if others != 0 {
+            self.current().lanes = others;
         } else if let Some(first) = parts.next() {
             *self.current() = first;
         }
@@ -124,7 +124,7 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// The lanes that act, under guard and the predicate operand that stands first.
+    /// The lanes that act, under guard and the predicate operand that comes first.
     fn acting(&self) -> Result<u32, Fault> {
         Ok(if self.is_predicate(0) { self.active & self.predicate(0)? } else { self.active })
     }
@@ -132,30 +132,13 @@ impl Context<'_> {
 
 pub(super) fn execute(context: &mut Context) -> Result<Next, Fault> {
     use Op::*;
-    let last = context.count().saturating_sub(1);
     match context.instruction.op {
         BRA => branch_direct(context)?,
-        BRX => {
+        BRX | BRXU => {
             let lanes = context.acting()?;
             context.branch_indirect(1, lanes, false)?;
         }
-        BRXU => {
-            let lanes = context.acting()?;
-            context.branch_indirect(1, lanes, false)?;
-        }
-        CALL => {
-            let lanes = context.acting()?;
-            match context.kind(1)? {
-                OperandKind::Reg(_) | OperandKind::UReg(_) => {
-                    let absolute = context.has(Mod::ABS);
-                    context.branch_indirect(1, lanes, absolute)?;
-                }
-                _ => {
-                    let target = context.target(1)?;
-                    context.branch(&[(lanes, target)]);
-                }
-            }
-        }
+        CALL => call(context)?,
         RET => {
             let lanes = context.acting()?;
             let absolute = context.has(Mod::ABS);
@@ -189,17 +172,7 @@ pub(super) fn execute(context: &mut Context) -> Result<Next, Fault> {
             context.fall_through();
             context.warp_mut().release();
         }
-        WARPSYNC => {
-            let lanes = context.acting()?;
-            let masks: Lanes =
-                if context.has(Mod::ALL) { [context.warp().live; 32] } else { context.integer(1)? };
-            if context.has(Mod::COLLECTIVE) {
-                let target = context.target(last)?;
-                context.wait(lanes, |lane| Wait::Collective { mask: masks[lane] | 1 << lane, target });
-            } else {
-                context.wait(lanes, |lane| Wait::Sync { mask: masks[lane] | 1 << lane });
-            }
-        }
+        WARPSYNC => warp_sync(context)?,
         ENDCOLLECTIVE => {
             let lanes = context.acting()?;
             let targets = context.warp().collective;
@@ -218,6 +191,33 @@ pub(super) fn execute(context: &mut Context) -> Result<Next, Fault> {
         _ => return Err(context.refuse()),
     }
     Ok(Next::Done)
+}
+
+fn call(context: &mut Context) -> Result<(), Fault> {
+    let lanes = context.acting()?;
+    match context.kind(1)? {
+        OperandKind::Reg(_) | OperandKind::UReg(_) => {
+            let absolute = context.has(Mod::ABS);
+            context.branch_indirect(1, lanes, absolute)
+        }
+        _ => {
+            let target = context.target(1)?;
+            context.branch(&[(lanes, target)]);
+            Ok(())
+        }
+    }
+}
+
+fn warp_sync(context: &mut Context) -> Result<(), Fault> {
+    let lanes = context.acting()?;
+    let masks: Lanes = if context.has(Mod::ALL) { [context.warp().live; 32] } else { context.integer(1)? };
+    if context.has(Mod::COLLECTIVE) {
+        let target = context.target(context.count().saturating_sub(1))?;
+        context.wait(lanes, |lane| Wait::Collective { mask: masks[lane] | 1 << lane, target });
+    } else {
+        context.wait(lanes, |lane| Wait::Sync { mask: masks[lane] | 1 << lane });
+    }
+    Ok(())
 }
 
 fn barrier(context: &Context, index: usize) -> Result<usize, Fault> {
@@ -270,11 +270,11 @@ fn leave(context: &mut Context, barrier: usize, lanes: u32) {
 
 fn exit(context: &mut Context, lanes: u32) {
     context.fall_through();
-    let rest = context.group & !lanes;
-    context.current().lanes = rest;
+    let others = context.group & !lanes;
+    context.current().lanes = others;
     let warp = context.warp_mut();
     warp.live &= !lanes;
-    if rest == 0 {
+    if others == 0 {
         let current = warp.current;
         warp.groups.remove(current);
         warp.current = if warp.groups.is_empty() { 0 } else { current % warp.groups.len() };

@@ -4,7 +4,7 @@ use super::Context;
 use super::float::rounding;
 use crate::launch::Fault;
 use crate::number::{BF16, E4M3, E5M2, F16, F32, F64, Format, Real, Round, TF32, Value, to_integer};
-use crate::warp::WideLanes;
+use crate::warp::{Lanes, WideLanes};
 use oriole_sass::{Mod, Op};
 
 pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
@@ -184,19 +184,38 @@ fn round_to_integral(context: &mut Context) -> Result<(), Fault> {
     write_float(context, format, &values)
 }
 
-/// Conversions that put several narrow floats into one register, or take them out.
-fn pack_floats(context: &mut Context) -> Result<(), Fault> {
-    let round = rounding(context);
-    let (relu, saturate) = (context.has(Mod::RELU), context.has(Mod::SATFINITE));
-    let names = [(Mod::F16, F16), (Mod::BF16, BF16), (Mod::TF32, TF32), (Mod::E4M3, E4M3), (Mod::E5M2, E5M2)];
-    let to = match names.into_iter().find(|row| context.has(row.0)) {
-        Some((_, format)) => format,
-        // Chips that can pack nothing but singles name only the result that is no IEEE half.
-        None if context.has(Mod::PACK_AB) || context.has(Mod::MERGE_C) => F16,
-        None => return Err(context.refuse()),
-    };
-    let eight = to == E4M3 || to == E5M2;
-    let convert = |from: Format, bits: u64| {
+/// What a conversion to a narrow format does with a number.
+#[derive(Clone, Copy)]
+struct Narrowing {
+    to: Format,
+    /// The result has eight bits.
+    eight: bool,
+    round: Round,
+    relu: bool,
+    saturate: bool,
+}
+
+impl Narrowing {
+    fn of(context: &Context) -> Result<Narrowing, Fault> {
+        let names =
+            [(Mod::F16, F16), (Mod::BF16, BF16), (Mod::TF32, TF32), (Mod::E4M3, E4M3), (Mod::E5M2, E5M2)];
+        let to = match names.into_iter().find(|row| context.has(row.0)) {
+            Some((_, format)) => format,
+            // Chips that can pack nothing but singles name only the result that is no IEEE half.
+            None if context.has(Mod::PACK_AB) || context.has(Mod::MERGE_C) => F16,
+            None => return Err(context.refuse()),
+        };
+        Ok(Narrowing {
+            to,
+            eight: to == E4M3 || to == E5M2,
+            round: rounding(context),
+            relu: context.has(Mod::RELU),
+            saturate: context.has(Mod::SATFINITE),
+        })
+    }
+
+    fn convert(self, from: Format, bits: u64) -> u32 {
+        let Narrowing { to, eight, round, relu, saturate } = self;
         let value = from.unpack(bits);
         if eight && let Value::NotANumber = value {
             // A NaN keeps its sign and the top of its payload, as far as the narrow format has room.
@@ -211,61 +230,73 @@ fn pack_floats(context: &mut Context) -> Result<(), Fault> {
         };
         // Bounded conversions map NaN to NaN and infinities to the largest number.
         if relu && negative { 0 } else { to.pack(value, round, saturate || eight) as u32 }
-    };
+    }
+
+    fn of_single(self, bits: u32) -> u32 {
+        self.convert(F32, bits.into())
+    }
+}
+
+/// Conversions that put several narrow floats into one register, or take them out.
+fn pack_floats(context: &mut Context) -> Result<(), Fault> {
+    let narrow = Narrowing::of(context)?;
     if context.has(Mod::UNPACK_B) {
-        let from = if context.has(Mod::E4M3) || context.has(Mod::E4M3_2) { E4M3 } else { E5M2 };
-        if to != F16 && to != BF16 {
-            return Err(context.refuse());
-        }
-        let shift = if context.instruction.operands[1].has(Mod::H1) { 16 } else { 0 };
-        let values = context.raw(1)?;
-        let result = values.map(|word| {
-            let byte = |index: u32| u64::from(word >> (shift + 8 * index) & 0xff);
-            convert(from, byte(0)) | convert(from, byte(1)) << 16
-        });
-        return context.write(0, &result);
+        return unpack_bytes(context, narrow);
     }
     if context.has(Mod::PACK_B) {
         let values = context.single(1, false)?;
-        return context.write(0, &values.map(|bits| convert(F32, bits.into()) << 13));
+        return context.write(0, &values.map(|bits| narrow.of_single(bits) << 13));
     }
-    let half = |word: u32, upper: bool| if upper { word >> 16 } else { word & 0xffff };
     if context.has(Mod::UNPACK_B_MERGE_C) {
-        let (values, rest) = (context.raw(1)?, context.raw(2)?);
-        let upper = context.instruction.operands[2].has(Mod::H1);
+        let (values, kept) = (context.raw(1)?, kept_half(context, 2)?);
         let from = if context.has(Mod::BF16_2) { BF16 } else { F16 };
-        if !eight {
+        if !narrow.eight {
             return Err(context.refuse());
         }
         let result = std::array::from_fn(|lane| {
             let (low, high) = (u64::from(values[lane] & 0xffff), u64::from(values[lane] >> 16));
-            convert(from, low) | convert(from, high) << 8 | half(rest[lane], upper) << 16
+            narrow.convert(from, low) | narrow.convert(from, high) << 8 | kept[lane] << 16
         });
         return context.write(0, &result);
     }
     if context.has(Mod::MERGE_C) {
-        let (values, rest) = (context.single(1, false)?, context.raw(2)?);
-        let upper = context.instruction.operands[2].has(Mod::H1);
-        let result = std::array::from_fn(|lane| {
-            convert(F32, values[lane].into()) & 0xffff | half(rest[lane], upper) << 16
-        });
+        let (values, kept) = (context.single(1, false)?, kept_half(context, 2)?);
+        let result = std::array::from_fn(|lane| narrow.of_single(values[lane]) & 0xffff | kept[lane] << 16);
         return context.write(0, &result);
     }
     let [a, b] = [context.single(1, false)?, context.single(2, false)?];
     if context.has(Mod::PACK_AB_MERGE_C) {
-        let rest = context.raw(3)?;
-        let upper = context.instruction.operands[3].has(Mod::H1);
+        let kept = kept_half(context, 3)?;
         let result = std::array::from_fn(|lane| {
-            convert(F32, b[lane].into()) & 0xff
-                | (convert(F32, a[lane].into()) & 0xff) << 8
-                | half(rest[lane], upper) << 16
+            let (low, high) = (narrow.of_single(b[lane]) & 0xff, narrow.of_single(a[lane]) & 0xff);
+            low | high << 8 | kept[lane] << 16
         });
         return context.write(0, &result);
     }
-    if context.has(Mod::PACK_AB) && !eight && to != TF32 {
-        let result =
-            std::array::from_fn(|lane| convert(F32, b[lane].into()) | convert(F32, a[lane].into()) << 16);
+    if context.has(Mod::PACK_AB) && !narrow.eight && narrow.to != TF32 {
+        let result = std::array::from_fn(|lane| narrow.of_single(b[lane]) | narrow.of_single(a[lane]) << 16);
         return context.write(0, &result);
     }
     Err(context.refuse())
+}
+
+/// Two floats of eight bits as halves.
+fn unpack_bytes(context: &mut Context, narrow: Narrowing) -> Result<(), Fault> {
+    let from = if context.has(Mod::E4M3) || context.has(Mod::E4M3_2) { E4M3 } else { E5M2 };
+    if narrow.to != F16 && narrow.to != BF16 {
+        return Err(context.refuse());
+    }
+    let shift = if context.instruction.operands[1].has(Mod::H1) { 16 } else { 0 };
+    let values = context.raw(1)?;
+    let result = values.map(|word| {
+        let byte = |index: u32| u64::from(word >> (shift + 8 * index) & 0xff);
+        narrow.convert(from, byte(0)) | narrow.convert(from, byte(1)) << 16
+    });
+    context.write(0, &result)
+}
+
+/// The half of an operand that the result keeps above what is converted.
+fn kept_half(context: &Context, index: usize) -> Result<Lanes, Fault> {
+    let upper = context.instruction.operands[index].has(Mod::H1);
+    Ok(context.raw(index)?.map(|word| if upper { word >> 16 } else { word & 0xffff }))
 }

@@ -32,98 +32,73 @@ fn saturate(bits: u32) -> u32 {
     }
 }
 
+/// How an instruction rounds, and what it does with subnormal numbers and with its result.
+#[derive(Clone, Copy)]
+struct Arithmetic {
+    round: Round,
+    flush: bool,
+    saturated: bool,
+    /// Zero times anything is zero.
+    zero_wins: bool,
+}
+
+impl Arithmetic {
+    fn of(context: &Context) -> Arithmetic {
+        let zero_wins = context.has(Mod::FMZ);
+        Arithmetic {
+            round: rounding(context),
+            flush: context.has(Mod::FTZ) || zero_wins,
+            saturated: context.has(Mod::SAT),
+            zero_wins,
+        }
+    }
+
+    fn finish(self, bits: u64) -> u32 {
+        let bits = if self.flush { F32.flush(bits) } else { bits } as u32;
+        if self.saturated { saturate(bits) } else { bits }
+    }
+
+    fn is_zero_product(self, a: u32, b: u32) -> bool {
+        self.zero_wins && (a << 1 == 0 || b << 1 == 0)
+    }
+}
+
 pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
-    let round = rounding(context);
-    let flush = context.has(Mod::FTZ) || context.has(Mod::FMZ);
-    let saturated = context.has(Mod::SAT);
-    let finish = |bits: u64| {
-        let bits = if flush { F32.flush(bits) } else { bits } as u32;
-        if saturated { saturate(bits) } else { bits }
-    };
+    let arithmetic = Arithmetic::of(context);
+    let Arithmetic { round, flush, .. } = arithmetic;
     match context.instruction.op {
         Op::FADD => {
             let [a, b] = [context.single(1, flush)?, context.single(2, flush)?];
-            context.write(
-                0,
-                &std::array::from_fn(|lane| finish(add(F32, a[lane].into(), b[lane].into(), round))),
-            )
+            let sum = |lane: usize| arithmetic.finish(add(F32, a[lane].into(), b[lane].into(), round));
+            context.write(0, &std::array::from_fn(sum))
         }
-        Op::FMUL => {
-            let [a, b] = [context.single(1, flush)?, context.single(2, flush)?];
-            let scales = [
-                (Mod::D8, 0.125),
-                (Mod::D4, 0.25),
-                (Mod::D2, 0.5),
-                (Mod::M2, 2.0),
-                (Mod::M4, 4.0),
-                (Mod::M8, 8.0),
-            ];
-            let scale = scales.into_iter().find(|scale| context.has(scale.0)).map_or(1.0, |scale| scale.1);
-            let zero = context.has(Mod::FMZ);
-            let result = std::array::from_fn(|lane| {
-                let (a, b) = (a[lane], b[lane]);
-                if zero && (a << 1 == 0 || b << 1 == 0) {
-                    return 0;
-                }
-                if scale == 1.0 {
-                    finish(multiply(F32, a.into(), b.into(), round))
-                } else {
-                    finish(F32.of_f64(F32.to_f64(a.into()) * F32.to_f64(b.into()) * scale, round))
-                }
-            });
-            context.write(0, &result)
-        }
+        Op::FMUL => product(context, arithmetic),
         Op::FFMA => {
             let [a, b, c] = [context.single(1, flush)?, context.single(2, flush)?, context.single(3, flush)?];
-            let zero = context.has(Mod::FMZ);
             let result = std::array::from_fn(|lane| {
                 let (a, b, c) = (a[lane], b[lane], c[lane]);
-                if zero && (a << 1 == 0 || b << 1 == 0) {
-                    return finish(c.into());
+                if arithmetic.is_zero_product(a, b) {
+                    return arithmetic.finish(c.into());
                 }
-                finish(fused(F32, a.into(), b.into(), c.into(), round))
+                arithmetic.finish(fused(F32, a.into(), b.into(), c.into(), round))
             });
             context.write(0, &result)
         }
-        Op::FMNMX => {
-            let first = if context.has(Mod::IS_A) { 2 } else { 1 };
-            let [a, b] = [context.single(first, flush)?, context.single(first + 1, flush)?];
-            let signs = [context.raw(first)?, context.raw(first + 1)?];
-            let minimum = context.predicate(first + 2)?;
-            let rules = Extreme::of(context);
-            let result: Lanes = std::array::from_fn(|lane| {
-                let mixed = u64::from((signs[0][lane] ^ signs[1][lane]) & 0x8000_0000);
-                rules.choose(F32, a[lane].into(), b[lane].into(), minimum >> lane & 1 == 1, mixed) as u32
-            });
-            if first == 2 {
-                context.write_predicate(1, mask_of(|lane| result[lane] == a[lane]))?;
-            }
-            context.write(0, &result)
-        }
+        Op::FMNMX => extreme(context, flush),
         Op::FSEL => {
             let [a, b] = [context.single(1, flush)?, context.single(2, flush)?];
             let choice = context.predicate(3)?;
-            context.write(
-                0,
-                &std::array::from_fn(|lane| if choice >> lane & 1 == 1 { a[lane] } else { b[lane] }),
-            )
+            let chosen = |lane: usize| if choice >> lane & 1 == 1 { a[lane] } else { b[lane] };
+            context.write(0, &std::array::from_fn(chosen))
         }
         Op::FSET => {
-            let [a, b] = [context.single(1, flush)?, context.single(2, flush)?];
-            let test = Comparison::of(context)?;
-            let result = mask_of(|lane| {
-                test.holds(f64::from(f32::from_bits(a[lane])), f64::from(f32::from_bits(b[lane])))
-            });
+            let result = compare(context, 1, flush)?;
             let result = join(context, result, context.predicate(3)?);
-            context
-                .write(0, &std::array::from_fn(|lane| if result >> lane & 1 == 1 { 0x3f80_0000 } else { 0 }))
+            let one_or_zero = |lane: usize| if result >> lane & 1 == 1 { 0x3f80_0000 } else { 0 };
+            context.write(0, &std::array::from_fn(one_or_zero))
         }
         Op::FSETP => {
-            let [a, b] = [context.single(2, flush)?, context.single(3, flush)?];
-            let test = Comparison::of(context)?;
-            let result = mask_of(|lane| {
-                test.holds(f64::from(f32::from_bits(a[lane])), f64::from(f32::from_bits(b[lane])))
-            });
+            let result = compare(context, 2, flush)?;
             let other = context.predicate(4)?;
             let (first, second) = (join(context, result, other), join(context, !result, other));
             context.write_predicate(0, first)?;
@@ -134,26 +109,76 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
             let result = mask_of(|lane| needs_slow_division(a[lane], b[lane]));
             context.write_predicate(0, result)
         }
-        Op::FSWZADD => {
-            let [a, b] = [context.single(1, flush)?, context.single(2, flush)?];
-            let OperandKind::Symbol(pattern) = context.kind(3)? else { return Err(context.refuse()) };
-            let pattern = Symbol::name(pattern).as_bytes().to_vec();
-            let result = std::array::from_fn(|lane| {
-                // One letter for each operand of each lane of a quad, first operand first.
-                let signed = |value: u32, letter: u8| match letter {
-                    b'N' => value ^ 0x8000_0000,
-                    b'Z' => 0,
-                    _ => value,
-                };
-                let quad = lane & 3;
-                let x = signed(a[lane], pattern[2 * quad]);
-                let y = signed(b[lane], pattern[2 * quad + 1]);
-                finish(add(F32, x.into(), y.into(), round))
-            });
-            context.write(0, &result)
-        }
+        Op::FSWZADD => swizzled_sum(context, arithmetic),
         _ => Err(context.refuse()),
     }
+}
+
+/// `FMUL`, with a power of two as a third factor.
+fn product(context: &mut Context, arithmetic: Arithmetic) -> Result<(), Fault> {
+    let Arithmetic { round, flush, .. } = arithmetic;
+    let [a, b] = [context.single(1, flush)?, context.single(2, flush)?];
+    let scales =
+        [(Mod::D8, 0.125), (Mod::D4, 0.25), (Mod::D2, 0.5), (Mod::M2, 2.0), (Mod::M4, 4.0), (Mod::M8, 8.0)];
+    let scale = scales.into_iter().find(|scale| context.has(scale.0)).map_or(1.0, |scale| scale.1);
+    let result = std::array::from_fn(|lane| {
+        let (a, b) = (a[lane], b[lane]);
+        if arithmetic.is_zero_product(a, b) {
+            return 0;
+        }
+        if scale == 1.0 {
+            arithmetic.finish(multiply(F32, a.into(), b.into(), round))
+        } else {
+            arithmetic.finish(F32.of_f64(F32.to_f64(a.into()) * F32.to_f64(b.into()) * scale, round))
+        }
+    });
+    context.write(0, &result)
+}
+
+/// `FMNMX`: the smaller or the larger one.
+fn extreme(context: &mut Context, flush: bool) -> Result<(), Fault> {
+    let first = if context.has(Mod::IS_A) { 2 } else { 1 };
+    let [a, b] = [context.single(first, flush)?, context.single(first + 1, flush)?];
+    let signs = [context.raw(first)?, context.raw(first + 1)?];
+    let minimum = context.predicate(first + 2)?;
+    let rules = Extreme::of(context);
+    let result: Lanes = std::array::from_fn(|lane| {
+        let mixed = u64::from((signs[0][lane] ^ signs[1][lane]) & 0x8000_0000);
+        rules.choose(F32, a[lane].into(), b[lane].into(), minimum >> lane & 1 == 1, mixed) as u32
+    });
+    if first == 2 {
+        context.write_predicate(1, mask_of(|lane| result[lane] == a[lane]))?;
+    }
+    context.write(0, &result)
+}
+
+/// The lanes in which the test holds between the operand `first` and the next one.
+fn compare(context: &Context, first: usize, flush: bool) -> Result<u32, Fault> {
+    let [a, b] = [context.single(first, flush)?, context.single(first + 1, flush)?];
+    let test = Comparison::of(context)?;
+    let wide = |bits: u32| f64::from(f32::from_bits(bits));
+    Ok(mask_of(|lane| test.holds(wide(a[lane]), wide(b[lane]))))
+}
+
+/// `FSWZADD`: a sum whose signs depend on the lane's number in its quad.
+fn swizzled_sum(context: &mut Context, arithmetic: Arithmetic) -> Result<(), Fault> {
+    let Arithmetic { round, flush, .. } = arithmetic;
+    let [a, b] = [context.single(1, flush)?, context.single(2, flush)?];
+    let OperandKind::Symbol(pattern) = context.kind(3)? else { return Err(context.refuse()) };
+    // One letter for each operand of each lane of a quad, first operand first.
+    let pattern = Symbol::name(pattern).as_bytes();
+    let signed = |value: u32, letter: u8| match letter {
+        b'N' => value ^ 0x8000_0000,
+        b'Z' => 0,
+        _ => value,
+    };
+    let result = std::array::from_fn(|lane| {
+        let quad = lane & 3;
+        let x = signed(a[lane], pattern[2 * quad]);
+        let y = signed(b[lane], pattern[2 * quad + 1]);
+        arithmetic.finish(add(F32, x.into(), y.into(), round))
+    });
+    context.write(0, &result)
 }
 
 /// True if the short division by reciprocal and two corrections may go wrong: an operand or a remainder leaves the

@@ -87,8 +87,11 @@ fn finish(context: &Context, format: Format, bits: u64) -> u64 {
     }
 }
 
-fn write_pairs(context: &mut Context, values: &Pairs) -> Result<(), Fault> {
-    context.write(0, &values.map(|[low, high]| low as u32 | (high as u32) << 16))
+/// Writes a pair of halves in each lane; `half` gives them by lane and half, the lower one first.
+fn write_halves(context: &mut Context, half: impl Fn(&Context, usize, usize) -> u64) -> Result<(), Fault> {
+    let result =
+        std::array::from_fn(|lane| half(context, lane, 0) as u32 | (half(context, lane, 1) as u32) << 16);
+    context.write(0, &result)
 }
 
 pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
@@ -98,91 +101,82 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         return Err(context.refuse());
     }
     match context.instruction.op {
-        Op::HADD2 if wide_result => {
-            let a = pairs(context, 1)?;
-            let b = if entries(context, 2) == 1 { pairs(context, 2)? } else { return Err(context.refuse()) };
-            let flush = context.has(Mod::FTZ);
-            let result = std::array::from_fn(|lane| {
-                let value = [a[lane][0], b[lane][0]].map(|bits| {
-                    let wide = F32.pack(format.unpack(bits), Round::Nearest, false);
-                    if flush { F32.flush(wide) } else { wide }
-                });
-                finish(context, F32, add(F32, value[0], value[1], Round::Nearest)) as u32
-            });
-            context.write(0, &result)
-        }
+        Op::HADD2 if wide_result => wide_sum(context, format),
         _ if wide_result => Err(context.refuse()),
         Op::HADD2 => {
             let [a, b] = [pairs(context, 1)?, pairs(context, 2)?];
-            let result = std::array::from_fn(|lane| {
-                std::array::from_fn(|half| {
-                    finish(context, format, add(format, a[lane][half], b[lane][half], Round::Nearest))
-                })
-            });
-            write_pairs(context, &result)
+            write_halves(context, |context, lane, half| {
+                finish(context, format, add(format, a[lane][half], b[lane][half], Round::Nearest))
+            })
         }
         Op::HMUL2 => {
             let [a, b] = [pairs(context, 1)?, pairs(context, 2)?];
-            let result = std::array::from_fn(|lane| {
-                std::array::from_fn(|half| {
-                    finish(context, format, multiply(format, a[lane][half], b[lane][half], Round::Nearest))
-                })
-            });
-            write_pairs(context, &result)
+            write_halves(context, |context, lane, half| {
+                finish(context, format, multiply(format, a[lane][half], b[lane][half], Round::Nearest))
+            })
         }
         Op::HFMA2 => {
             let second = 1 + entries(context, 1);
             let third = second + entries(context, second);
             let [a, b, c] = [pairs(context, 1)?, pairs(context, second)?, pairs(context, third)?];
-            let result = std::array::from_fn(|lane| {
-                std::array::from_fn(|half| {
-                    finish(
-                        context,
-                        format,
-                        fused(format, a[lane][half], b[lane][half], c[lane][half], Round::Nearest),
-                    )
-                })
-            });
-            write_pairs(context, &result)
+            write_halves(context, |context, lane, half| {
+                let (a, b, c) = (a[lane][half], b[lane][half], c[lane][half]);
+                finish(context, format, fused(format, a, b, c, Round::Nearest))
+            })
         }
-        Op::HMNMX2 => {
-            if context.has(Mod::IS_A) {
-                return Err(context.refuse());
-            }
-            let second = 1 + entries(context, 1);
-            let [a, b] = [pairs(context, 1)?, pairs(context, second)?];
-            let minimum = context.predicate(second + entries(context, second))?;
-            let rules = Extreme::of(context);
-            let (x, y) = (signs(context, 1)?, signs(context, second)?);
-            let result = std::array::from_fn(|lane| {
-                std::array::from_fn(|half| {
-                    let mixed = x[lane][half] ^ y[lane][half];
-                    rules.choose(format, a[lane][half], b[lane][half], minimum >> lane & 1 == 1, mixed)
-                })
-            });
-            write_pairs(context, &result)
-        }
-        Op::VHMNMX => {
-            let second = 1 + entries(context, 1);
-            let third = second + entries(context, second);
-            let [a, b, c] = [pairs(context, 1)?, pairs(context, second)?, pairs(context, third)?];
-            let minimum = context.predicate(third + entries(context, third))?;
-            let rules = Extreme::of(context);
-            if rules.mix_signs {
-                return Err(context.refuse());
-            }
-            let result = std::array::from_fn(|lane| {
-                let less = minimum >> lane & 1 == 1;
-                std::array::from_fn(|half| {
-                    let both = rules.choose(format, a[lane][half], b[lane][half], less, 0);
-                    rules.choose(format, both, c[lane][half], less, 0)
-                })
-            });
-            write_pairs(context, &result)
-        }
+        Op::HMNMX2 => extreme(context, format),
+        Op::VHMNMX => extreme_of_three(context, format),
         Op::HSET2 | Op::HSETP2 => compare(context),
         _ => Err(context.refuse()),
     }
+}
+
+/// `HADD2.F32`: the sum of the low halves as a single.
+fn wide_sum(context: &mut Context, format: Format) -> Result<(), Fault> {
+    let a = pairs(context, 1)?;
+    let b = if entries(context, 2) == 1 { pairs(context, 2)? } else { return Err(context.refuse()) };
+    let flush = context.has(Mod::FTZ);
+    let result = std::array::from_fn(|lane| {
+        let value = [a[lane][0], b[lane][0]].map(|bits| {
+            let wide = F32.pack(format.unpack(bits), Round::Nearest, false);
+            if flush { F32.flush(wide) } else { wide }
+        });
+        finish(context, F32, add(F32, value[0], value[1], Round::Nearest)) as u32
+    });
+    context.write(0, &result)
+}
+
+/// `HMNMX2`: the smaller or the larger one.
+fn extreme(context: &mut Context, format: Format) -> Result<(), Fault> {
+    if context.has(Mod::IS_A) {
+        return Err(context.refuse());
+    }
+    let second = 1 + entries(context, 1);
+    let [a, b] = [pairs(context, 1)?, pairs(context, second)?];
+    let minimum = context.predicate(second + entries(context, second))?;
+    let rules = Extreme::of(context);
+    let (x, y) = (signs(context, 1)?, signs(context, second)?);
+    write_halves(context, |_, lane, half| {
+        let mixed = x[lane][half] ^ y[lane][half];
+        rules.choose(format, a[lane][half], b[lane][half], minimum >> lane & 1 == 1, mixed)
+    })
+}
+
+/// `VHMNMX`: the smallest or the largest of three.
+fn extreme_of_three(context: &mut Context, format: Format) -> Result<(), Fault> {
+    let second = 1 + entries(context, 1);
+    let third = second + entries(context, second);
+    let [a, b, c] = [pairs(context, 1)?, pairs(context, second)?, pairs(context, third)?];
+    let minimum = context.predicate(third + entries(context, third))?;
+    let rules = Extreme::of(context);
+    if rules.mix_signs {
+        return Err(context.refuse());
+    }
+    write_halves(context, |_, lane, half| {
+        let less = minimum >> lane & 1 == 1;
+        let both = rules.choose(format, a[lane][half], b[lane][half], less, 0);
+        rules.choose(format, both, c[lane][half], less, 0)
+    })
 }
 
 fn compare(context: &mut Context) -> Result<(), Fault> {

@@ -39,7 +39,7 @@ impl Space {
     }
 }
 
-/// Addresses that reach only the low bits of shared memory: above them stands the block's rank in its cluster.
+/// Addresses that reach only the low bits of shared memory: above them is the block's rank in its cluster.
 const SHARED_ADDRESS_MASK: u64 = 0xff_ffff;
 
 /// Bytes and sign of the data.

@@ -10,20 +10,8 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     use Op::*;
     match context.instruction.op {
         VIADD => {
-            if context.has(Mod::_16x2) {
-                let operand = &context.instruction.operands[2];
-                let negate = operand.negate;
-                let [a, b] = [context.raw(1)?, context.raw(2)?];
-                let result = std::array::from_fn(|lane| {
-                    halves(
-                        a[lane],
-                        b[lane],
-                        |x, y| if negate { x.wrapping_sub(y) } else { x.wrapping_add(y) },
-                    )
-                });
-                return context.write(0, &result);
-            }
-            context.map2([1, 2], u32::wrapping_add)
+            let sum = sum(context, context.has(Mod::_16x2))?;
+            context.write(0, &sum)
         }
         IMNMX | VIMNMX => {
             let last = context.count() - 1;
@@ -42,23 +30,8 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
             context.write(0, &result)
         }
         VIADDMNMX => {
-            let packed = context.has(Mod::U16x2) || context.has(Mod::S16x2);
-            let [a, b, c] = [context.integer(1)?, context.raw(2)?, context.integer(3)?];
-            let negate = context.instruction.operands[2].negate;
-            let sum = std::array::from_fn(|lane| {
-                if packed {
-                    halves(
-                        a[lane],
-                        b[lane],
-                        |x, y| if negate { x.wrapping_sub(y) } else { x.wrapping_add(y) },
-                    )
-                } else if negate {
-                    a[lane].wrapping_sub(b[lane])
-                } else {
-                    a[lane].wrapping_add(b[lane])
-                }
-            });
-            let result = extreme(context, 4, &sum, &c)?;
+            let sum = sum(context, context.has(Mod::U16x2) || context.has(Mod::S16x2))?;
+            let result = extreme(context, 4, &sum, &context.integer(3)?)?;
             context.write(0, &result)
         }
         VABSDIFF => {
@@ -90,6 +63,18 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         I2IP => pack(context),
         _ => Err(context.refuse()),
     }
+}
+
+/// The sum of the first two sources, as words or as two halves each.
+fn sum(context: &Context, packed: bool) -> Result<Lanes, Fault> {
+    if !packed {
+        let [a, b] = [context.integer(1)?, context.integer(2)?];
+        return Ok(std::array::from_fn(|lane| a[lane].wrapping_add(b[lane])));
+    }
+    let negate = context.instruction.operands[2].negate;
+    let [a, b] = [context.raw(1)?, context.raw(2)?];
+    let add = |x: u16, y: u16| if negate { x.wrapping_sub(y) } else { x.wrapping_add(y) };
+    Ok(std::array::from_fn(|lane| halves(a[lane], b[lane], add)))
 }
 
 /// Applies a function to both halves.
@@ -178,12 +163,12 @@ fn pack(context: &mut Context) -> Result<(), Fault> {
     if context.has(Mod::SATRELU) || !context.has(Mod::SAT) {
         return Err(context.refuse());
     }
-    // The third operand fills the rest of the word: it moves up by the two new elements. A suffix names the part of
+    // The third operand fills the upper part of the word: it moves up by the two new elements. A suffix names the part of
     // it that is kept, which by its position is what remains after the move.
     context.map3([1, 2, 3], |a, b, c| {
         let mask = (1u64 << bits) - 1;
         let cut = |value: u32| (i64::from(value as i32).clamp(low, high) as u64) & mask;
-        let rest = u64::from(c) << (2 * bits);
-        (cut(b) | cut(a) << bits | rest) as u32
+        let upper = u64::from(c) << (2 * bits);
+        (cut(b) | cut(a) << bits | upper) as u32
     })
 }
