@@ -663,31 +663,10 @@ impl View<'_> {
             let value = values[0];
             let Some(comparison_op) = self.definition(value) else { continue };
             let Opcode::Sass(op @ (Op::ISETP | Op::FSETP)) = comparison_op.opcode else { continue };
-            if sole_destination(comparison_op) != Some(0)
-                || comparison_op.mods.has(Mod::EX)
-                || !comparison_op.mods.has(Mod::AND)
-                || comparison_op.sources.len() != 3
-                || !matches!(comparison_op.sources[2].kind, SourceKind::True(_))
-                || comparison_op.sources[2].invert
-                || !comparison_op.sources.iter().all(|s| self.is_stable(s))
-                || !self.definitions.is_read_once(value)
-            {
+            if !self.may_join(comparison_op) || !self.definitions.is_read_once(value) {
                 continue;
             }
-            // Which joins of x or !x with y or !y give this table.
-            let mut found = None;
-            for (join, base) in [(Mod::AND, 0b1000u8), (Mod::OR, 0b1110), (Mod::XOR, 0b0110)] {
-                for deny_x in [false, true] {
-                    for deny_y in [false, true] {
-                        let flip = u8::from(deny_x) << 1 | u8::from(deny_y);
-                        let made = (0..4u8).fold(0u8, |bits, n| bits | (base >> (n ^ flip) & 1) << n);
-                        if made == small && found.is_none() {
-                            found = Some((join, deny_x, deny_y));
-                        }
-                    }
-                }
-            }
-            let Some((join, deny_x, deny_y)) = found else { continue };
+            let Some((join, deny_x, deny_y)) = join_of_table(small) else { continue };
             let Some(compare) = comparison(comparison_op) else { continue };
             let compare_now = if deny_x != source.invert {
                 match opposite(compare, op == Op::FSETP) {
@@ -712,6 +691,17 @@ impl View<'_> {
             return self.accept(i, candidate);
         }
         false
+    }
+
+    /// A comparison of two words whose result is joined with nothing yet.
+    fn may_join(&self, comparison: &Instruction) -> bool {
+        sole_destination(comparison) == Some(0)
+            && !comparison.mods.has(Mod::EX)
+            && comparison.mods.has(Mod::AND)
+            && comparison.sources.len() == 3
+            && matches!(comparison.sources[2].kind, SourceKind::True(_))
+            && !comparison.sources[2].invert
+            && comparison.sources.iter().all(|s| self.is_stable(s))
     }
 
     // Signs of floats.
@@ -933,4 +923,17 @@ fn one_constant(mask: u32, flip: u32) -> Option<(Source, i64)> {
         (mask, flip) if flip == !mask => (Source::imm(flip), 0xfc),
         _ => return None,
     })
+}
+
+/// The join of x or !x with y or !y that has this table over x and y (bit 2x + y), and which of them it denies.
+fn join_of_table(table: u8) -> Option<(Mod, bool, bool)> {
+    for (join, base) in [(Mod::AND, 0b1000u8), (Mod::OR, 0b1110), (Mod::XOR, 0b0110)] {
+        for flip in 0..4u8 {
+            let made = (0..4u8).fold(0u8, |bits, n| bits | (base >> (n ^ flip) & 1) << n);
+            if made == table {
+                return Some((join, flip & 2 != 0, flip & 1 != 0));
+            }
+        }
+    }
+    None
 }

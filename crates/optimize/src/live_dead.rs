@@ -1,6 +1,6 @@
 //! Phases 10, 16, 33, 61 and 84, OriPerformLiveDead: removes what nothing reads.
 //!
-//! Instructions with effects are kept, and what they read, and so on backwards; the rest goes, phis included. Works in
+//! Instructions with effects are kept, and what they read, and so on backwards; everything else goes, phis included. Works in
 //! SSA and outside it (there a register that is read anywhere keeps all its definitions). A predicate result that
 //! nothing reads becomes `PT`.
 
@@ -53,100 +53,135 @@ pub fn run(function: &mut Function) -> bool {
 
 /// Removes dead code.
 pub fn remove(function: &mut Function) -> Removed {
-    let mut needed: TiVec<Value, bool> = ti_vec![false; function.values.len()];
-    let mut last: TiVec<Value, u32> = ti_vec![NONE; function.values.len()];
-    let mut work: Vec<Value> = Vec::new();
-    // Places that the sweep left behind unneeded. Blocks stand nearly in the order in which control takes them, so that
-    // they are few: a sweep from the end meets most readers before what they read.
-    let mut passed: Vec<Definition> = Vec::new();
-    let mut starts: TiVec<BlockId, usize> = TiVec::with_capacity(function.blocks.len());
-    let mut count = 0;
-    for block in &function.blocks {
-        starts.push(count);
-        count += block.instructions.len();
-    }
-    // For all instructions in the order of storage.
-    let mut found = vec![0u8; count];
-    let pass = |value: Value,
-                block: BlockId,
-                place: u32,
-                last: &mut TiSlice<Value, u32>,
-                passed: &mut Vec<Definition>| {
-        let next = std::mem::replace(&mut last[value], passed.len() as u32);
-        passed.push(Definition { block, place, next });
-    };
-    for (id, block) in function.blocks.iter_enumerated().rev() {
-        for (index, instruction) in block.instructions.iter().enumerate().rev() {
-            let mut keep = !effects::is_removable(instruction);
-            let mut predicate = false;
-            for destination in &instruction.destinations {
-                predicate |= matches!(destination.file, File::P | File::UP);
-                keep |= destination.values.iter().any(|&value| needed[value]);
-            }
-            found[starts[id] + index] = if keep { KEPT } else { 0 } | if predicate { PREDICATE } else { 0 };
-            if keep {
-                instruction.for_each_use(|value| need(&mut needed, &last, &mut work, value));
-            } else {
-                let place = index as u32;
-                instruction.for_each_definition(|value| pass(value, id, place, &mut last, &mut passed));
-            }
-        }
-        for (index, phi) in (0..).zip(&block.phis) {
-            if needed[phi.destination] {
-                phi.values().for_each(|value| need(&mut needed, &last, &mut work, value));
-            } else {
-                pass(phi.destination, id, PHI | index, &mut last, &mut passed);
-            }
-        }
-    }
-    while let Some(value) = work.pop() {
-        let mut at = last[value];
-        while let Some(&Definition { block, place, next }) = passed.get(at as usize) {
-            at = next;
-            let here = &function.blocks[block];
-            if place & PHI != 0 {
-                let phi = &here.phis[(place & !PHI) as usize];
-                phi.values().for_each(|value| need(&mut needed, &last, &mut work, value));
-                continue;
-            }
-            let known = &mut found[starts[block] + place as usize];
-            if *known & KEPT == 0 {
-                *known |= KEPT;
-                let instruction = &here.instructions[place as usize];
-                instruction.for_each_use(|value| need(&mut needed, &last, &mut work, value));
-            }
-        }
-    }
-    let (mut whole, mut results) = (false, false);
-    for (block, &start) in function.blocks.iter_mut().zip(&starts) {
-        if !passed.is_empty() {
-            let phis = block.phis.len();
-            block.phis.retain(|phi| needed[phi.destination]);
-            whole |= block.phis.len() != phis;
-        }
-        let found = &found[start..start + block.instructions.len()];
-        for (instruction, known) in block.instructions.iter_mut().zip(found) {
-            if *known == KEPT | PREDICATE {
-                results |= drop_predicates(instruction, &needed);
-            }
-        }
-        if found.iter().any(|known| known & KEPT == 0) {
-            whole = true;
-            let mut found = found.iter();
-            block.instructions.retain(|_| found.next().is_none_or(|known| known & KEPT != 0));
-        }
-    }
-    match (whole, results) {
-        (_, true) => Removed::Results,
-        (true, false) => Removed::Whole,
-        (false, false) => Removed::Nothing,
-    }
+    let mut marks = Marks::new(function);
+    marks.sweep_backwards(function);
+    marks.close(function);
+    marks.delete(function)
 }
 
-/// Somebody reads the value. What the sweep has still to come by needs no more than the mark.
-fn need(needed: &mut TiSlice<Value, bool>, last: &TiSlice<Value, u32>, work: &mut Vec<Value>, value: Value) {
-    if !std::mem::replace(&mut needed[value], true) && last[value] != NONE {
-        work.push(value);
+/// Which values and instructions are needed, as far as it is known.
+struct Marks {
+    needed: TiVec<Value, bool>,
+    /// The last entry of `passed` that defines the value.
+    last: TiVec<Value, u32>,
+    /// Values that turned out to be needed after their definition was passed.
+    work: Vec<Value>,
+    /// Places that the sweep left behind unneeded. Blocks are nearly in the order in which control takes them, so that
+    /// they are few: a sweep from the end meets most readers before what they read.
+    passed: Vec<Definition>,
+    /// Where the instructions of a block begin in `found`.
+    starts: TiVec<BlockId, usize>,
+    /// [`KEPT`] and [`PREDICATE`] of all instructions in the order of storage.
+    found: Vec<u8>,
+}
+
+impl Marks {
+    fn new(function: &Function) -> Marks {
+        let mut starts: TiVec<BlockId, usize> = TiVec::with_capacity(function.blocks.len());
+        let mut count = 0;
+        for block in &function.blocks {
+            starts.push(count);
+            count += block.instructions.len();
+        }
+        Marks {
+            needed: ti_vec![false; function.values.len()],
+            last: ti_vec![NONE; function.values.len()],
+            work: Vec::new(),
+            passed: Vec::new(),
+            starts,
+            found: vec![0; count],
+        }
+    }
+
+    /// Keeps what acts, and what defines a value that a reader behind it needs.
+    fn sweep_backwards(&mut self, function: &Function) {
+        for (id, block) in function.blocks.iter_enumerated().rev() {
+            for (index, instruction) in block.instructions.iter().enumerate().rev() {
+                let mut keep = !effects::is_removable(instruction);
+                let mut predicate = false;
+                for destination in &instruction.destinations {
+                    predicate |= matches!(destination.file, File::P | File::UP);
+                    keep |= destination.values.iter().any(|&value| self.needed[value]);
+                }
+                self.found[self.starts[id] + index] =
+                    if keep { KEPT } else { 0 } | if predicate { PREDICATE } else { 0 };
+                if keep {
+                    instruction.for_each_use(|value| self.need(value));
+                } else {
+                    let place = index as u32;
+                    instruction.for_each_definition(|value| self.pass(value, id, place));
+                }
+            }
+            for (index, phi) in (0..).zip(&block.phis) {
+                if self.needed[phi.destination] {
+                    phi.values().for_each(|value| self.need(value));
+                } else {
+                    self.pass(phi.destination, id, PHI | index);
+                }
+            }
+        }
+    }
+
+    /// Keeps the definitions that the sweep passed before it met their readers, and what those read.
+    fn close(&mut self, function: &Function) {
+        while let Some(value) = self.work.pop() {
+            let mut at = self.last[value];
+            while let Some(&Definition { block, place, next }) = self.passed.get(at as usize) {
+                at = next;
+                let here = &function.blocks[block];
+                if place & PHI != 0 {
+                    let phi = &here.phis[(place & !PHI) as usize];
+                    phi.values().for_each(|value| self.need(value));
+                    continue;
+                }
+                let known = &mut self.found[self.starts[block] + place as usize];
+                if *known & KEPT == 0 {
+                    *known |= KEPT;
+                    let instruction = &here.instructions[place as usize];
+                    instruction.for_each_use(|value| self.need(value));
+                }
+            }
+        }
+    }
+
+    /// Deletes what is not marked.
+    fn delete(&self, function: &mut Function) -> Removed {
+        let (mut whole, mut results) = (false, false);
+        for (block, &start) in function.blocks.iter_mut().zip(&self.starts) {
+            if !self.passed.is_empty() {
+                let phis = block.phis.len();
+                block.phis.retain(|phi| self.needed[phi.destination]);
+                whole |= block.phis.len() != phis;
+            }
+            let found = &self.found[start..start + block.instructions.len()];
+            for (instruction, known) in block.instructions.iter_mut().zip(found) {
+                if *known == KEPT | PREDICATE {
+                    results |= drop_predicates(instruction, &self.needed);
+                }
+            }
+            if found.iter().any(|known| known & KEPT == 0) {
+                whole = true;
+                let mut found = found.iter();
+                block.instructions.retain(|_| found.next().is_none_or(|known| known & KEPT != 0));
+            }
+        }
+        match (whole, results) {
+            (_, true) => Removed::Results,
+            (true, false) => Removed::Whole,
+            (false, false) => Removed::Nothing,
+        }
+    }
+
+    /// The value is read. A definition that the sweep has still to come by needs no more than the mark.
+    fn need(&mut self, value: Value) {
+        if !std::mem::replace(&mut self.needed[value], true) && self.last[value] != NONE {
+            self.work.push(value);
+        }
+    }
+
+    fn pass(&mut self, value: Value, block: BlockId, place: u32) {
+        let next = std::mem::replace(&mut self.last[value], self.passed.len() as u32);
+        self.passed.push(Definition { block, place, next });
     }
 }
 

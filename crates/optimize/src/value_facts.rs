@@ -8,8 +8,8 @@ use crate::definitions::Definitions;
 use crate::fold;
 use crate::slots::is_plain_permutation;
 use oriole_ori::{
-    AddressPart, ConstBase, File, Function, Instruction, Opcode, Phi, PhiSource, Pseudo, Source, SourceKind,
-    SymbolId, Value,
+    AddressPart, ConstBase, Destination, File, Function, Instruction, Opcode, Phi, PhiSource, Pseudo, Source,
+    SourceKind, SymbolId, Value,
 };
 use oriole_sass::{Mod, Op, Symbol};
 use typed_index_collections::{TiVec, ti_vec};
@@ -295,27 +295,45 @@ impl ValueFacts {
                 _ => false,
             };
         };
-        let values = &destination.values;
-        if values.is_empty() || destination.fixed.is_some() {
+        if destination.values.is_empty() || destination.fixed.is_some() {
             return false;
         }
+        let Some(facts) = self.result_words(function, definitions, instruction, destination) else {
+            return false;
+        };
+        let mut new = false;
+        for (&value, fact) in destination.values.iter().zip(facts) {
+            new |= self.note(definitions, value, fact);
+        }
+        new
+    }
+
+    /// What the one or two words of a result are equal to.
+    fn result_words(
+        &self,
+        function: &Function,
+        definitions: &Definitions,
+        instruction: &Instruction,
+        destination: &Destination,
+    ) -> Option<[Fact; 2]> {
+        let values = &destination.values;
         let pair = |index: usize| self.pair(definitions, &instruction.sources[index]);
-        let facts: [Fact; 2] = match instruction.opcode {
+        Some(match instruction.opcode {
             Opcode::Pseudo(Pseudo::Copy) | Opcode::Sass(Op::MOV)
                 if values.len() == 1 && instruction.sources.len() == 1 =>
             {
                 let fact = self.of_source(definitions, &instruction.sources[0]);
                 // A general register may copy a uniform one, but the one cannot stand for the other everywhere.
                 match fact {
-                    Fact::Same { value, .. } if function.file(value) != destination.file => return false,
+                    Fact::Same { value, .. } if function.file(value) != destination.file => return None,
                     // A constant or address belongs to the general file; elsewhere it is loaded by other means.
-                    Fact::Bank { .. } | Fact::Address { .. } if destination.file != File::R => return false,
+                    Fact::Bank { .. } | Fact::Address { .. } if destination.file != File::R => return None,
                     fact => [fact, Fact::Unknown],
                 }
             }
             Opcode::Sass(Op::LDC) if is_plain_constant_load(instruction) => {
                 let SourceKind::Const { bank, base, offset } = instruction.sources[0].kind else {
-                    return false;
+                    return None;
                 };
                 let word = |index: i32| Fact::Bank { bank, base, offset: offset + 4 * index };
                 [word(0), word(1)]
@@ -327,7 +345,7 @@ impl ValueFacts {
                 } else if is_zero(1) {
                     pair(0)
                 } else {
-                    return false;
+                    return None;
                 }
             }
             Opcode::Pseudo(Pseudo::Shl64 | Pseudo::Shr64) if values.len() == 2 => {
@@ -337,7 +355,7 @@ impl ValueFacts {
                     Some(0) => pair(0),
                     Some(32) if left => [Fact::Word(0), pair(0)[0]],
                     Some(32) if !signed => [pair(0)[1], Fact::Word(0)],
-                    _ => return false,
+                    _ => return None,
                 }
             }
             Opcode::Pseudo(Pseudo::Select64) if values.len() == 2 => {
@@ -346,25 +364,20 @@ impl ValueFacts {
                     Some(holds) if (holds & 1 == 1) != choice.invert => pair(0),
                     Some(_) => pair(1),
                     None if instruction.sources[0] == instruction.sources[1] => pair(0),
-                    None => return false,
+                    None => return None,
                 }
             }
             Opcode::Pseudo(Pseudo::Logic64) if values.len() == 2 => {
-                let SourceKind::Literal(table) = instruction.sources[3].kind else { return false };
+                let SourceKind::Literal(table) = instruction.sources[3].kind else { return None };
                 let pairs = [pair(0), pair(1), pair(2)];
                 let plain = instruction.sources[..3].iter().all(|s| !s.invert && !s.negate);
                 if !plain {
-                    return false;
+                    return None;
                 }
                 [0, 1].map(|half| logic_fact(table as u8, [pairs[0][half], pairs[1][half], pairs[2][half]]))
             }
-            _ => return false,
-        };
-        let mut new = false;
-        for (&value, fact) in values.iter().zip(facts) {
-            new |= self.note(definitions, value, fact);
-        }
-        new
+            _ => return None,
+        })
     }
 
     /// The two words of a pair operand.
@@ -408,92 +421,50 @@ impl ValueFacts {
     /// Leading bits of the (lowest word of the) result.
     fn result_bits(&self, instruction: &Instruction) -> Bits {
         let sources = &instruction.sources;
+        let Opcode::Sass(op) = instruction.opcode else { return Bits::UNKNOWN };
         let has = |name: Mod| instruction.mods.has(name);
-        let known = |index: usize| {
-            sources.get(index).and_then(|source| self.source_word(source)).map(|bits| bits as u32)
-        };
+        let known = |index: usize| self.known_word(instruction, index);
         let bits = |index: usize| sources.get(index).map_or(Bits::UNKNOWN, |s| self.source_bits(s));
-        match instruction.opcode {
-            Opcode::Sass(op) => match op {
-                Op::LDG | Op::LD | Op::LDS | Op::LDL | Op::LDC if instruction.destinations[0].width == 1 => {
-                    if has(Mod::U8) {
-                        Bits::zeros(24)
-                    } else if has(Mod::U16) {
-                        Bits::zeros(16)
-                    } else if has(Mod::S8) {
-                        Bits::signs(25)
-                    } else if has(Mod::S16) {
-                        Bits::signs(17)
-                    } else {
-                        Bits::UNKNOWN
-                    }
-                }
-                Op::S2R => match sources.first().map(|s| &s.kind) {
-                    Some(SourceKind::Symbol(Symbol::SR_LANEID)) => Bits::zeros(27),
-                    Some(SourceKind::Symbol(Symbol::SR_TID_X | Symbol::SR_TID_Y | Symbol::SR_TID_Z)) => {
-                        Bits::zeros(22)
-                    }
-                    Some(SourceKind::Symbol(Symbol::SR_CTAID_Y | Symbol::SR_CTAID_Z)) => Bits::zeros(16),
-                    Some(SourceKind::Symbol(Symbol::SR_CTAID_X)) => Bits::zeros(1),
-                    _ => Bits::UNKNOWN,
-                },
-                Op::POPC => Bits::zeros(26),
-                Op::SEL => bits(0).either(bits(1)),
-                Op::SGXT => match known(1) {
-                    Some(width @ 1..=32) if has(Mod::U32) => Bits::zeros(32 - width),
-                    Some(width @ 1..=32) => Bits::signs(33 - width),
-                    _ => Bits::UNKNOWN,
-                },
-                Op::LOP3 => {
-                    let Some(table) = known(3) else { return Bits::UNKNOWN };
-                    // Where an input is known to be zero, half of the table does not count.
-                    let zeros = (0..3).map(|i| bits(i).zeros).collect::<smallvec::SmallVec<[u8; 3]>>();
-                    let mut best = 0;
-                    for input in 0..3 {
-                        let rows: u8 = [0x0f, 0x33, 0x55][input];
-                        if table as u8 & rows == 0 {
-                            best = best.max(zeros[input]);
-                        }
-                    }
-                    // Where all inputs are zero, so is the result, if the table says so.
-                    if table & 1 == 0 {
-                        let used = |input: usize| uses_input(table as u8, input);
-                        let all = (0..3).filter(|&i| used(i)).map(|i| zeros[i]).min().unwrap_or(32);
-                        best = best.max(all);
-                    }
-                    Bits::zeros(best.into())
-                }
-                Op::SHF if has(Mod::R) && has(Mod::HI) && known(0) == Some(0) => match known(1) {
-                    Some(amount) if has(Mod::U32) => {
-                        Bits::zeros((u32::from(bits(2).zeros) + amount.min(32)).min(32))
-                    }
-                    Some(amount) if has(Mod::S32) => {
-                        let from = bits(2);
-                        if from.zeros > 0 {
-                            Bits::zeros((u32::from(from.zeros) + amount.min(32)).min(32))
-                        } else {
-                            Bits::signs((u32::from(from.signs) + amount.min(32)).min(32))
-                        }
-                    }
-                    _ => Bits::UNKNOWN,
-                },
-                Op::PRMT if is_plain_permutation(instruction) => {
-                    let Some(selector) = known(1) else { return Bits::UNKNOWN };
-                    self.permuted_bits(instruction, selector)
-                }
-                Op::VIMNMX if has(Mod::U32) && !has(Mod::RELU) => {
-                    let (a, b) = (bits(0), bits(1));
-                    match sources.get(2) {
-                        Some(Source { kind: SourceKind::True(_), invert: false, .. }) => {
-                            Bits::zeros(a.zeros.max(b.zeros).into())
-                        }
-                        _ => Bits::zeros(a.zeros.min(b.zeros).into()),
-                    }
-                }
+        match op {
+            Op::LDG | Op::LD | Op::LDS | Op::LDL | Op::LDC if instruction.destinations[0].width == 1 => {
+                loaded_bits(instruction)
+            }
+            Op::S2R => special_register_bits(instruction),
+            Op::POPC => Bits::zeros(26),
+            Op::SEL => bits(0).either(bits(1)),
+            Op::SGXT => match known(1) {
+                Some(width @ 1..=32) if has(Mod::U32) => Bits::zeros(32 - width),
+                Some(width @ 1..=32) => Bits::signs(33 - width),
                 _ => Bits::UNKNOWN,
             },
-            Opcode::Pseudo(_) => Bits::UNKNOWN,
+            Op::LOP3 => {
+                let Some(table) = known(3) else { return Bits::UNKNOWN };
+                Bits::zeros(logic_zeros(table as u8, [0, 1, 2].map(|input| bits(input).zeros)).into())
+            }
+            Op::SHF if has(Mod::R) && has(Mod::HI) && known(0) == Some(0) => match known(1) {
+                Some(amount) => shifted_bits(instruction, bits(2), amount.min(32)),
+                None => Bits::UNKNOWN,
+            },
+            Op::PRMT if is_plain_permutation(instruction) => {
+                let Some(selector) = known(1) else { return Bits::UNKNOWN };
+                self.permuted_bits(instruction, selector)
+            }
+            Op::VIMNMX if has(Mod::U32) && !has(Mod::RELU) => {
+                let (a, b) = (bits(0), bits(1));
+                match sources.get(2) {
+                    Some(Source { kind: SourceKind::True(_), invert: false, .. }) => {
+                        Bits::zeros(a.zeros.max(b.zeros).into())
+                    }
+                    _ => Bits::zeros(a.zeros.min(b.zeros).into()),
+                }
+            }
+            _ => Bits::UNKNOWN,
         }
+    }
+
+    /// The low 32 bits of a source, if they are known.
+    fn known_word(&self, instruction: &Instruction, index: usize) -> Option<u32> {
+        instruction.sources.get(index).and_then(|source| self.source_word(source)).map(|bits| bits as u32)
     }
 
     fn permuted_bits(&self, instruction: &Instruction, selector: u32) -> Bits {
@@ -536,6 +507,61 @@ pub fn uses_input(table: u8, input: usize) -> bool {
     let shift = 2 - input;
     let low_rows: u8 = [0x0f, 0x33, 0x55][input];
     (table & low_rows) != (table >> (1 << shift)) & low_rows
+}
+
+/// What a load of less than a word leaves in the upper part of the register.
+fn loaded_bits(load: &Instruction) -> Bits {
+    let has = |name: Mod| load.mods.has(name);
+    if has(Mod::U8) {
+        Bits::zeros(24)
+    } else if has(Mod::U16) {
+        Bits::zeros(16)
+    } else if has(Mod::S8) {
+        Bits::signs(25)
+    } else if has(Mod::S16) {
+        Bits::signs(17)
+    } else {
+        Bits::UNKNOWN
+    }
+}
+
+/// Numbers of threads and blocks have bounds.
+fn special_register_bits(read: &Instruction) -> Bits {
+    match read.sources.first().map(|source| &source.kind) {
+        Some(SourceKind::Symbol(Symbol::SR_LANEID)) => Bits::zeros(27),
+        Some(SourceKind::Symbol(Symbol::SR_TID_X | Symbol::SR_TID_Y | Symbol::SR_TID_Z)) => Bits::zeros(22),
+        Some(SourceKind::Symbol(Symbol::SR_CTAID_Y | Symbol::SR_CTAID_Z)) => Bits::zeros(16),
+        Some(SourceKind::Symbol(Symbol::SR_CTAID_X)) => Bits::zeros(1),
+        _ => Bits::UNKNOWN,
+    }
+}
+
+/// The leading zeros that a bitwise table leaves of those of its inputs.
+fn logic_zeros(table: u8, zeros: [u8; 3]) -> u8 {
+    // Where an input is known to be zero, half of the table does not count.
+    let mut best = 0;
+    for (rows, zeros) in [0x0f, 0x33, 0x55].into_iter().zip(zeros) {
+        if table & rows == 0 {
+            best = best.max(zeros);
+        }
+    }
+    // Where all inputs are zero, so is the result, if the table says so.
+    if table & 1 == 0 {
+        let used = (0..3).filter(|&input| uses_input(table, input));
+        best = best.max(used.map(|input| zeros[input]).min().unwrap_or(32));
+    }
+    best
+}
+
+/// A shift to the right by a known amount.
+fn shifted_bits(shift: &Instruction, from: Bits, amount: u32) -> Bits {
+    if shift.mods.has(Mod::U32) || (shift.mods.has(Mod::S32) && from.zeros > 0) {
+        Bits::zeros((u32::from(from.zeros) + amount).min(32))
+    } else if shift.mods.has(Mod::S32) {
+        Bits::signs((u32::from(from.signs) + amount).min(32))
+    } else {
+        Bits::UNKNOWN
+    }
 }
 
 /// The table with an input fixed to 0 or 1; it no longer depends on it.

@@ -274,47 +274,16 @@ impl Display for SourceText<'_> {
             SourceKind::Imm(bits) => write!(f, "{bits:#x}")?,
             SourceKind::Literal(number) => write!(f, "#{number}")?,
             SourceKind::Const { bank, base, offset } => {
-                write!(f, "c[{bank}][")?;
-                match base {
-                    ConstBase::Bank => {}
-                    ConstBase::Variable(symbol) => write!(f, "s{}", symbol.0)?,
-                    ConstBase::AddressSlot(symbol) => write!(f, "slot s{}", symbol.0)?,
-                    ConstBase::Table(table) => write!(f, "t{table}")?,
-                }
-                write!(f, "{}]", BracketOffset(*offset, *base == ConstBase::Bank))?;
+                let offset = BracketOffset(*offset, *base == ConstBase::Bank);
+                write!(f, "c[{bank}][{}{offset}]", BaseText(*base))?;
             }
             SourceKind::ConstIndexed(place) => {
                 let IndexedConst { bank, base, index, offset } = &**place;
-                write!(f, "c[{bank}][")?;
-                match base {
-                    ConstBase::Bank => {}
-                    ConstBase::Variable(symbol) => write!(f, "s{}+", symbol.0)?,
-                    ConstBase::AddressSlot(symbol) => write!(f, "slot s{}+", symbol.0)?,
-                    ConstBase::Table(table) => write!(f, "t{table}+")?,
-                }
+                let separator = if *base == ConstBase::Bank { "" } else { "+" };
+                write!(f, "c[{bank}][{}{separator}", BaseText(*base))?;
                 write!(f, "{}{}]", Name(function, *index), Offset(*offset))?;
             }
-            SourceKind::Address(address) => {
-                let Address { descriptor, base, uniform, symbol, offset } = &**address;
-                if let Some(descriptor) = descriptor {
-                    write!(f, "desc{}", Tuple(function, descriptor))?;
-                }
-                f.write_char('[')?;
-                let mut separator = "";
-                if !base.is_empty() {
-                    write!(f, "{}", Tuple(function, base))?;
-                    separator = "+";
-                }
-                if !uniform.is_empty() {
-                    write!(f, "{separator}^{}", Tuple(function, uniform))?;
-                    separator = "+";
-                }
-                if let Some(symbol) = symbol {
-                    write!(f, "{separator}s{}", symbol.0)?;
-                    separator = "+";
-                }
-                write!(f, "{}]", BracketOffset(*offset, separator.is_empty()))?;
-            }
+            SourceKind::Address(address) => write_address(f, function, address)?,
             SourceKind::Address32 { symbol, part, offset } => {
                 let part = match part {
                     AddressPart::Low => "low",
@@ -340,6 +309,42 @@ impl Display for SourceText<'_> {
         }
         Ok(())
     }
+}
+
+/// What an offset of a constant bank is counted from, nothing for the start of the bank.
+struct BaseText(ConstBase);
+
+impl Display for BaseText {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            ConstBase::Bank => Ok(()),
+            ConstBase::Variable(symbol) => write!(f, "s{}", symbol.0),
+            ConstBase::AddressSlot(symbol) => write!(f, "slot s{}", symbol.0),
+            ConstBase::Table(table) => write!(f, "t{table}"),
+        }
+    }
+}
+
+fn write_address(f: &mut Formatter<'_>, function: &Function, address: &Address) -> fmt::Result {
+    let Address { descriptor, base, uniform, symbol, offset } = address;
+    if let Some(descriptor) = descriptor {
+        write!(f, "desc{}", Tuple(function, descriptor))?;
+    }
+    f.write_char('[')?;
+    let mut separator = "";
+    if !base.is_empty() {
+        write!(f, "{}", Tuple(function, base))?;
+        separator = "+";
+    }
+    if !uniform.is_empty() {
+        write!(f, "{separator}^{}", Tuple(function, uniform))?;
+        separator = "+";
+    }
+    if let Some(symbol) = symbol {
+        write!(f, "{separator}s{}", symbol.0)?;
+        separator = "+";
+    }
+    write!(f, "{}]", BracketOffset(*offset, separator.is_empty()))
 }
 
 /// An offset inside brackets: without a leading plus, and never nothing, where it stands alone.

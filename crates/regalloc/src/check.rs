@@ -3,16 +3,18 @@
 //! looks at every operand: does its register hold the value that the input names there, and are tuples aligned, side
 //! by side, and where a convention wants them?
 //!
-//! It shares nothing with the allocator but the data types. It believes two things only: which instructions the
-//! allocator says it put in, and which input value a new value stands for; both are verified as it goes.
+//! It shares nothing with the allocator but the data types and the calling convention. It believes two things only:
+//! which instructions the allocator says it put in, and which input value a new value is; both are verified as it goes.
 
 mod inserted;
 
 use crate::Allocation;
+use crate::abi::{FIRST_SAVED_BARRIER, FIRST_SAVED_UNIFORM};
 use crate::driver::Prepared;
 use oriole_chip::{Chip, RegisterFiles};
 use oriole_ori::{
-    Address, BlockId, Cfg, File, Function, Instruction, Liveness, Opcode, Pseudo, Source, SourceKind, Value,
+    Address, BlockId, CallShape, Cfg, File, Function, Instruction, Liveness, Opcode, Pseudo, Source,
+    SourceKind, Value,
 };
 use oriole_sass::Op;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -421,19 +423,17 @@ impl Checker<'_> {
 
     /// An instruction of the input: same operation, same values, each where it is said to be.
     fn original(&mut self, old: &Instruction, new: &Instruction, state: &mut State) {
-        let copy = old.opcode == Opcode::Pseudo(Pseudo::ParallelCopy);
         if old.opcode != new.opcode || old.mods != new.mods || old.guard.is_some() != new.guard.is_some() {
             return self.problem(ProblemKind::InstructionLost, || {
                 format!("{:?} became {:?}", old.opcode, new.opcode)
             });
         }
-        if copy {
+        if old.opcode == Opcode::Pseudo(Pseudo::ParallelCopy) {
             return self.parallel(old, new, state);
         }
         if old.sources.len() != new.sources.len() || old.destinations.len() != new.destinations.len() {
             return self.problem(ProblemKind::InstructionLost, || "operands lost".into());
         }
-        // Sources.
         if let (Some(a), Some(b)) = (old.guard, new.guard) {
             if a.negated != b.negated {
                 self.problem(ProblemKind::InstructionLost, || "the guard turned round".into());
@@ -449,60 +449,64 @@ impl Checker<'_> {
             if !same {
                 self.problem(ProblemKind::InstructionLost, || "signs of an operand changed".into());
             }
-            match (&a.kind, &b.kind) {
-                (SourceKind::Values(x), SourceKind::Values(y)) => self.tuple(x, y, a.fixed, state),
-                (SourceKind::ConstIndexed(place), SourceKind::ConstIndexed(now)) => {
-                    if (place.bank, place.base, place.offset) != (now.bank, now.base, now.offset) {
-                        self.problem(ProblemKind::InstructionLost, || "a constant changed".into());
-                    }
-                    self.tuple(&[place.index], &[now.index], None, state);
-                }
-                (SourceKind::Address(address), SourceKind::Address(now)) => {
-                    let key = |it: &Address| (it.symbol, it.offset, it.descriptor.is_some());
-                    if key(address) != key(now) {
-                        self.problem(ProblemKind::InstructionLost, || "an address changed".into());
-                    }
-                    let empty = oriole_ori::Values::new();
-                    self.tuple(
-                        address.descriptor.as_ref().unwrap_or(&empty),
-                        now.descriptor.as_ref().unwrap_or(&empty),
-                        None,
-                        state,
-                    );
-                    self.tuple(&address.base, &now.base, a.fixed, state);
-                    self.tuple(&address.uniform, &now.uniform, None, state);
-                }
-                // Targets may lead over a block on the edge; `edges` has looked at that.
-                (SourceKind::Block(_), SourceKind::Block(_)) => {}
-                (x, y) if x == y => {}
-                _ => self.problem(ProblemKind::InstructionLost, || "a source changed".into()),
-            }
+            self.source(a, b, state);
         }
-        // What a call overwrites.
         if let Some(call) = &old.call {
-            for r in 0..self.files.general.count {
-                if call.clobbers[usize::from(r / 64)] >> (r % 64) & 1 != 0 {
-                    state.set(Place::Register(File::R, r), Tokens::new());
-                }
-            }
-            for p in (0..self.files.predicate.count).filter(|p| call.clobbered_predicates >> p & 1 != 0) {
-                state.set(Place::Register(File::P, p), Tokens::new());
-            }
-            if call.clobbers_uniform {
-                for r in 0..36 {
-                    state.set(Place::Register(File::UR, r), Tokens::new());
-                }
-                for r in 0..self.files.uniform_predicate.count {
-                    state.set(Place::Register(File::UP, r), Tokens::new());
-                }
-            }
-            if old.opcode == Opcode::Pseudo(Pseudo::Call) {
-                for b in 0..6 {
-                    state.set(Place::Register(File::B, b), Tokens::new());
-                }
-            }
+            self.clobber(call, old.opcode, state);
         }
         self.results(old, new, state);
+    }
+
+    /// The values of a source, each in the register that now names it.
+    fn source(&mut self, old: &Source, new: &Source, state: &mut State) {
+        match (&old.kind, &new.kind) {
+            (SourceKind::Values(x), SourceKind::Values(y)) => self.tuple(x, y, old.fixed, state),
+            (SourceKind::ConstIndexed(place), SourceKind::ConstIndexed(now)) => {
+                if (place.bank, place.base, place.offset) != (now.bank, now.base, now.offset) {
+                    self.problem(ProblemKind::InstructionLost, || "a constant changed".into());
+                }
+                self.tuple(&[place.index], &[now.index], None, state);
+            }
+            (SourceKind::Address(address), SourceKind::Address(now)) => {
+                let key = |it: &Address| (it.symbol, it.offset, it.descriptor.is_some());
+                if key(address) != key(now) {
+                    self.problem(ProblemKind::InstructionLost, || "an address changed".into());
+                }
+                let empty = oriole_ori::Values::new();
+                self.tuple(
+                    address.descriptor.as_ref().unwrap_or(&empty),
+                    now.descriptor.as_ref().unwrap_or(&empty),
+                    None,
+                    state,
+                );
+                self.tuple(&address.base, &now.base, old.fixed, state);
+                self.tuple(&address.uniform, &now.uniform, None, state);
+            }
+            // Targets may lead over a block on the edge; `edges` has looked at that.
+            (SourceKind::Block(_), SourceKind::Block(_)) => {}
+            (x, y) if x == y => {}
+            _ => self.problem(ProblemKind::InstructionLost, || "a source changed".into()),
+        }
+    }
+
+    /// What a call overwrites holds no value any more.
+    fn clobber(&self, call: &CallShape, opcode: Opcode, state: &mut State) {
+        let mut forget = |file: File, register: u8| state.set(Place::Register(file, register), Tokens::new());
+        for r in 0..self.files.general.count {
+            if call.clobbers[usize::from(r / 64)] >> (r % 64) & 1 != 0 {
+                forget(File::R, r);
+            }
+        }
+        for p in (0..self.files.predicate.count).filter(|p| call.clobbered_predicates >> p & 1 != 0) {
+            forget(File::P, p);
+        }
+        if call.clobbers_uniform {
+            (0..FIRST_SAVED_UNIFORM).for_each(|r| forget(File::UR, r));
+            (0..self.files.uniform_predicate.count).for_each(|r| forget(File::UP, r));
+        }
+        if opcode == Opcode::Pseudo(Pseudo::Call) {
+            (0..FIRST_SAVED_BARRIER).for_each(|b| forget(File::B, b));
+        }
     }
 
     fn results(&mut self, old: &Instruction, new: &Instruction, state: &mut State) {

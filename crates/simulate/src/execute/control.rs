@@ -25,8 +25,8 @@ impl Context<'_> {
         self.current().pc = next;
     }
 
-    /// Moves some lanes of the group to other places; the others go on behind this instruction. The other lanes of the
-    /// group runs first.
+    /// Moves some lanes of the group to other places; the others go on behind this instruction and run
+    /// first.
     fn branch(&mut self, moves: &[(u32, u32)]) {
         let taken = moves.iter().fold(0, |mask, entry| mask | entry.0);
         let pc = self.pc;
