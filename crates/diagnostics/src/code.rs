@@ -67,7 +67,7 @@ codes! {
     Syntax = "ptx::syntax", Syntax, Error,
         "The text does not follow the PTX grammar. The message names what was expected at that place. The parser goes on behind the next semicolon or closing brace, so that one mistake gives one diagnostic.";
     InvalidCharacter = "ptx::invalid-character", Syntax, Error,
-        "A character cannot begin any PTX token. PTX is ASCII text; outside comments and strings only letters, digits, punctuation of the grammar and white space may stand. Files in UTF-16, and NUL bytes, end here.";
+        "A character cannot begin any PTX token. PTX is ASCII text; outside comments and strings only letters, digits, punctuation of the grammar and white space are allowed. Files in UTF-16, and NUL bytes, end here.";
     UnterminatedComment = "ptx::unterminated-comment", Syntax, Error,
         "A block comment is opened with `/*` and never closed. The comment is taken to end before the next line that starts a kernel or function, so that the rest of the file is still read.";
     UnterminatedString = "ptx::unterminated-string", Syntax, Error,
@@ -84,7 +84,7 @@ codes! {
     MissingTarget = "ptx::missing-target", Language, Error,
         "A module must have a `.target` directive directly behind `.version`. Add, for example, `.target sm_90`.";
     InvalidHeader = "ptx::invalid-header", Language, Error,
-        "A header directive has a value that does not exist, or it stands where no header directive may stand. `.version` takes major and minor number, `.target` a chip name and options, `.address_size` 32 or 64, and all three come before the first declaration.";
+        "A header directive has a value that does not exist, or it is where no header directive is allowed. `.version` takes major and minor number, `.target` a chip name and options, `.address_size` 32 or 64, and all three come before the first declaration.";
     UnsupportedVersion = "ptx::unsupported-version", Language, Error,
         "The module asks for a version of the PTX language that this compiler does not know. Generate the module for an older version, or use a newer compiler.";
     UnknownName = "ptx::unknown-name", Language, Error,
@@ -98,11 +98,11 @@ codes! {
     UnknownInstruction = "ptx::unknown-instruction", Language, Error,
         "No PTX instruction has this name. The message offers the nearest spelling where there is one.";
     UnknownDirective = "ptx::unknown-directive", Language, Error,
-        "No PTX directive has this name, or it may not stand at this place.";
+        "No PTX directive has this name, or it is not allowed at this place.";
     InvalidDirective = "ptx::invalid-directive", Language, Error,
-        "A directive has a value that the language does not allow, contradicts another directive, or appears twice where only one may stand.";
+        "A directive has a value that the language does not allow, contradicts another directive, or appears twice where only one is allowed.";
     UnknownModifier = "ptx::unknown-modifier", Language, Error,
-        "The instruction does not have this modifier. The message lists the modifiers that could stand at this place.";
+        "The instruction does not have this modifier. The message lists the modifiers that are possible at this place.";
     MissingModifier = "ptx::missing-modifier", Language, Error,
         "The instruction needs a modifier that is not there, for example a rounding mode, `.lo`, `.hi` or `.wide`, a memory scope, or the operand type.";
     ConflictingModifiers = "ptx::conflicting-modifiers", Language, Error,
@@ -114,7 +114,7 @@ codes! {
     OperandCount = "ptx::operand-count", Language, Error,
         "The instruction has too many or too few operands. The message says how many it takes in this form.";
     InvalidOperand = "ptx::invalid-operand", Language, Error,
-        "An operand is of a form that the instruction does not take at this position: a constant as destination, a register where only a constant may stand, an address without brackets, a vector where a scalar is needed.";
+        "An operand is of a form that the instruction does not take at this position: a constant as destination, a register where only a constant is allowed, an address without brackets, a vector where a scalar is needed.";
     InvalidVector = "ptx::invalid-vector", Language, Error,
         "A vector operand has a number of elements that the instruction or its type does not allow.";
     InvalidAddress = "ptx::invalid-address", Language, Error,
@@ -132,7 +132,7 @@ codes! {
     InvalidInitializer = "ptx::invalid-initializer", Language, Error,
         "A variable's initial value does not fit: too many elements, a value of the wrong type, a symbol that is unknown or has no address, or a variable that cannot be initialized.";
     InvalidVariable = "ptx::invalid-variable", Language, Error,
-        "A variable cannot be declared like this: an alignment that is no power of two, an array without a size, a state space that may not stand here, or a linkage that contradicts itself.";
+        "A variable cannot be declared like this: an alignment that is no power of two, an array without a size, a state space that is not allowed here, or a linkage that contradicts itself.";
     InvalidParameter = "ptx::invalid-parameter", Language, Error,
         "A parameter cannot be declared like this. Kernels take `.param` parameters only and return nothing.";
     CallMismatch = "ptx::call-mismatch", Language, Error,
@@ -161,7 +161,7 @@ codes! {
     NeedsVersion = "target::needs-version", Target, Error,
         "The feature came with a later version of the PTX language than the module's `.version` line states.";
     TargetMismatch = "target::mismatch", Target, Error,
-        "The module's `.target` line asks for a chip that the chosen chip cannot stand in for.";
+        "The module's `.target` line asks for a chip that the chosen chip cannot replace.";
 
     NotSupported = "oriole::not-supported", Support, Error,
         "The PTX is correct, and the back end cannot compile it yet. Nothing is wrong with the program; no code is emitted in place of the instruction, so that a wrong result is impossible.";

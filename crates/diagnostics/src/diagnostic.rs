@@ -42,7 +42,7 @@ pub enum Part {
 
 /// A message: words and quoted pieces of source.
 ///
-/// Built from ordinary text; what stands between two backticks becomes
+/// Built from ordinary text; what is between two backticks becomes
 /// [`Part::Source`], so `` format!("unknown register `{name}`") `` is enough.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Message(Vec<Part>);

@@ -5,7 +5,7 @@
 //! must be comparable (a memoized stage stops when its diagnostics are equal)
 //! and free of file offsets, paths and colours. Rendering with source excerpts
 //! belongs to the binary and to the editor layer; nothing here prints, reads a
-//! file or knows where a unit stands in its file.
+//! file or knows where a unit is in its file.
 
 mod code;
 mod diagnostic;

@@ -161,7 +161,7 @@ mod tests {
             assert_eq!(index.offset(text, beyond, encoding), at + 1);
         }
         assert_eq!(index.offset(text, Position { line: 9, column: 0 }, Encoding::Utf8), text.len() as u32);
-        // In the middle of a pair of sixteen-bit units stands the character itself.
+        // The middle of a pair of sixteen-bit units is the place of the character itself.
         assert_eq!(index.offset(text, Position { line: 1, column: 2 }, Encoding::Utf16), 4);
     }
 

@@ -1,4 +1,4 @@
-//! The resolved body: what the rest of the compiler sees of a function.
+//! The resolved body: what all later stages see of a function.
 
 use oriole_index::index_of_tables;
 use oriole_ptx::{Space, Type};

@@ -91,7 +91,7 @@ pub fn check_header<'a>(
                     Diagnostic::new(
                         Code::InvalidHeader,
                         span,
-                        "header directives stand before all declarations",
+                        "header directives come before all declarations",
                     ),
                 ));
             } else if position == 0 && wanted != 0 {
@@ -127,7 +127,7 @@ pub fn check_header<'a>(
 fn module_pragma(pragma: &ast::Pragma) -> Option<Diagnostic> {
     let text = pragma.strings().into_iter().find(|text| text != "nounroll")?;
     let message = if is_scoped(&text) {
-        format!("`{text}` is a pragma that stands inside a function")
+        format!("`{text}` is a pragma for the inside of a function")
     } else {
         format!("no pragma of a module is called `{text}`")
     };
@@ -246,7 +246,7 @@ pub fn check_locations<'a>(
             if let Some(at) = line.inlined_at().and_then(|inlined| inlined.position())
                 && !known.contains(&at)
             {
-                let message = format!("no `.loc {} {} {}` stands before this `inlined_at`", at.0, at.1, at.2);
+                let message = format!("no `.loc {} {} {}` comes before this `inlined_at`", at.0, at.1, at.2);
                 found.push((body.unit, Diagnostic::new(Code::InvalidDirective, line.span(), message)));
             }
             known.extend(line.position());

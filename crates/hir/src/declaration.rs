@@ -151,7 +151,7 @@ fn head_shape<'t>(
         diagnostics.push(Diagnostic::new(
             Code::InvalidVariable,
             surplus.span(),
-            format!("`{}` cannot stand in this declaration", surplus.text()),
+            format!("`{}` is not allowed in this declaration", surplus.text()),
         ));
         return None;
     }
@@ -160,7 +160,7 @@ fn head_shape<'t>(
             Code::InvalidVariable,
             misplaced.span(),
             format!(
-                "`{}` cannot stand here: the order is state space and alignment, vector width, type",
+                "`{}` is not allowed here: the order is state space and alignment, vector width, type",
                 misplaced.text()
             ),
         ));

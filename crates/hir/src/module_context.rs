@@ -1,4 +1,4 @@
-//! What a function may ask about the rest of its module.
+//! What a function may ask about its module.
 //!
 //! It is here so that whoever resolves one function records exactly which facts it read. No tree and no position of
 //! another unit may enter.

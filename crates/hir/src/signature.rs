@@ -35,7 +35,7 @@ pub(crate) fn single_linkage(
         diagnostics.push(Diagnostic::new(
             Code::InvalidVariable,
             second.span(),
-            format!("`{}` and `{}` cannot stand together", words[0].1.text(), second.text()),
+            format!("`{}` and `{}` exclude each other", words[0].1.text(), second.text()),
         ));
     }
     words.first().map(|word| match word.0 {
@@ -123,9 +123,9 @@ pub(crate) fn function_head<'t>(
         let scoped = pragma.strings().iter().any(|text| is_scoped(text));
         if !is_entry || scoped {
             let message = if scoped {
-                "this pragma stands inside a function"
+                "this pragma belongs inside a function"
             } else {
-                "a pragma stands before the body of a kernel only"
+                "a pragma is allowed before the body of a kernel only"
             };
             diagnostics.push(Diagnostic::new(Code::InvalidDirective, pragma.span(), message));
         }

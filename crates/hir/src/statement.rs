@@ -187,7 +187,7 @@ impl<'a> Resolver<'a> {
             self.report(
                 Code::InvalidVariable,
                 word.span(),
-                format!("`{}` cannot stand inside a function", word.text()),
+                format!("`{}` is not allowed inside a function", word.text()),
             );
         }
         let mut found = Vec::new();

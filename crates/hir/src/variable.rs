@@ -204,7 +204,7 @@ pub fn module_variables(
             diagnostics.push(Diagnostic::new(
                 Code::InvalidVariable,
                 module_variable.name_span,
-                "samplers stand apart from textures with `texmode_independent` only",
+                "samplers are separate from textures with `texmode_independent` only",
             ));
         }
         variables.push(module_variable);

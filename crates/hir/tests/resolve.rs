@@ -197,7 +197,7 @@ fn operands_of_the_wrong_kind() {
             [ptx::invalid-address] `.global` addresses have 64 bits, this register has fewer
             [ptx::invalid-operand] `in` is a parameter of this function and cannot be written
             [ptx::invalid-operand] 16 is out of range; it must be from 0 to 15
-            [ptx::invalid-operand] 33 is no multiple of 32 that can stand here
+            [ptx::invalid-operand] 33 is no multiple of 32 that is allowed here
             [ptx::invalid-operand] a constant is needed here
             [ptx::invalid-vector] `.b64` is packed from two or four parts, not 3
             [ptx::invalid-vector] a vector of 2 is needed here, this one has 1
@@ -246,7 +246,7 @@ fn operands_of_single_instructions() {
             error [ptx::invalid-operand] 2 is out of range; it must be from 0 to 1
             error [ptx::state-space-mismatch] an address in `global` memory is needed here, but `s` is in `.shared`
             error [ptx::state-space-mismatch] an address in `shared` memory is needed here, but `g` is in `.global`
-            error [ptx::invalid-operand] 63 is no multiple of 16 that can stand here
+            error [ptx::invalid-operand] 63 is no multiple of 16 that is allowed here
             warning [ptx::unchecked-operand] an address in brackets is needed here; other PTX compilers do not check this operand
             error [ptx::invalid-operand] an address in brackets is needed here
             error [ptx::invalid-address] an address that is a constant alone is possible in `.local` only
@@ -274,7 +274,7 @@ fn declarations() {
             error [ptx::invalid-type] a predicate can be a register only
             error [ptx::invalid-initializer] more than 2 values
             error [ptx::unknown-name] no variable or function is called `nothing`
-            error [ptx::invalid-variable] `.visible` and `.extern` cannot stand together
+            error [ptx::invalid-variable] `.visible` and `.extern` exclude each other
             error [ptx::invalid-parameter] the parameters of a kernel are in `.param` space
             error [ptx::invalid-directive] `.maxntid` takes positive numbers
             error [ptx::duplicate-name] `r` is declared twice in this scope

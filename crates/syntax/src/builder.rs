@@ -1,7 +1,7 @@
 //! Building green trees, with equal tokens and small nodes kept once.
 //!
 //! It is here beside `rowan`'s own builder because a tree is often made again with most of its statements as they were, and
-//! those are taken over as they stand. What is met for the first time is remembered with its hash, so that the table grows
+//! those are reused as they are. What is met for the first time is remembered with its hash, so that the table grows
 //! without reading the trees again.
 
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -58,7 +58,7 @@ impl TreeBuilder {
         self.open.push((kind, checkpoint.0));
     }
 
-    /// Adds a node of another tree as it stands.
+    /// Adds a node of another tree as it is.
     pub(crate) fn take(&mut self, node: GreenNode) {
         self.children.push((None, NodeOrToken::Node(node)));
     }

@@ -15,7 +15,7 @@ use crate::limits::MAX_SYNTAX_DIAGNOSTICS;
 pub struct Token {
     /// What it is.
     pub kind: SyntaxKind,
-    /// Whether a line end stands between it and the token before it.
+    /// Whether there is a line end between it and the token before it.
     pub on_new_line: bool,
     /// First byte, from the start of the unit.
     pub start: u32,
@@ -28,7 +28,7 @@ impl Token {
     }
 }
 
-/// Whether a byte may stand inside a name.
+/// Whether a byte may be part of a name.
 pub(crate) const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$'
 }
@@ -236,12 +236,12 @@ impl<'a> Lexer<'a> {
                 || matches!(byte, b'#' | b'\\' | b'`' | b'\'')
         });
         let message = match self.text[start] {
-            0 => "a NUL byte cannot stand in PTX text".to_owned(),
+            0 => "PTX text cannot contain a NUL byte".to_owned(),
             byte if byte.is_ascii_graphic() => {
                 format!("no PTX token begins with the character {byte:?}", byte = byte as char)
             }
-            byte if byte.is_ascii() => format!("a control character (0x{byte:02x}) cannot stand in PTX text"),
-            _ => "a character outside ASCII can stand only in a comment or a string".to_owned(),
+            byte if byte.is_ascii() => format!("PTX text cannot contain a control character (0x{byte:02x})"),
+            _ => "a character outside ASCII can only be in a comment or a string".to_owned(),
         };
         self.error(Code::InvalidCharacter, start, message);
         ERROR_TOKEN
@@ -347,7 +347,7 @@ impl<'a> Lexer<'a> {
         INT_NUMBER
     }
 
-    /// Whether `e5`, `e+5` or `e-5` stands `ahead` bytes on.
+    /// Whether `e5`, `e+5` or `e-5` is `ahead` bytes on.
     fn exponent(&self, ahead: usize) -> bool {
         matches!(self.peek(ahead), b'e' | b'E')
             && (self.peek(ahead + 1).is_ascii_digit()
@@ -491,7 +491,7 @@ mod tests {
                 IDENT "x"
                 error[ptx::unterminated-string] 4..6: the string is not closed on its line
                 error[ptx::invalid-character] 17..18: no PTX token begins with the character '#'
-                error[ptx::invalid-character] 19..22: a character outside ASCII can stand only in a comment or a string
+                error[ptx::invalid-character] 19..22: a character outside ASCII can only be in a comment or a string
                 error[ptx::invalid-character] 34..35: a name is expected directly behind `.`
                 error[ptx::unterminated-comment] 38..40: the block comment is never closed; help: close it with `*/`
             "##]],

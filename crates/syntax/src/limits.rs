@@ -18,7 +18,7 @@ pub const MAX_OPERATORS: usize = 400;
 /// they add nothing and a binary file would give millions.
 pub const MAX_SYNTAX_DIAGNOSTICS: usize = 100;
 
-/// How many syntax errors a unit may have; behind the last one nothing is looked at, and the rest of the text is one
+/// How many syntax errors a unit may have; behind the last one nothing is looked at, and the remaining text is one
 /// token of its tree. Whoever made so many has no use for a tree, and a token takes many times the memory of its byte.
 pub const MAX_SYNTAX_ERRORS: usize = 10_000;
 

@@ -1,8 +1,8 @@
 //! The text of a unit together with its tree, which is made when it is first asked for.
 //!
-//! It is here because who edits a text knows what it was before: a text that came of another one by a change keeps a hold on
-//! that one's tree, until it has one of its own, and takes over from it what still stands. Nothing of this shows: the tree is
-//! that of the text.
+//! It is here because the writer of an edit knows what the text was before: a text that came of another one by a change
+//! keeps that one's tree until it has one of its own, and reuses the statements that no edit touched. Nothing of this
+//! shows: the tree is that of the text.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 

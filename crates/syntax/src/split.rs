@@ -1,17 +1,17 @@
-//! The unit splitter: a file's text to kernels, functions, variables and the
-//! rest, without building a tree.
+//! The unit splitter: a file's text to kernels, functions, variables and other
+//! items, without building a tree.
 //!
 //! It is the wall against needless work: everything behind it sees one unit's
 //! text and no file position, so an edit reaches only the unit it falls into.
 //! Therefore it must be total (any bytes), linear, much faster than the parser,
-//! and stubborn: half-typed text may spoil the unit it stands in and no other.
+//! and stubborn: half-typed text may spoil the unit it is in and no other.
 //!
 //! Rules:
 //! * Units joined are the file. White space and comments belong to the item that
 //!   follows; what follows the last item is a [`UnitKind::Trailer`].
 //! * A unit ends where its grammar ends it: a body at its closing brace, a
 //!   declaration at its semicolon, header and `.file` lines at the next directive.
-//! * Directives that can only stand at module level (`.entry`, `.func`, linkage
+//! * Directives that can only be at module level (`.entry`, `.func`, linkage
 //!   words, header words, `.section`) end the unit before them, whatever the brace
 //!   depth. When a body ends this way, and its last closing brace is followed by a
 //!   module-level declaration, the body is taken to end at that brace.
@@ -123,6 +123,50 @@ enum Mode {
 }
 
 /// Cuts one unit after the other off a text.
+/// The braces and statements that a scan is inside of.
+#[derive(Default)]
+struct Nesting {
+    depth: usize,
+    /// Behind `=` braces are an initializer, up to the semicolon.
+    initializer: bool,
+    pragma: bool,
+    /// End of the last brace that closed something other than an initializer.
+    last_close: Option<usize>,
+}
+
+impl Nesting {
+    /// Takes a byte of `{};=` that ends at `end`. Says why the item ends there, if it does.
+    fn punctuation(&mut self, byte: u8, end: usize, mode: Mode) -> Option<Stop> {
+        match byte {
+            b'{' => self.depth += 1,
+            b'}' if self.depth > 0 => {
+                self.depth -= 1;
+                if !self.initializer {
+                    self.last_close = Some(end);
+                }
+                if self.depth == 0 && mode == Mode::Body {
+                    return Some(Stop::Brace);
+                }
+            }
+            b';' => {
+                self.initializer = false;
+                let pragma = std::mem::take(&mut self.pragma);
+                let ends = match mode {
+                    Mode::Statement => true,
+                    Mode::Body => !pragma,
+                    _ => false,
+                };
+                if ends && self.depth == 0 {
+                    return Some(Stop::Semicolon);
+                }
+            }
+            b'=' => self.initializer = true,
+            _ => {}
+        }
+        None
+    }
+}
+
 pub(crate) struct Splitter<'a> {
     whole: &'a str,
     text: &'a [u8],
@@ -152,7 +196,7 @@ fn is_linkage(word: &[u8]) -> bool {
     matches!(word, b".visible" | b".extern" | b".weak" | b".common")
 }
 
-/// Whether a dotted word may stand before the state space of a variable.
+/// Whether a dotted word may come before the state space of a variable.
 fn precedes_space(word: &[u8]) -> bool {
     matches!(word, b".align" | b".attribute")
 }
@@ -179,7 +223,7 @@ impl<'a> Splitter<'a> {
     }
 
     /// The next unit, its line not counted, and the end of what was looked at to find it; nothing behind the last one.
-    /// Of what stands before the unit only the line that it begins on is looked at.
+    /// Of what is before the unit only the line that it begins on is looked at.
     pub(crate) fn next_unit(&mut self) -> Option<(Unit, usize)> {
         let start = self.at;
         if start >= self.text.len() {
@@ -219,7 +263,7 @@ impl<'a> Splitter<'a> {
 
     /// Whether the dot at `at` begins a word of its own: `.reg`, not the dot of
     /// `add.u32`, `8.0` or `[a].unified`.
-    fn stands_alone(&self, at: usize) -> bool {
+    fn starts_directive(&self, at: usize) -> bool {
         at == 0 || !is_name_byte(self.text[at - 1]) && !matches!(self.text[at - 1], b']' | b':')
     }
 
@@ -456,41 +500,36 @@ impl<'a> Splitter<'a> {
     /// it stopped.
     fn scan(&mut self, mut at: usize, mode: Mode) -> Stop {
         let text = self.text;
-        let mut depth = 0usize;
+        let mut nesting = Nesting::default();
         // Everything up to here is known to end in a byte that is not trivia.
         let mut solid = at;
-        // From here up to `at` stand boring bytes: names, numbers, white space.
+        // From here up to `at` there are boring bytes: names, numbers, white space.
         let mut run = at;
-        // Behind `=` braces are an initializer, up to the semicolon.
-        let mut initializer = false;
-        let mut pragma = false;
-        // End of the last brace that closed something other than an initializer.
-        let mut last_close = None;
         let settle = |solid: usize, run: usize, at: usize| {
             let kept = text[run..at].iter().rposition(|&byte| !is_blank(byte));
             kept.map_or(solid, |last| run + last + 1)
         };
-        let stop = loop {
+        loop {
             while at < text.len() && BORING[usize::from(text[at])] {
                 at += 1;
             }
             if at >= text.len() {
                 solid = settle(solid, run, at);
                 // A body that nothing closes reaches to the end of the text, where its brace is missed.
-                if depth > 0 && mode == Mode::Body {
+                if nesting.depth > 0 && mode == Mode::Body {
                     solid = text.len();
                 }
-                break Stop::Cut;
+                break;
             }
             match text[at] {
-                b'.' if self.stands_alone(at) => {
+                b'.' if self.starts_directive(at) => {
                     solid = settle(solid, run, at);
                     let word = self.word(at);
                     let len = word.len();
-                    if self.ends_unit(at, solid, mode, depth) {
-                        break Stop::Cut;
+                    if self.ends_unit(at, solid, mode, nesting.depth) {
+                        break;
                     }
-                    pragma = self.word(at) == b".pragma";
+                    nesting.pragma = self.word(at) == b".pragma";
                     at += len;
                     solid = at;
                 }
@@ -522,53 +561,33 @@ impl<'a> Splitter<'a> {
                 byte => {
                     at += 1;
                     solid = at;
-                    match byte {
-                        b'{' => depth += 1,
-                        b'}' if depth > 0 => {
-                            depth -= 1;
-                            if !initializer {
-                                last_close = Some(at);
-                            }
-                            if depth == 0 && mode == Mode::Body {
-                                self.at = at;
-                                return Stop::Brace;
-                            }
-                        }
-                        b';' => {
-                            initializer = false;
-                            let ends = match mode {
-                                Mode::Statement => depth == 0,
-                                Mode::Body => depth == 0 && !pragma,
-                                _ => false,
-                            };
-                            pragma = false;
-                            if ends {
-                                self.at = at;
-                                return Stop::Semicolon;
-                            }
-                        }
-                        b'=' => initializer = true,
-                        _ => {}
+                    if let Some(stop) = nesting.punctuation(byte, at, mode) {
+                        self.at = at;
+                        return stop;
                     }
                 }
             }
             run = at;
-        };
+        }
         self.look(at);
         self.at = solid;
-        if let (true, Some(close)) = (depth > 0 && mode == Mode::Body, last_close) {
-            let next = self.trivia_end(close);
-            let declares = next < solid
-                && text[next] == b'.'
-                && matches!(
-                    self.word(next),
-                    b".global" | b".const" | b".shared" | b".file" | b".alias" | b".pragma"
-                );
-            if declares {
-                self.at = close;
-            }
+        if let (true, Some(close)) = (nesting.depth > 0 && mode == Mode::Body, nesting.last_close)
+            && self.is_declaration_after(close, solid)
+        {
+            self.at = close;
         }
-        stop
+        Stop::Cut
+    }
+
+    /// Whether a declaration that only a module can hold follows a brace, before the end of what was scanned.
+    fn is_declaration_after(&mut self, close: usize, end: usize) -> bool {
+        let next = self.trivia_end(close);
+        next < end
+            && self.text[next] == b'.'
+            && matches!(
+                self.word(next),
+                b".global" | b".const" | b".shared" | b".file" | b".alias" | b".pragma"
+            )
     }
 
     /// Whether the dotted word at `at` cannot belong to the unit being scanned,
@@ -581,7 +600,7 @@ impl<'a> Splitter<'a> {
             b".entry" | b".func" | b".visible" | b".extern" | b".common" | b".section" => true,
             word if is_header(word) => mode != Mode::HeaderRun,
             b".weak" => {
-                // Also a modifier of loads and stores, which may stand apart from
+                // Also a modifier of loads and stores, which may be apart from
                 // its opcode.
                 let next = self.trivia_end(end);
                 matches!(mode, Mode::HeaderRun | Mode::FileRun)

@@ -2,7 +2,7 @@
 //!
 //! It is here because a tree is read far more often than it is moved about in: both are plain values of two words, so
 //! that a walk down costs no allocation and no count of references, and texts are borrowed from the tree itself. There is
-//! no way up; who needs what stands above a token asks for the way down to it ([`NodeRef::path`]).
+//! no way up; code that needs the ancestors of a token asks for the way down to it ([`NodeRef::path`]).
 
 use std::fmt;
 use std::iter::FusedIterator;
@@ -67,7 +67,7 @@ impl<'t> NodeRef<'t> {
         self.solid_end(false)
     }
 
-    /// The first or last token that is no trivia. The parser bounds how deep nodes stand.
+    /// The first or last token that is no trivia. The parser bounds the depth of nodes.
     fn solid_end(self, last: bool) -> Option<TokenRef<'t>> {
         let mut children = self.children_with_tokens();
         let next = || if last { children.next_back() } else { children.next() };
@@ -92,7 +92,7 @@ impl<'t> NodeRef<'t> {
         self.children_with_tokens().filter_map(NodeOrToken::into_token)
     }
 
-    /// It and all that stands below it, each before what it holds.
+    /// It and all nodes below it, in preorder.
     pub fn descendants_with_tokens(self) -> Descendants<'t> {
         Descendants { first: Some(self), open: Vec::new() }
     }
@@ -238,7 +238,7 @@ impl<'t> DoubleEndedIterator for Elements<'t> {
 
 impl FusedIterator for Elements<'_> {}
 
-/// A node and all that stands below it, each before what it holds.
+/// A node and all nodes below it, in preorder.
 #[derive(Clone)]
 pub struct Descendants<'t> {
     first: Option<NodeRef<'t>>,

@@ -145,7 +145,7 @@ impl<'a> Resolver<'a> {
                 self.report(
                     Code::InvalidAddress,
                     error.span,
-                    "behind the plus sign of an address stands an integer constant",
+                    "the plus sign of an address is followed by an integer constant",
                 );
                 None
             }
@@ -185,7 +185,7 @@ impl<'a> Resolver<'a> {
                 if let Some(suffix) = address.suffix()
                     && suffix.text() != ".unified"
                 {
-                    self.report(Code::InvalidAddress, suffix.span(), "nothing can stand behind an address");
+                    self.report(Code::InvalidAddress, suffix.span(), "nothing can follow an address");
                     return None;
                 }
                 let parts: Vec<_> = address.parts().collect();

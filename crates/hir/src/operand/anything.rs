@@ -49,7 +49,7 @@ impl<'a> Resolver<'a> {
                 Ok(Named::Other(Meaning::Label(id))) => Some(Operand::Label(id)),
                 Ok(Named::WarpSize) => Some(Operand::Immediate(Immediate::Integer(32))),
                 Ok(_) => {
-                    self.report(Code::InvalidOperand, node.span(), "this name cannot stand here");
+                    self.report(Code::InvalidOperand, node.span(), "this name is not allowed here");
                     None
                 }
                 Err(()) => None,

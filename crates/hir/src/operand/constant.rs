@@ -64,7 +64,7 @@ impl<'a> Resolver<'a> {
             node,
             want,
             |value| list.contains(&narrow(value, want)),
-            |value| format!("{value} cannot stand here; possible are {}", listed(list)),
+            |value| format!("{value} is not allowed here; possible are {}", listed(list)),
         )
     }
 
@@ -81,7 +81,7 @@ impl<'a> Resolver<'a> {
             node,
             want,
             |value| narrow(value, want) % step == 0 && !(narrow(value, want) == 0 && arrive),
-            |value| format!("{value} is no multiple of {step} that can stand here"),
+            |value| format!("{value} is no multiple of {step} that is allowed here"),
         )
     }
 

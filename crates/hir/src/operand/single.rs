@@ -82,7 +82,7 @@ impl<'a> Resolver<'a> {
                 None
             }
             Some(Ok(Named::Registers(_) | Named::SpecialVector)) => {
-                self.report(Code::InvalidOperand, span, "a vector cannot stand here; name one component");
+                self.report(Code::InvalidOperand, span, "a vector is not allowed here; name one component");
                 None
             }
             Some(Ok(Named::Variable(_) | Named::Function(_))) => {
@@ -94,7 +94,7 @@ impl<'a> Resolver<'a> {
                 None
             }
             Some(Ok(Named::Other(_))) => {
-                self.report(Code::WrongKindOfName, span, "a label cannot stand here");
+                self.report(Code::WrongKindOfName, span, "a label is not allowed here");
                 None
             }
             Some(Err(())) => None,
@@ -109,7 +109,7 @@ impl<'a> Resolver<'a> {
                         ast::Operand::Pair(_) => "a pair",
                         _ => "`_`",
                     };
-                    self.report(Code::InvalidOperand, span, format!("{what} cannot stand here"));
+                    self.report(Code::InvalidOperand, span, format!("{what} is not allowed here"));
                     None
                 }
                 ast::Operand::Index(_) => {

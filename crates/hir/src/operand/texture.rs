@@ -24,7 +24,7 @@ impl<'a> Resolver<'a> {
         let texture = rows.iter().any(|row| row.kind == Kind::Opaque(Opaque::Texture)) && rows.len() > 1;
         if texture && sampler != self.independent_samplers() {
             let message = if sampler {
-                "a sampler can stand here with `texmode_independent` only"
+                "a sampler is allowed here with `texmode_independent` only"
             } else {
                 "a sampler is needed here with `texmode_independent`"
             };

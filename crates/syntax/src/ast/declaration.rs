@@ -44,7 +44,7 @@ pub trait DeclarationHead<'t>: AstNode<'t> {
         words
     }
 
-    /// The first word that stands behind one which it must precede: linkage comes first, then state space and alignment,
+    /// The first word that follows one which it must precede: linkage comes first, then state space and alignment,
     /// then the vector width, then the type. Behind the type of a kernel's parameter comes `.ptr`, or an alignment.
     fn misplaced_word(self, kernel_parameter: bool) -> Option<TokenRef<'t>> {
         const SPACE: u8 = 0;

@@ -269,7 +269,7 @@ impl<'t> Alias<'t> {
         tokens(self.0).find(|token| token.kind() == IDENT)
     }
 
-    /// The function that it stands for.
+    /// The function that it names.
     pub fn function(self) -> Option<TokenRef<'t>> {
         tokens(self.0).filter(|token| token.kind() == IDENT).nth(1)
     }

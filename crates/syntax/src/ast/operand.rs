@@ -270,13 +270,13 @@ node!(
 );
 
 impl<'t> CallExpression<'t> {
-    /// What stands before the parentheses: a name, a mask number, or for
+    /// What is before the parentheses: a name, a mask number, or for
     /// `mask(0xff)(a)` another call expression.
     pub fn callee(self) -> Option<Operand<'t>> {
         children(self.0).next()
     }
 
-    /// What stands between the parentheses.
+    /// What is between the parentheses.
     pub fn argument(self) -> Option<Operand<'t>> {
         children(self.0).nth(1)
     }

@@ -1,9 +1,10 @@
-//! Parsing a unit again after a change: which statements of the earlier tree still stand.
+//! Parsing a unit again after a change: which statements of the earlier tree are reusable.
 //!
-//! It is here so that a keystroke in a kernel of ten thousand statements parses one of them. The law: the result is that of
-//! parsing from scratch. A statement stands if the parser could not tell the difference: none of the bytes that it was made
-//! from have changed, and nothing was said about it. Since a statement with its semicolon is made from its own bytes alone,
-//! and a `.loc` from those up to the first byte of the token behind it, nothing needs to be remembered but the tree.
+//! It is here so that a keystroke in a kernel of ten thousand statements parses one of them. The result is that of
+//! parsing from scratch. A statement is reusable if the parser could not tell the difference: none of the bytes that it
+//! was made from have changed, and nothing was said about it. Since a statement with its semicolon is made from its own
+//! bytes alone, and a `.loc` from those up to the first byte of the token behind it, nothing needs to be remembered but
+//! the tree.
 
 use oriole_diagnostics::Diagnostic;
 use rowan::{GreenNode, NodeOrToken};
@@ -13,7 +14,7 @@ use crate::SyntaxKind::{self, *};
 use crate::limits::MAX_SYNTAX_DIAGNOSTICS;
 use crate::{NodeRef, Replaced, TokenRef};
 
-/// A statement that stands, in bytes of the new text.
+/// A reusable statement, in bytes of the new text.
 pub(super) struct Statement<'t> {
     pub start: u32,
     pub end: u32,
@@ -28,23 +29,23 @@ impl Statement<'_> {
     }
 }
 
-/// The statements that stand, in text order.
+/// The reusable statements, in text order.
 #[derive(Default)]
-pub(super) struct Standing<'t> {
+pub(super) struct Reusable<'t> {
     statements: Vec<Statement<'t>>,
     next: usize,
 }
 
-impl<'t> Standing<'t> {
+impl<'t> Reusable<'t> {
     /// Those of `old`, of whose text `replaced` was replaced; the new text has `length` bytes.
-    pub fn new(old: &'t Parse, replaced: Replaced, length: usize) -> Standing<'t> {
-        let mut standing = Standing::default();
+    pub fn new(old: &'t Parse, replaced: Replaced, length: usize) -> Reusable<'t> {
+        let mut reusable = Reusable::default();
         // Where not everything was said, silence says nothing.
         if old.errors.len() < MAX_SYNTAX_DIAGNOSTICS {
             let errors = old.errors.as_slice();
-            Walk { errors, replaced, length, statements: &mut standing.statements }.tree(old.syntax());
+            Walk { errors, replaced, length, statements: &mut reusable.statements }.tree(old.syntax());
         }
-        standing
+        reusable
     }
 
     /// Whether there are none.
@@ -62,7 +63,7 @@ impl<'t> Standing<'t> {
 }
 
 struct Walk<'a, 't> {
-    /// Diagnostics that do not stand before the statement at hand.
+    /// Diagnostics that are not before the statement at hand.
     errors: &'a [Diagnostic],
     replaced: Replaced,
     length: usize,
@@ -72,7 +73,7 @@ struct Walk<'a, 't> {
 impl<'t> Walk<'_, 't> {
     fn tree(&mut self, root: NodeRef<'t>) {
         let mut open = vec![(root.kind(), root.children_with_tokens())];
-        // A `.loc`, until it is known what stands behind it.
+        // A `.loc`, until it is known what follows it.
         let mut pending: Option<NodeRef<'t>> = None;
         while let Some((parent, children)) = open.last_mut() {
             let Some(child) = children.next() else {

@@ -113,7 +113,7 @@ impl Parser<'_> {
         self.finish();
     }
 
-    /// One name with what belongs to it; `false` if no name stands here.
+    /// One name with what belongs to it; `false` if there is no name.
     fn declarator(&mut self) -> bool {
         if !matches!(self.kind(), IDENT | UNDERSCORE) {
             self.expected("a name");

@@ -99,7 +99,7 @@ impl Parser<'_> {
     }
 
     /// Counts an operator that nests to the left; past the bound it reports and
-    /// skips the rest of the statement.
+    /// skips the remaining statement.
     fn count_operator(&mut self) -> bool {
         self.operators += 1;
         if self.operators > MAX_OPERATORS {

@@ -17,7 +17,7 @@ mod statement;
 
 pub(crate) use declaration::is_space;
 
-use again::Standing;
+use again::Reusable;
 use oriole_diagnostics::{Code, Diagnostic, Message, Span};
 use rowan::{GreenNode, GreenNodeData, NodeOrToken};
 
@@ -79,23 +79,23 @@ fn same_tree(one: &GreenNodeData, other: &GreenNodeData) -> bool {
 /// [`UnitKind::Broken`] changes the parse, which then gives one report and not
 /// one for each token.
 pub fn parse_unit(kind: UnitKind, text: &str) -> Parse {
-    parse(kind, text, Lexer::new(text), Standing::default())
+    parse(kind, text, Lexer::new(text), Reusable::default())
 }
 
-/// As [`parse_unit`], for a text of which all but `replaced` is that of `old`: takes over what still stands of it.
+/// As [`parse_unit`], for a text of which all but `replaced` is that of `old`: reuses what the change left alone.
 pub fn parse_unit_again(kind: UnitKind, text: &str, old: &Parse, replaced: Replaced) -> Parse {
-    let standing = Standing::new(old, replaced, text.len());
-    if standing.is_empty() {
+    let reusable = Reusable::new(old, replaced, text.len());
+    if reusable.is_empty() {
         return parse_unit(kind, text);
     }
-    parse(kind, text, Lexer::new(text), standing)
+    parse(kind, text, Lexer::new(text), reusable)
 }
 
-fn parse(kind: UnitKind, text: &str, lexer: Lexer<'_>, standing: Standing<'_>) -> Parse {
+fn parse(kind: UnitKind, text: &str, lexer: Lexer<'_>, reusable: Reusable<'_>) -> Parse {
     let mut parser = Parser {
         text,
         lexer,
-        standing,
+        reusable,
         at: 0,
         next: 0,
         builder: TreeBuilder::default(),
@@ -119,7 +119,7 @@ struct Parser<'a> {
     text: &'a str,
     /// Has cut at least what has been looked at.
     lexer: Lexer<'a>,
-    standing: Standing<'a>,
+    reusable: Reusable<'a>,
     /// First token that is not in the tree yet; may be trivia.
     at: usize,
     /// First token from `at` on that is not trivia.
@@ -260,9 +260,9 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Puts the statement at the next token into the tree as it stood before, if it still stands.
+    /// Puts the statement at the next token into the tree as it was before, if it is reusable.
     fn take_over(&mut self) -> bool {
-        let Some(statement) = self.standing.at(self.lexer.tokens[self.next].start) else { return false };
+        let Some(statement) = self.reusable.at(self.lexer.tokens[self.next].start) else { return false };
         let (tree, end, last) = (statement.tree(), statement.end, statement.last);
         self.flush();
         self.builder.take(tree);
@@ -303,7 +303,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Puts the rest of the text into the tree as one token.
+    /// Puts the remaining text into the tree as one token.
     fn give_up(&mut self) {
         self.flush();
         self.lexer.jump(self.at, self.text.len() as u32, ERROR_TOKEN);
@@ -331,7 +331,7 @@ impl<'a> Parser<'a> {
         self.finish();
     }
 
-    /// What stands at the next token, for messages.
+    /// The next token as it is called in messages.
     fn found(&self) -> String {
         match self.kind() {
             END => "the end of the text".to_owned(),
@@ -418,7 +418,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Runs `inner` one expression level deeper; past the bound it reports once
-    /// and puts the rest of the statement into an `ERROR` node.
+    /// and puts the remaining statement into an `ERROR` node.
     fn nested(&mut self, inner: impl FnOnce(&mut Self)) {
         if self.expressions >= MAX_EXPRESSION_NESTING {
             self.too_deep();
@@ -435,7 +435,7 @@ impl<'a> Parser<'a> {
         self.pass_statement();
     }
 
-    /// Puts the rest of an unfinished statement into an `ERROR` node, without its semicolon.
+    /// Puts what remains of an unfinished statement into an `ERROR` node, without its semicolon.
     fn pass_statement(&mut self) {
         let mut first = true;
         self.pass(|next| {

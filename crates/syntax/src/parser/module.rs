@@ -206,7 +206,7 @@ impl Parser<'_> {
         self.bump();
         self.expect(IDENT, "the alias");
         self.expect(COMMA, "`,`");
-        self.expect(IDENT, "the function it stands for");
+        self.expect(IDENT, "the function that it names");
         self.expect_semicolon();
         self.finish();
     }
@@ -290,9 +290,9 @@ impl Parser<'_> {
 
 /// Whether a token is the first of its line and begins an item of the module.
 fn begins_item(text: &str, token: Token) -> bool {
-    let rest = &text[token.start as usize..];
+    let line = &text[token.start as usize..];
     let is = |word: &&str| {
-        rest.strip_prefix(*word).is_some_and(|rest| !rest.bytes().next().is_some_and(is_name_byte))
+        line.strip_prefix(*word).is_some_and(|after| !after.bytes().next().is_some_and(is_name_byte))
     };
     let items = [".entry", ".func", ".visible", ".extern", ".weak", ".global", ".const"];
     token.on_new_line && token.kind == DOTTED && items.iter().any(is)
