@@ -10,6 +10,7 @@ use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_hir::Declared;
 use oriole_inputs::{Config, Database, Db, FunctionUnit, SourceFile};
 use oriole_syntax::UnitKind;
+use oriole_syntax::ast::Item;
 
 use crate::failure::{Failed, at_start};
 use crate::graph;
@@ -46,7 +47,8 @@ fn unit_diagnostics<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Diagno
             } else {
                 parse.errors.clone()
             };
-            if declared.iter().any(|one| matches!(one, Declared::Variable { .. })) {
+            // One without a name declares nothing, and is judged too.
+            if parse.unit().items().any(|item| matches!(item, Item::Variable(_))) {
                 // The errors of the parser come first, and are there already.
                 found.extend(graph::variables(db, unit).diagnostics[parse.errors.len()..].iter().cloned());
             }

@@ -44,6 +44,8 @@ fn broken_modules() {
         // A function without a name, whose unit a directive of the header ends: the name behind it is not its own.
         ".version 8.0\n.target sm_90\n.entry\n.address_size 64\n.global .u32 table[4];\n.entry k { .reg .b64 d; mov.u64 d, table; ret; }",
         ".version 8.0\n.target sm_90\n.global\n.section .debug_str { a: .b8 1 }\n.entry k { .reg .b64 d; mov.u64 d, a; ret; }",
+        // In what begins as a header, a variable that has no name and no state space.
+        ".version 8.0\n.target sm_90\n.address_size k1.align 4 .u32 table[4] = {1};\n",
         // The body is closed before the unit of the function ends: what is left declares nothing.
         ".version 8.0\n.target sm_90\n.entry k { .reg .b64 d; ld.global.u32 d, {d; } .param .b32 x; .global .b32 y; ret; }",
     ] {
