@@ -40,21 +40,27 @@ impl std::error::Error for DecodeError {}
 
 /// The instruction of a word. `encode` gives the very same word back.
 pub fn decode(chip: Chip, word: u128) -> Result<Instruction, DecodeError> {
-    let (form, instruction) = decode_with_form(chip, word)?;
+    decode_with_form(chip, word).map(|(_, instruction)| instruction)
+}
+
+/// Like `decode`, with the form that the word has.
+pub fn decode_with_form(chip: Chip, word: u128) -> Result<(&'static Form, Instruction), DecodeError> {
+    let (form, instruction) = find(chip, word)?;
     let wrong = (word ^ form.unused_value) & form.unused;
     if wrong != 0 {
         return Err(DecodeError::UnusedBits(wrong));
     }
-    Ok(instruction)
+    Ok((form, instruction))
 }
 
-/// Like `decode`, but bits without a meaning may hold anything. Words of other compilers may need it.
+/// Like `decode`, but bits without a meaning may hold anything: for those who only show words. What they do is not
+/// known, since a bit may have a meaning that the table does not know.
 pub fn decode_lenient(chip: Chip, word: u128) -> Result<Instruction, DecodeError> {
-    decode_with_form(chip, word).map(|(_, instruction)| instruction)
+    find(chip, word).map(|(_, instruction)| instruction)
 }
 
 /// The instruction and its form; unused bits are not looked at.
-pub fn decode_with_form(chip: Chip, word: u128) -> Result<(&'static Form, Instruction), DecodeError> {
+fn find(chip: Chip, word: u128) -> Result<(&'static Form, Instruction), DecodeError> {
     let table = form::table(chip).ok_or(DecodeError::UnsupportedChip(chip))?;
     let opcode = (word & 0xfff) as u16;
     let mut error = DecodeError::UnknownOpcode(opcode);

@@ -4,7 +4,8 @@
 
 use object::{FileFlags, Object, ObjectSection};
 use oriole_chip::Chip;
-use oriole_sass::{Style, decode, encode, parse, text};
+use oriole_sass::decode::decode_with_form;
+use oriole_sass::{Op, Style, decode, encode, parse, text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -260,6 +261,47 @@ fn random_words_read_as_the_disassembler_reads_them() {
         }
     }
     println!("{known} random words compared, {} differ, {refused} refused by the oracle", failures.len());
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Opcodes that have one more operand or suffix on one chip than the table says: a uniform predicate of matrix
+/// instructions, `.H0_NH1`, what a fault of a prefetch sets. No code was seen to use these, and decoding refuses them.
+const WITH_UNSEEN_OPERANDS: (u8, [Op; 6]) =
+    (89, [Op::BMMA, Op::DMMA, Op::HMMA, Op::IMMA, Op::HFMA2, Op::CCTL]);
+
+/// What a table takes for meaningless must not change what an instruction does: a bit that chooses half a register and
+/// is overlooked makes another number of it.
+#[test]
+#[ignore = "needs ORIOLE_ORACLE"]
+fn bits_without_a_meaning_change_no_text() {
+    let (mut known, mut failures) = (0, Vec::new());
+    for chip in chips() {
+        let mut random = Random(0x2545f4914f6cdd1d);
+        let flip = |word: u128| {
+            let form = decode_with_form(chip, word).ok()?.0;
+            if chip.number() == WITH_UNSEEN_OPERANDS.0 && WITH_UNSEEN_OPERANDS.1.contains(&form.op) {
+                return None;
+            }
+            let bits: Vec<u32> = (0..u128::BITS).filter(|bit| form.unused >> bit & 1 == 1).collect();
+            let bit = *bits.get(random.below(bits.len().max(1)))?;
+            Some((word, word ^ 1 << bit))
+        };
+        let (words, flipped): (Vec<_>, Vec<_>) = random_words(chip, 40).into_iter().filter_map(flip).unzip();
+        let (before, after) = (disassemble(chip, &words), disassemble(chip, &flipped));
+        for at in 0..words.len() {
+            let (Some(before), Some(after)) = (&before[at], &after[at]) else { continue };
+            // A value that is none is refused by strict decoding.
+            if after.contains("INVALID") || after.contains("???") {
+                continue;
+            }
+            known += 1;
+            if before != after {
+                let bits = words[at] ^ flipped[at];
+                failures.push(format!("{chip} {:#034x} ^ {bits:#x}\n  {before}\n  {after}", words[at]));
+            }
+        }
+    }
+    println!("{known} words compared, {} change", failures.len());
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 

@@ -19,8 +19,8 @@ fn random_words_end_in_an_outcome() {
         let word = u128::from(next()) << 64 | u128::from(next());
         // A neutral control word and an unconditional guard let more words through.
         let word = word & ((1 << 105) - 1) & !0xf000 | 0x7000 | 0x7f1u128 << 105;
-        if oriole_sass::decode::decode_lenient(chip, word).is_ok() {
-            words.push(word);
+        if let Ok(instruction) = oriole_sass::decode::decode_lenient(chip, word) {
+            words.extend(oriole_sass::encode(chip, &instruction));
         }
     }
     let mut errors = 0;
@@ -33,6 +33,18 @@ fn random_words_end_in_an_outcome() {
         lint(&cubin);
     }
     assert!(errors > 0);
+}
+
+/// A bit that the form does not know may mean something: the word is not executed as if it did not.
+#[test]
+fn a_word_with_unknown_bits_is_an_error() {
+    let right = assemble("FADD R9, R0, R0\nEXIT");
+    let launch = launch(32, &[0; 8], 8);
+    assert_eq!(run(&right, &launch).error, None);
+    let mut strange = right.clone();
+    strange.kernels[0].code[0] |= 1 << 90;
+    let error = run(&strange, &launch).error.map(|error| error.to_string());
+    assert!(error.as_ref().is_some_and(|text| text.contains("unused bits")), "{error:?}");
 }
 
 /// A file may say anything about sizes: what no machine has is refused before anything is reserved.

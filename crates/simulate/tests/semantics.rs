@@ -81,6 +81,7 @@ fn singles() {
         ("MUFU.RCP R9, R0", &[1], 0x7f80_0000),
         ("F2I.NTZ R9, R0", &[0x4020_0000], 2),
         ("F2I.CEIL.NTZ R9, R0", &[0x4020_0000], 3),
+        ("F2I.U32.F16.NTZ R9, R0.H1", &[0x4500_4000], 5),
         ("F2I.U32.TRUNC.NTZ R9, R0", &[0xbf80_0000], 0),
         ("F2I.TRUNC.NTZ R9, R0", &[0x7f80_0000], 0x7fff_ffff),
         ("I2FP.F32.S32 R9, R0", &[u32::MAX], 0xbf80_0000),
