@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use oriole_store::{Cache, Key, Memory, Mode, Store};
+use oriole_store::{Cache, Key, Mode, Store};
 
 use crate::files::output::TEMPORARY;
 
@@ -59,12 +59,6 @@ pub fn summary(cache: &Cache) -> String {
     )
 }
 
-/// A store in memory before one on disk, if there is one: what a session of many compiles uses.
-pub struct Layered {
-    memory: Memory,
-    disk: Option<Disk>,
-}
-
 impl CacheArguments {
     /// The cache of a session of many compiles: in memory in any case, on disk as asked.
     ///
@@ -76,8 +70,8 @@ impl CacheArguments {
             _ => Some(self.disk()?),
         };
         let mode = if self.cache == Mode::Verify { Mode::Verify } else { Mode::Write };
-        let layered = Layered { memory: Memory::new(MEMORY), disk: disk.map(|disk| self.restricted(disk)) };
-        Ok(Arc::new(Cache::new(Box::new(layered), mode)))
+        let disk = disk.map(|disk| Box::new(self.restricted(disk)) as Box<dyn Store>);
+        Ok(Arc::new(Cache::remembering(MEMORY, disk, mode)))
     }
 
     fn disk(&self) -> Result<Disk, String> {
@@ -89,31 +83,6 @@ impl CacheArguments {
     /// A store that the mode says is only to be read, takes nothing.
     fn restricted(&self, disk: Disk) -> Disk {
         Disk { keeps: self.cache != Mode::Read, ..disk }
-    }
-}
-
-impl Store for Layered {
-    fn get(&self, key: &Key) -> Option<Arc<[u8]>> {
-        if let Some(found) = self.memory.get(key) {
-            return Some(found);
-        }
-        let found = self.disk.as_ref()?.get(key)?;
-        self.memory.put(key, found.clone());
-        Some(found)
-    }
-
-    fn put(&self, key: &Key, framed: Arc<[u8]>) {
-        self.memory.put(key, framed.clone());
-        if let Some(disk) = self.disk.as_ref().filter(|disk| disk.keeps) {
-            disk.put(key, framed);
-        }
-    }
-
-    fn remove(&self, key: &Key) {
-        self.memory.remove(key);
-        if let Some(disk) = &self.disk {
-            disk.remove(key);
-        }
     }
 }
 
@@ -257,6 +226,10 @@ impl Store for Disk {
         }
     }
 
+    fn keeps(&self) -> bool {
+        self.keeps
+    }
+
     fn remove(&self, key: &Key) {
         let path = self.path(key);
         if self.kept(&path).is_some() {
@@ -375,7 +348,7 @@ mod tests {
                         assert!(found.is_none_or(|found| found == vec![(number % 40) as u8; 500]));
                         cache.keep(
                             &key(number % 40),
-                            &value[..500].iter().map(|_| (number % 40) as u8).collect::<Vec<_>>(),
+                            value[..500].iter().map(|_| (number % 40) as u8).collect::<Vec<_>>(),
                         );
                     }
                     assert_eq!(cache.counts().damaged, 0);

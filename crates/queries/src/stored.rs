@@ -110,21 +110,21 @@ pub(crate) fn whole_file(
         key.with(piece.source.digest(unit));
     }
     let key = key.finish();
-    let known = cache.find(&key, |value| Some(value.to_vec()));
+    let known = cache.find(&key, |value| Some(value.clone()));
     if cache.mode() != Mode::Verify
         && let Some(cubin) = known
     {
-        return Compiled { cubin: Some(Arc::new(cubin)), diagnostics: Vec::new() };
+        return Compiled { cubin: Some(cubin), diagnostics: Vec::new() };
     }
     let mut compiled = compile();
     match (known, &compiled.cubin) {
-        (Some(known), Some(cubin)) if known == **cubin => {}
+        (Some(known), Some(cubin)) if known == *cubin => {}
         (Some(_), _) => {
             let message = "in the content store: a file was kept that compiles to something else";
             compiled.diagnostics.push(at_start(Code::InternalError, message));
             compiled.cubin = None;
         }
-        (None, Some(cubin)) if compiled.diagnostics.is_empty() => cache.keep(&key, cubin),
+        (None, Some(cubin)) if compiled.diagnostics.is_empty() => cache.keep(&key, cubin.clone()),
         (None, _) => {}
     }
     compiled
@@ -133,7 +133,7 @@ pub(crate) fn whole_file(
 fn keep(cache: &Cache, key: &Key, compiled: &LinkedFunction) {
     // What cannot be written down is not kept: it is compiled again next time.
     if let Ok(bytes) = postcard::to_stdvec(compiled) {
-        cache.keep(key, &bytes);
+        cache.keep(key, bytes);
     }
 }
 

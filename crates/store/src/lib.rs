@@ -26,7 +26,14 @@ pub trait Store: Send + Sync {
     fn put(&self, key: &Key, framed: Arc<[u8]>);
     /// Drops what is kept under a key: it was found to be damaged.
     fn remove(&self, key: &Key);
+    /// Whether it keeps anything; if not, nothing need be framed for it.
+    fn keeps(&self) -> bool {
+        true
+    }
 }
+
+/// The bytes of a value, shared by who made it and the memory of a cache.
+pub type Value = triomphe::Arc<Vec<u8>>;
 
 /// How a store is used.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -82,7 +89,9 @@ pub struct Counts {
 
 /// A store, how it is used, and what that gave.
 pub struct Cache {
-    store: Box<dyn Store>,
+    /// What this process found and kept. It is known to be whole, so that there is no frame to make or to check.
+    memory: Option<Memory<Value>>,
+    store: Option<Box<dyn Store>>,
     mode: Mode,
     hits: AtomicU64,
     misses: AtomicU64,
@@ -93,8 +102,17 @@ pub struct Cache {
 impl Cache {
     /// A cache over a store.
     pub fn new(store: Box<dyn Store>, mode: Mode) -> Cache {
+        Cache::with(None, Some(store), mode)
+    }
+
+    /// A cache that remembers values of so many bytes by itself, before it asks a store if there is one.
+    pub fn remembering(limit: usize, store: Option<Box<dyn Store>>, mode: Mode) -> Cache {
+        Cache::with(Some(Memory::new(limit)), store, mode)
+    }
+
+    fn with(memory: Option<Memory<Value>>, store: Option<Box<dyn Store>>, mode: Mode) -> Cache {
         let zero = || AtomicU64::new(0);
-        Cache { store, mode, hits: zero(), misses: zero(), damaged: zero(), kept: zero() }
+        Cache { memory, store, mode, hits: zero(), misses: zero(), damaged: zero(), kept: zero() }
     }
 
     /// How it is used.
@@ -104,29 +122,51 @@ impl Cache {
 
     /// The value under a key, as `read` understands it. Damage, and a value that `read` does not understand, is a
     /// miss.
-    pub fn find<T>(&self, key: &Key, read: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
+    pub fn find<T>(&self, key: &Key, read: impl FnOnce(&Value) -> Option<T>) -> Option<T> {
         if self.mode == Mode::Off {
             return None;
         }
-        let framed = self.store.get(key);
-        let found = framed.as_deref().and_then(|framed| unframe(key, framed)).and_then(read);
+        let remembered = self.memory.as_ref().and_then(|memory| memory.value(key));
+        let (found, damaged) = match remembered {
+            Some(value) => (read(&value), false),
+            None => self.find_in_store(key, read),
+        };
         if found.is_none() {
             self.misses.fetch_add(1, Ordering::Relaxed);
-            if framed.is_some() {
-                self.damaged.fetch_add(1, Ordering::Relaxed);
-                self.store.remove(key);
-            }
+            self.damaged.fetch_add(u64::from(damaged), Ordering::Relaxed);
         } else {
             self.hits.fetch_add(1, Ordering::Relaxed);
         }
         found
     }
 
+    /// The value in the store; and whether there was one that says nothing, which is dropped.
+    fn find_in_store<T>(&self, key: &Key, read: impl FnOnce(&Value) -> Option<T>) -> (Option<T>, bool) {
+        let Some(store) = &self.store else { return (None, false) };
+        let Some(framed) = store.get(key) else { return (None, false) };
+        let value = unframe(key, &framed).map(|value| Value::new(value.to_vec()));
+        let found = value.as_ref().and_then(read);
+        match (&found, &self.memory, value) {
+            (None, ..) => store.remove(key),
+            (Some(_), Some(memory), Some(value)) => memory.keep(key, value),
+            _ => {}
+        }
+        let damaged = found.is_none();
+        (found, damaged)
+    }
+
     /// Keeps a value, if the cache is one that keeps.
-    pub fn keep(&self, key: &Key, value: &[u8]) {
-        if matches!(self.mode, Mode::Write | Mode::Verify) {
-            self.kept.fetch_add(1, Ordering::Relaxed);
-            self.store.put(key, frame(key, value).into());
+    pub fn keep(&self, key: &Key, value: impl Into<Value>) {
+        if !matches!(self.mode, Mode::Write | Mode::Verify) {
+            return;
+        }
+        self.kept.fetch_add(1, Ordering::Relaxed);
+        let value = value.into();
+        if let Some(store) = self.store.as_ref().filter(|store| store.keeps()) {
+            store.put(key, frame(key, &value).into());
+        }
+        if let Some(memory) = &self.memory {
+            memory.keep(key, value);
         }
     }
 

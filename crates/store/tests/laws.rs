@@ -45,7 +45,7 @@ fn modes_read_and_keep() {
         let memory = Memory::new(1000);
         memory.put(&key("there"), frame(&key("there"), b"value").into());
         let cache = Cache::new(Box::new(memory), mode);
-        cache.keep(&key("new"), b"new value");
+        cache.keep(&key("new"), b"new value".to_vec());
         assert_eq!(found(&cache, "there").is_some(), reads, "{mode}");
         assert_eq!(found(&cache, "new").is_some(), keeps, "{mode}");
         assert_eq!(mode.to_string().parse(), Ok(mode));
@@ -86,7 +86,7 @@ fn damaged_and_foreign_values_are_dropped() {
 
 #[test]
 fn memory_keeps_what_was_used_last() {
-    let memory = Memory::new(30);
+    let memory: Memory = Memory::new(30);
     let put = |of: &str| memory.put(&key(of), Arc::from([0; 10]));
     ["a", "b", "c"].into_iter().for_each(put);
     assert!(memory.get(&key("a")).is_some());
@@ -97,4 +97,42 @@ fn memory_keeps_what_was_used_last() {
     put("d");
     memory.put(&key("large"), Arc::from([0; 31]));
     assert_eq!(memory.bytes(), 30);
+}
+
+/// What a cache remembers is the very value that was kept, without a store or before it asks one.
+#[test]
+fn a_cache_remembers() {
+    struct Nothing;
+    impl Store for Nothing {
+        fn get(&self, _: &Key) -> Option<Arc<[u8]>> {
+            None
+        }
+        fn put(&self, _: &Key, _: Arc<[u8]>) {
+            panic!("a store that keeps nothing is handed a frame");
+        }
+        fn remove(&self, _: &Key) {}
+        fn keeps(&self) -> bool {
+            false
+        }
+    }
+    for store in [None, Some(Box::new(Nothing) as Box<dyn Store>)] {
+        let cache = Cache::remembering(100, store, Mode::Write);
+        let value = Value::new(b"value".to_vec());
+        cache.keep(&key("k"), value.clone());
+        let found = cache.find(&key("k"), |value| Some(value.clone()));
+        assert!(found.is_some_and(|found| Value::ptr_eq(&found, &value)));
+        assert_eq!(found_and_missed(&cache), (1, 0));
+        assert_eq!(crate::found(&cache, "other"), None);
+        assert_eq!(found_and_missed(&cache), (1, 1));
+    }
+    // What a store had is remembered too.
+    let memory: Memory = Memory::new(1000);
+    memory.put(&key("there"), frame(&key("there"), b"value").into());
+    let cache = Cache::remembering(100, Some(Box::new(memory)), Mode::Read);
+    let [first, second] = [(); 2].map(|()| cache.find(&key("there"), |value| Some(value.clone())).unwrap());
+    assert!(Value::ptr_eq(&first, &second));
+}
+
+fn found_and_missed(cache: &Cache) -> (u64, u64) {
+    (cache.counts().hits, cache.counts().misses)
 }
