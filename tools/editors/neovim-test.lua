@@ -127,7 +127,7 @@ local function run()
   oriole.sass()
   local why = oriole.why()
   local told = vim.api.nvim_buf_get_lines(why, 0, -1, false)
-  check('why a query ran again', vim.tbl_contains(told, 'compiles: function_tree entry control_collatz: because FunctionUnit.text changed'), told)
+  check('why a query ran again', vim.tbl_contains(told, 'compiles: function_tree entry control_collatz: because UnitInput.text changed'), told)
 
   client.stop()
   wait('the end of the server', function() return client.is_stopped() end)

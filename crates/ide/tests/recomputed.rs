@@ -74,8 +74,7 @@ fn each_query_that_runs_again_says_what_made_it() {
     host.change(file, &[change("7", at, at + 1)]);
     show(&host);
     expect![[r#"
-        split_file <- the field SourceFile.cut
-        function_tree entry first <- the field FunctionUnit.text
+        function_tree entry first <- the field UnitInput.text
         resolved entry first <- function_tree entry first
         body entry first <- resolved entry first
         kernel_image entry first sm_90 <- body entry first
@@ -99,8 +98,7 @@ fn each_query_that_runs_again_says_what_made_it() {
     host.change(file, &[change(" 7", at, at + 1)]);
     show(&host);
     expect![[r#"
-        split_file <- the field SourceFile.cut
-        function_tree entry first <- the field FunctionUnit.text
+        function_tree entry first <- the field UnitInput.text
         resolved entry first <- function_tree entry first
         body entry first <- resolved entry first
         declared entry first <- function_tree entry first

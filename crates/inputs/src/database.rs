@@ -42,7 +42,13 @@ impl Database {
     /// A database for a single compile of each function: what inner stages give is dropped as soon as the next stage
     /// has read it.
     pub fn once() -> Database {
-        Database { once: true, ..Database::default() }
+        Database::default().without_stages()
+    }
+
+    /// The database, keeping nothing of inner stages: a function of which anything changed is compiled from its body on, and
+    /// there is less to keep and to verify. For a session whose options never change.
+    pub fn without_stages(self) -> Database {
+        Database { once: true, ..self }
     }
 
     /// The database with a store of finished functions.

@@ -1,30 +1,67 @@
-//! Source files: their text, and nothing else.
+//! Source files: their text, cut into units, and nothing else.
 //!
 //! A path is the host's business: no query may depend on it. The host keeps one [`SourceFile`] for each path and
 //! reuses it when a file is closed and opened again, since inputs are never freed.
+//!
+//! Each unit's text is an input by itself ([`UnitInput`]), so that an edit of one unit leaves those of all others, and how
+//! durable they are, alone. Everything is of high durability at first; the text of a kernel becomes one of low durability
+//! when the kernel is edited. From then on its edits say nothing of the other kernels: what is known of them is not even
+//! verified. This costs one thing: salsa takes a value that becomes less durable as changed. So what several units are asked
+//! for (the [`SourceFile::volatile`] queries) is of low durability from the start, and what all kernels read (which units
+//! there are, headers, functions, variables) is of high durability for good.
 
 #![allow(missing_docs, reason = "the accessors that salsa generates cannot carry documentation")]
 
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use oriole_syntax::{CutText, Replaced};
+use oriole_syntax::{CutText, Piece, Replaced, UnitKind, UnitSource};
 use salsa::{Durability, Setter};
 
 use crate::Db;
+use crate::unit::{Unit, UnitInput, UnitText};
+
+/// So many units at most are being edited when they change at once. A text that differs in more was made anew, which says
+/// nothing of where the next edit will be.
+const EDITED: usize = 8;
 
 /// A file of PTX.
 #[salsa::input(debug)]
 pub struct SourceFile {
-    /// The whole text, cut into units where it was written: what has not changed is not looked at again. Only the query that
-    /// makes the units may read it.
+    /// The whole text, cut into units where it was written: what has not changed is not looked at again. No query may
+    /// read it; what is rendered is placed by it.
     #[returns(ref)]
     pub cut: CutText,
+    /// The units in file order. Only the query that makes the units may read it.
+    #[returns(ref)]
+    pub units: Units,
+    /// Read to be of low durability, never written.
+    #[returns(copy)]
+    ephemeral: (),
+}
+
+/// The units of a file.
+#[derive(Clone, PartialEq, Eq, Debug, Default, salsa::SalsaValue)]
+pub struct Units {
+    /// Those that there are, in file order.
+    pub present: Vec<Unit>,
+    /// Inputs of units that went, for units that come: inputs are never freed.
+    spare: Vec<UnitInput>,
 }
 
 impl SourceFile {
     /// A file that is being edited.
     pub fn open(db: &dyn Db, text: &str) -> SourceFile {
-        SourceFile::new(db, CutText::new(text))
+        let cut = CutText::new(text);
+        let present = cut.pieces().iter().map(|piece| Unit::of(piece, UnitInput::create(db, text_of(piece))));
+        let units = Units { present: present.collect(), spare: Vec::new() };
+        SourceFile::builder(cut, units, ()).units_durability(Durability::HIGH).new(db)
+    }
+
+    /// Makes the query that asks one of low durability, whatever else it reads: then what it gives never becomes less
+    /// durable, and an equal result stops there.
+    pub fn volatile(self, db: &dyn Db) {
+        self.ephemeral(db);
     }
 
     /// The whole text, for programs that keep it nowhere else; no query may ask for it.
@@ -51,7 +88,7 @@ impl SourceFile {
     /// Takes over a text that is cut already.
     pub fn take(self, db: &mut dyn Db, cut: &CutText) {
         if !Arc::ptr_eq(self.text(db), cut.text()) {
-            self.set_cut(db).with_durability(Durability::LOW).to(cut.clone());
+            self.put(db, cut.clone());
         }
     }
 
@@ -61,7 +98,66 @@ impl SourceFile {
         let old = &self.text(db).as_bytes()[start as usize..old_end as usize];
         if *old != text.as_bytes()[start as usize..new_end as usize] {
             let cut = self.cut(db).changed(text, replaced);
-            self.set_cut(db).with_durability(Durability::LOW).to(cut);
+            self.put(db, cut);
         }
     }
+
+    /// Writes a text: of the units only those that changed.
+    fn put(self, db: &mut dyn Db, cut: CutText) {
+        let units = self.units(db);
+        let same = units.present.len() == cut.pieces().len()
+            && units.present.iter().zip(cut.pieces()).all(|(unit, piece)| unit.is(piece));
+        if !same {
+            self.regroup(db, cut.pieces());
+        }
+        let units = self.units(db).present.iter().zip(cut.pieces());
+        let changed = units.filter(|(unit, piece)| !unit.input.text(db).holds(piece));
+        let changed: Vec<(Unit, UnitText)> =
+            changed.map(|(unit, piece)| (unit.clone(), text_of(piece))).collect();
+        let edited = changed.len() <= EDITED;
+        for (unit, text) in changed {
+            let field = unit.input.set_text(db);
+            if edited && unit.is_named_kernel() {
+                field.with_durability(Durability::LOW).to(text);
+            } else {
+                field.to(text);
+            }
+        }
+        self.set_cut(db).to(cut);
+    }
+
+    /// Makes the list of units that of the pieces: who has a kind and name that was there keeps the input that goes with it,
+    /// of several the same in the order of the file.
+    fn regroup(self, db: &mut dyn Db, pieces: &[Piece]) {
+        let Units { present, mut spare } = self.units(db).clone();
+        let mut known: BTreeMap<(UnitKind, Arc<str>), VecDeque<UnitInput>> = BTreeMap::new();
+        for unit in present {
+            known.entry((unit.kind, unit.name)).or_default().push_back(unit.input);
+        }
+        let mut take = |piece: &Piece| known.get_mut(&(piece.kind, piece.name.clone()))?.pop_front();
+        let kept: Vec<Option<UnitInput>> = pieces.iter().map(&mut take).collect();
+        let edited = kept.iter().filter(|kept| kept.is_none()).count() <= EDITED;
+        for input in known.into_values().flatten() {
+            // What is known of a text goes with it.
+            input.set_text(db).to(UnitText(triomphe::Arc::new(UnitSource::new(UnitKind::Trailer, ""))));
+            spare.push(input);
+        }
+        let mut present = Vec::with_capacity(pieces.len());
+        for (piece, kept) in pieces.iter().zip(kept) {
+            let input = kept.or_else(|| spare.pop()).unwrap_or_else(|| UnitInput::create(db, text_of(piece)));
+            let unit = Unit::of(piece, input);
+            if kept.is_none() {
+                // A kernel that comes by itself is being written.
+                let low = edited && unit.is_named_kernel();
+                let durability = if low { Durability::LOW } else { Durability::HIGH };
+                input.set_text(db).with_durability(durability).to(text_of(piece));
+            }
+            present.push(unit);
+        }
+        self.set_units(db).to(Units { present, spare });
+    }
+}
+
+fn text_of(piece: &Piece) -> UnitText {
+    UnitText(piece.source.clone())
 }

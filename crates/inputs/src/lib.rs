@@ -1,7 +1,8 @@
 //! What the query graph starts from: files, configurations, units and their identity, the log of executed queries.
 //!
-//! It is here so that one small crate decides what an edit changes. [`SourceFile`] and [`Config`] are the only
-//! inputs; [`FunctionUnit`] is the only identity that stages are keyed by. No stage, no rule of PTX and no file
+//! It is here so that one small crate decides what an edit changes. [`SourceFile`] with the
+//! [`UnitInput`] of each of its units and [`Config`] are the only inputs; [`FunctionUnit`] is the only identity that stages are
+//! keyed by. No stage, no rule of PTX and no file
 //! access may enter; the host reads files and sets texts.
 
 mod config;
@@ -13,7 +14,7 @@ mod unit;
 
 pub use config::{ChipKey, Config};
 pub use database::{Database, Db};
-pub use file::SourceFile;
+pub use file::{SourceFile, Units};
 pub use log::{Cause, Edit, Execution, ExecutionLog, Place, Running};
 pub use reads::{Reads, record_reads};
-pub use unit::{FunctionUnit, UnitText};
+pub use unit::{FunctionUnit, Unit, UnitInput, UnitText};

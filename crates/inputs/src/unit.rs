@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use oriole_syntax::{UnitKind, UnitSource};
+use oriole_syntax::{Piece, UnitKind, UnitSource};
+use salsa::Durability;
 
 use crate::{Db, SourceFile};
 
@@ -19,11 +20,61 @@ impl PartialEq for UnitText {
     }
 }
 
+impl UnitText {
+    /// Whether it is the text of a piece.
+    pub(crate) fn holds(&self, piece: &Piece) -> bool {
+        triomphe::Arc::ptr_eq(&self.0, &piece.source) || self.0 == piece.source
+    }
+}
+
 impl std::ops::Deref for UnitText {
     type Target = Arc<str>;
 
     fn deref(&self) -> &Arc<str> {
         self.0.text()
+    }
+}
+
+/// The text of one unit.
+#[salsa::input(debug)]
+pub struct UnitInput {
+    /// Leading comments included.
+    #[returns(ref)]
+    pub text: UnitText,
+}
+
+impl UnitInput {
+    /// An input for a unit that nobody has edited yet.
+    pub(crate) fn create(db: &dyn Db, text: UnitText) -> UnitInput {
+        UnitInput::builder(text).durability(Durability::HIGH).new(db)
+    }
+}
+
+/// A unit in the list of a file.
+#[derive(Clone, PartialEq, Eq, Debug, salsa::SalsaValue)]
+pub struct Unit {
+    /// What it holds.
+    pub kind: UnitKind,
+    /// The name it declares; may be empty.
+    pub name: Arc<str>,
+    /// Its text.
+    pub input: UnitInput,
+}
+
+impl Unit {
+    pub(crate) fn of(piece: &Piece, input: UnitInput) -> Unit {
+        Unit { kind: piece.kind, name: piece.name.clone(), input }
+    }
+
+    /// Whether it is the unit of a piece.
+    pub(crate) fn is(&self, piece: &Piece) -> bool {
+        self.kind == piece.kind && self.name == piece.name
+    }
+
+    /// Whether it is a kernel that others know by its name alone. One without a name is looked into for what it declares, by
+    /// a query that all others read.
+    pub(crate) fn is_named_kernel(&self) -> bool {
+        self.kind == UnitKind::Entry && !self.name.is_empty()
     }
 }
 
@@ -33,8 +84,7 @@ impl std::ops::Deref for UnitText {
 /// without changing it: its text and its place. So typing inside a kernel, moving it, or moving everything above
 /// it keeps the unit and all that is known of it; renaming makes another one.
 ///
-/// Who may read what: `text` only the query that parses the unit; `start` and `line` only rendering, which is no
-/// query, and the line table.
+/// Who may read what: the text only the query that parses the unit; the place only rendering, which is no query.
 #[salsa::tracked(debug)]
 pub struct FunctionUnit<'db> {
     /// The file that it belongs to.
@@ -46,21 +96,36 @@ pub struct FunctionUnit<'db> {
     /// The name it declares; may be empty.
     #[returns(ref)]
     pub name: Arc<str>,
-    /// Its text, leading comments included.
-    #[tracked]
-    #[returns(ref)]
-    pub text: UnitText,
-    /// First byte in the file.
+    /// The input with its text, which is its own for as long as there is the unit.
+    #[returns(copy)]
+    input: UnitInput,
+    /// Its place in the list of units.
     #[tracked]
     #[returns(copy)]
-    pub start: u32,
-    /// Line of the first byte, from 1.
-    #[tracked]
-    #[returns(copy)]
-    pub line: u32,
+    at: u32,
 }
 
 impl<'db> FunctionUnit<'db> {
+    /// The units of a file.
+    pub fn of(db: &'db dyn Db, file: SourceFile) -> Vec<FunctionUnit<'db>> {
+        let units = file.units(db).present.iter().enumerate();
+        units
+            .map(|(at, unit)| {
+                FunctionUnit::new(db, file, unit.kind, unit.name.clone(), unit.input, at as u32)
+            })
+            .collect()
+    }
+
+    /// Its text, leading comments included.
+    pub fn text(self, db: &'db dyn Db) -> &'db UnitText {
+        self.input(db).text(db)
+    }
+
+    /// Its first byte in the file.
+    pub fn start(self, db: &'db dyn Db) -> u32 {
+        self.file(db).cut(db).starts()[self.at(db) as usize]
+    }
+
     /// Kind and name in words, for logs.
     pub fn label(self, db: &'db dyn Db) -> String {
         let kind = match self.kind(db) {

@@ -136,8 +136,8 @@ fn the_server_says_why_a_query_ran_again() {
         let ran = queries.iter().find(|ran| ran["host"] == host && ran["query"] == query);
         ran.unwrap_or_else(|| panic!("{query} did not run: {told}"))["because"].clone()
     };
-    assert_eq!(because("answers", "split_file"), json!({ "field": "SourceFile.cut" }));
-    assert_eq!(because("compiles", "function_tree"), json!({ "field": "FunctionUnit.text" }));
+    assert_eq!(because("answers", "function_tree"), json!({ "field": "UnitInput.text" }));
+    assert_eq!(because("compiles", "function_tree"), json!({ "field": "UnitInput.text" }));
     assert_eq!(because("compiles", "bridged"), json!({ "query": "body", "unit": "entry one", "chip": null }));
     let line = "compiles: bridged entry one sm_90: because of body entry one";
     assert!(told["text"].as_str().is_some_and(|text| text.lines().any(|each| each == line)), "{told}");

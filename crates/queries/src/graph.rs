@@ -5,6 +5,10 @@
 //! edit reaches what it means to and nothing else; `docs/edits.md` has the table of edits and the queries that
 //! they run, and the tests read it from there.
 //!
+//! A query that is volatile (`SourceFile::volatile`) is verified after each edit, as what it reads may have become less
+//! durable: that shields what asks several units. What a kernel's stages read from the module is not, or else nothing of a
+//! kernel would be known to be as it was without a look at all of it.
+//!
 //! Rules for a new read: say which edit will now run the query again, and take the narrowest query that serves.
 
 use std::sync::Arc;
@@ -27,7 +31,7 @@ use oriole_pipeline::image::{LinkedFunction, ModuleVariable};
 use oriole_pipeline::target::SelectionTree;
 use oriole_pipeline::{Allocated, Group, Routine, Target};
 use oriole_sass::form::Table;
-use oriole_syntax::Parse;
+use oriole_syntax::{Parse, UnitKind};
 
 use crate::driver;
 use crate::failure::{Failed, Staged, Static};
@@ -39,12 +43,12 @@ use crate::weight;
 
 // ---- a file and its units
 
-/// The units of a file, in file order. The only query that reads a file's text, which comes cut: the writer cuts it again
-/// where it changes.
+/// The units of a file, in file order. It reads no text: the writer cuts a text where it changes, and writes the units that
+/// changed.
 #[salsa::tracked(returns(ref), heap_size = weight::units)]
 pub fn split_file(db: &dyn Db, file: SourceFile) -> Vec<FunctionUnit<'_>> {
     let _running = db.executes("split_file", Place::File(file));
-    module::split(db, file)
+    FunctionUnit::of(db, file)
 }
 
 /// The tree of a unit. The only query that reads a unit's text, of which the tree is a part that is made at first need.
@@ -70,11 +74,19 @@ pub fn definition(db: &dyn Db, file: SourceFile, name: Arc<str>) -> Option<Funct
 
 // ---- what the rest of a module may know of a unit
 
-/// What the unit declares, with places. Only projections and the module's checks read it.
+/// What the unit declares, with places. Only projections read it.
 #[salsa::tracked(returns(ref), heap_size = weight::declared)]
-pub fn declared<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Declared> {
+pub fn declared<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<[Declared]> {
     let _running = db.executes("declared", Place::Unit(unit));
     module::declared(db, unit)
+}
+
+/// The same for the module's checks. Volatile: no unit that is edited for the first time makes them run again.
+#[salsa::tracked(returns(ref))]
+pub fn announced<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<[Declared]> {
+    let _running = db.executes("announced", Place::Unit(unit));
+    unit.file(db).volatile(db);
+    declared(db, unit).clone()
 }
 
 /// The header: version, targets, address size.
@@ -125,6 +137,10 @@ pub fn variables<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> VariableUnit 
 #[salsa::tracked(returns(ref))]
 pub fn signature<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Option<SignatureInfo> {
     let _running = db.executes("signature", Place::Unit(unit));
+    if unit.kind(db) == UnitKind::Entry {
+        // Who takes the address of a kernel is not compiled again when the kernel is edited for the first time.
+        unit.file(db).volatile(db);
+    }
     module::signature(declared(db, unit))
 }
 
@@ -176,6 +192,7 @@ pub fn source_map<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<SourceMa
 #[salsa::tracked(returns(ref))]
 pub fn diagnostics<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<[Diagnostic]> {
     let _running = db.executes("diagnostics", Place::Unit(unit));
+    unit.file(db).volatile(db);
     resolved(db, unit).diagnostics.clone()
 }
 
@@ -183,6 +200,7 @@ pub fn diagnostics<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<[Diagno
 #[salsa::tracked(returns(ref))]
 pub fn uses<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<Uses> {
     let _running = db.executes("uses", Place::Unit(unit));
+    unit.file(db).volatile(db);
     resolved(db, unit).uses.clone()
 }
 
@@ -190,6 +208,7 @@ pub fn uses<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<Uses> {
 #[salsa::tracked(returns(ref))]
 pub fn shared_variables<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<[Variable]> {
     let _running = db.executes("shared_variables", Place::Unit(unit));
+    unit.file(db).volatile(db);
     resolved(db, unit).shared.clone()
 }
 
@@ -197,6 +216,7 @@ pub fn shared_variables<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<[V
 #[salsa::tracked(returns(ref))]
 pub fn statics<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<[oriole_hir::ModuleVariable]> {
     let _running = db.executes("statics", Place::Unit(unit));
+    unit.file(db).volatile(db);
     resolved(db, unit).statics.clone()
 }
 
@@ -212,6 +232,7 @@ pub fn section_labels<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<(Str
 #[salsa::tracked(returns(ref))]
 pub fn flow_report<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> FlowReport {
     let _running = db.executes("flow_report", Place::Unit(unit));
+    unit.file(db).volatile(db);
     body(db, unit).as_deref().map(oriole_hir::check_flow).unwrap_or_default()
 }
 
@@ -379,6 +400,7 @@ pub fn legal<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> S
 #[salsa::tracked(returns(copy))]
 pub fn register_limit<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Option<u16> {
     let _running = db.executes("register_limit", Place::UnitConfig(unit, config));
+    unit.file(db).volatile(db);
     oriole_lower::register_limit(body(db, unit).as_deref()?, chip_info(db, config))
 }
 
@@ -411,6 +433,13 @@ pub fn finished<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -
     stage::finished(db, config, selected(db, unit, config))
 }
 
+/// All phases at once, for a database that keeps no stages.
+#[salsa::tracked(returns(ref), heap_size = weight::linked)]
+pub fn compiled<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<LinkedFunction> {
+    let _running = db.executes("compiled", Place::UnitConfig(unit, config));
+    stage::straight(db, unit, config, body(db, unit).as_deref().ok_or(Failed::Diagnosed)?)
+}
+
 /// Phase 122: words, what is symbolic in them, and what layout must know of the function.
 #[salsa::tracked(returns(ref), heap_size = weight::linked)]
 pub fn encoded<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<LinkedFunction> {
@@ -418,7 +447,7 @@ pub fn encoded<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) ->
     let body = body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
     stored::encoded(db, unit, config, body, || {
         if !db.keeps_stages() {
-            return stage::straight(db, unit, config, body);
+            return compiled(db, unit, config).clone();
         }
         stage::encoded(db, config, body, allocated(db, unit, config), finished(db, unit, config))
     })

@@ -10,24 +10,11 @@ use oriole_hir::{
     Body, Declared, EarlyUse, GlobalInfo, Header, HeaderQuestion, Linkage, ModuleContext, ModuleVariable,
     Outline, SignatureInfo, SourceMap, Symbols, Uses, Variable,
 };
-use oriole_inputs::{Db, FunctionUnit, SourceFile, UnitText};
+use oriole_inputs::{Db, FunctionUnit, SourceFile};
 use oriole_ptx::Space;
 use oriole_syntax::UnitKind;
 
 use crate::graph;
-
-pub(crate) fn split(db: &dyn Db, file: SourceFile) -> Vec<FunctionUnit<'_>> {
-    let (mut start, mut line) = (0, 1);
-    let pieces = file.cut(db).pieces().iter();
-    pieces
-        .map(|piece| {
-            let (name, text) = (piece.name.clone(), UnitText(piece.source.clone()));
-            let unit = FunctionUnit::new(db, file, piece.kind, name, text, start, line);
-            (start, line) = (start + piece.text().len() as u32, line + piece.lines);
-            unit
-        })
-        .collect()
-}
 
 /// The units of a file by name and by kind.
 #[derive(Clone, PartialEq, Eq, Debug, Default, salsa::SalsaValue)]
@@ -131,8 +118,9 @@ pub struct VariableUnit {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-pub(crate) fn declared<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Declared> {
-    oriole_hir::declarations(&graph::function_tree(db, unit).unit(), &ModuleView { db, file: unit.file(db) })
+pub(crate) fn declared<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<[Declared]> {
+    let view = ModuleView { db, file: unit.file(db) };
+    oriole_hir::declarations(&graph::function_tree(db, unit).unit(), &view).into()
 }
 
 pub(crate) fn globals(declared: &[Declared]) -> Vec<(Arc<str>, GlobalInfo)> {
@@ -239,7 +227,7 @@ pub(crate) fn alias_target(declared: &[Declared]) -> Option<Arc<str>> {
 
 /// The declarations of all units, in file order.
 fn all_declared(db: &dyn Db, file: SourceFile) -> Vec<&[Declared]> {
-    graph::split_file(db, file).iter().map(|&unit| graph::declared(db, unit).as_slice()).collect()
+    graph::split_file(db, file).iter().map(|&unit| &**graph::announced(db, unit)).collect()
 }
 
 /// Of each function with code what the module's checks look at.
@@ -250,7 +238,7 @@ fn outlines(db: &dyn Db, file: SourceFile) -> Vec<Outline<'_>> {
         .map(|(at, &unit)| Outline {
             unit: at,
             name: unit.name(db),
-            name_span: graph::declared(db, unit).first().map_or(Span::point(0), Declared::span),
+            name_span: graph::announced(db, unit).first().map_or(Span::point(0), Declared::span),
             is_entry: unit.kind(db) == UnitKind::Entry,
             uses: graph::uses(db, unit),
             variables: graph::shared_variables(db, unit),

@@ -45,8 +45,7 @@ pub(crate) fn tree(parse: &Parse) -> usize {
     bytes + list(&parse.errors)
 }
 
-#[expect(clippy::ptr_arg, reason = "it is called with the value of a query as it is")]
-pub(crate) fn declared(declared: &Vec<Declared>) -> usize {
+pub(crate) fn declared(declared: &std::sync::Arc<[Declared]>) -> usize {
     list(declared)
 }
 

@@ -5,8 +5,10 @@
 //! nothing about a query says that it does not run.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use crate::support::{DIVISION, KERNELS, Session, kernel, module};
+use oriole_inputs::{Config, Database, SourceFile};
 use oriole_options::Options;
 
 /// The part of the page between the markers, as rows of cells.
@@ -146,6 +148,7 @@ fn in_kernel(text: &str, number: usize, from: &str, to: &str) -> String {
 type Edit = (&'static str, fn(&str) -> String);
 
 const EDITS: &[Edit] = &[
+    ("a comment in k7, the first edit of it", |text| in_kernel(text, 7, "\tmov", "\t// first\n\tmov")),
     ("an instruction of k7", |text| in_kernel(text, 7, "add.u32 %r2, %r1, 7;", "add.u32 %r2, %r1, 70;")),
     ("another division in k5", |text| {
         in_kernel(text, 5, "\tcvt.u32.u64", "\tdiv.u64 %rd3, %rd3, %rd2;\n\tcvt.u32.u64")
@@ -263,7 +266,7 @@ fn a_chip_is_made_once() {
     };
     assert_eq!(made(&session), [1; 4]);
     let mut options = Options::default();
-    let second = oriole_inputs::Config::create(&session.db, oriole_chip::Chip::SM_90, &options);
+    let second = Config::create(&session.db, oriole_chip::Chip::SM_90, &options);
     oriole_queries::compile(&session.db, session.file, second, 1);
     assert_eq!(made(&session), [0; 4], "another configuration for the chip");
     options.set("no-licm", "true").expect("a knob");
@@ -283,9 +286,71 @@ fn the_log_is_complete() {
             EVENTS.fetch_add(1, Ordering::Relaxed);
         }
     };
-    let db = oriole_inputs::Database::with_observer(Box::new(observer));
-    let file = oriole_inputs::SourceFile::open(&db, &module());
-    let config = oriole_inputs::Config::create(&db, oriole_chip::Chip::SM_90, &Options::default());
+    let db = Database::with_observer(Box::new(observer));
+    let file = SourceFile::open(&db, &module());
+    let config = Config::create(&db, oriole_chip::Chip::SM_90, &Options::default());
     oriole_queries::compile(&db, file, config, 1);
     assert_eq!(db.log().unwrap().take().len(), EVENTS.load(Ordering::Relaxed));
+}
+
+/// What the last step validated without running it, by the names of queries.
+#[derive(Clone, Default)]
+struct Validated(Arc<Mutex<BTreeMap<String, usize>>>);
+
+impl Validated {
+    fn database(&self) -> Database {
+        let kept = self.0.clone();
+        Database::with_observer(Box::new(move |event| {
+            if let salsa::EventKind::DidValidateMemoizedValue { database_key } = event.kind {
+                let key = format!("{database_key:?}");
+                let name = key.split('(').next().unwrap_or_default().to_owned();
+                *kept.lock().unwrap().entry(name).or_default() += 1;
+            }
+        }))
+    }
+
+    fn take(&self) -> BTreeMap<String, usize> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+/// Once a kernel has been edited, its edits say nothing of what lies behind the results of the other kernels: that is not
+/// even verified.
+#[test]
+fn stages_of_other_kernels_are_not_verified() {
+    const BEHIND: [&str; 5] = ["bridged", "early", "ssa_early", "ssa_mid", "ssa_late"];
+    let validated = Validated::default();
+    let mut db = validated.database();
+    let file = SourceFile::open(&db, &module());
+    let config = Config::create(&db, oriole_chip::Chip::SM_90, &Options::default());
+    oriole_queries::compile(&db, file, config, 1);
+    validated.take();
+    let mut edit = |to: &str| {
+        file.update(&mut db, &in_kernel(&module(), 7, "add.u32 %r2, %r1, 7;", to));
+        assert!(oriole_queries::compile(&db, file, config, 1).cubin.is_some());
+        let validated = validated.take();
+        assert!(validated.contains_key("kernel_image"), "{validated:?}");
+        BEHIND.map(|query| validated.get(query).copied().unwrap_or_default())
+    };
+    assert!(edit("add.u32 %r2, %r1, 70;").iter().all(|&count| count >= KERNELS - 1));
+    assert_eq!(edit("add.u32 %r2, %r1, 71;"), [0; 5]);
+    assert_eq!(edit("add.u32 %r2, %r1, 72;"), [0; 5]);
+}
+
+/// Inputs are never freed, so those of units that went serve units that come.
+#[test]
+fn inputs_of_units_are_used_again() {
+    let mut session = Session::new(&module());
+    let mut inputs = || {
+        let usage = <dyn salsa::Database>::memory_usage(&mut session.db);
+        let count =
+            usage.structs.iter().find(|info| info.debug_name() == "UnitInput").map(|info| info.count());
+        let file = session.file;
+        for text in [&replace_kernel(&module(), 7, &kernel(7).replace("k7", "seven")), "", &module()] {
+            file.update(&mut session.db, text);
+        }
+        count.expect("units have inputs")
+    };
+    let first = inputs();
+    assert_eq!([inputs(), inputs()], [first; 2]);
 }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::split::{Splitter, line_ends};
+use crate::split::Splitter;
 use crate::{UnitKind, UnitSource};
 
 /// One unit of a text, without its place.
@@ -18,8 +18,6 @@ pub struct Piece {
     pub name: Arc<str>,
     /// Its text and tree.
     pub source: triomphe::Arc<UnitSource>,
-    /// How many lines end in it.
-    pub lines: u32,
     /// How many bytes from its start on were looked at; one more than there are if the end of the text was.
     seen: u32,
 }
@@ -104,6 +102,8 @@ pub struct CutText {
     /// A `String`, since one is made of its parts by one copy, and a large text is copied with each keystroke.
     text: Arc<String>,
     pieces: Arc<[Piece]>,
+    /// First byte of each piece.
+    starts: Arc<[u32]>,
 }
 
 impl CutText {
@@ -116,7 +116,17 @@ impl CutText {
         let mut splitter = Splitter::new(&text, 0);
         let pieces = std::iter::from_fn(|| Found::next(&mut splitter, &text));
         let pieces = pieces.map(|found| found.piece(UnitSource::new(found.kind, found.text))).collect();
-        CutText { text, pieces }
+        CutText::of(text, pieces)
+    }
+
+    fn of(text: Arc<String>, pieces: Vec<Piece>) -> CutText {
+        let mut behind = 0;
+        let starts = pieces.iter().map(|piece| {
+            let start = behind;
+            behind += piece.text().len() as u32;
+            start
+        });
+        CutText { text, starts: starts.collect(), pieces: pieces.into() }
     }
 
     /// The whole text.
@@ -127,6 +137,11 @@ impl CutText {
     /// Its units; joined they are the text.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
+    }
+
+    /// The first byte of each unit.
+    pub fn starts(&self) -> &[u32] {
+        &self.starts
     }
 
     /// The text after a change: outside of `replaced` it must be as it was.
@@ -187,7 +202,7 @@ impl CutText {
                 break;
             }
         }
-        CutText { text, pieces: pieces.into() }
+        CutText::of(text, pieces)
     }
 }
 
@@ -207,12 +222,10 @@ impl Found<'_> {
     }
 
     fn piece(&self, source: UnitSource) -> Piece {
-        let lines = line_ends(self.text.as_bytes());
         Piece {
             kind: self.kind,
             name: (*self.name).into(),
             source: triomphe::Arc::new(source),
-            lines,
             seen: self.seen,
         }
     }

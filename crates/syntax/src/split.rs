@@ -87,7 +87,7 @@ pub fn split_file(text: &str) -> Vec<Unit> {
 }
 
 /// How many lines end in a text.
-pub(crate) fn line_ends(text: &[u8]) -> u32 {
+fn line_ends(text: &[u8]) -> u32 {
     memchr::memchr_iter(b'\n', text).count() as u32
 }
 

@@ -49,7 +49,7 @@ impl Project {
         threads: usize,
         out: Option<PathBuf>,
     ) -> Project {
-        let db = Database::with_log().cached(cache);
+        let db = Database::with_log().without_stages().cached(cache);
         Project {
             db,
             chips,

@@ -31,8 +31,7 @@ impl Ran {
         let units = |name: &str| -> BTreeSet<String> {
             executions.iter().filter(|it| it.query == name).map(|it| it.unit.clone()).collect()
         };
-        let compiled =
-            units("bridged").into_iter().chain(units("allocated")).chain(units("finished")).collect();
+        let compiled = units("compiled");
         let asked = units("encoded");
         let looked = ["function_tree", "resolved", "encoded", "cubin"];
         Ran {
