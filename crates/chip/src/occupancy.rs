@@ -1,6 +1,6 @@
 //! How many blocks and warps of a kernel one SM holds at a time, and what stops it from holding more.
 
-use crate::Chip;
+use crate::{Chip, Limits, RegisterFiles};
 
 /// What a kernel uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,38 +39,53 @@ pub struct Occupancy {
 
 /// The occupancy of a kernel, or `None` where the limits of the chip are not known.
 pub fn occupancy(chip: Chip, usage: Usage) -> Option<Occupancy> {
-    let limits = chip.limits()?;
-    let warps = usage.threads.max(1).div_ceil(limits.warp_threads);
-    let by_warps = limits.warps_per_sm / warps;
-    let by_registers = if usage.registers > u32::from(chip.register_files().general.count)
-        || warps > limits.warps_per_sm
-    {
-        0
-    } else {
-        let per_thread = usage.registers.max(1).next_multiple_of(limits.register_granularity_thread);
-        let per_warp = (per_thread * limits.warp_threads).next_multiple_of(limits.register_granularity_warp);
+    Some(chip.limits()?.occupancy(chip.register_files(), usage))
+}
+
+impl Limits {
+    /// The occupancy of a kernel on a chip with these limits and register files.
+    pub fn occupancy(&self, files: &RegisterFiles, usage: Usage) -> Occupancy {
+        let (by_registers, by_shared) = (self.by_registers(files, usage), self.by_shared(usage));
+        let by_warps = self.warps_per_sm / self.warps(usage);
+        let candidates = [
+            (by_warps, Limiter::Warps),
+            (self.blocks_per_sm, Limiter::Blocks),
+            (by_registers, Limiter::Registers),
+            (by_shared, Limiter::SharedMemory),
+        ];
+        // Of several that run out at once the first.
+        let less = |least: (u32, Limiter), next: (u32, Limiter)| if next.0 < least.0 { next } else { least };
+        let (blocks, limiter) = candidates.into_iter().fold(candidates[0], less);
+        Occupancy { blocks, warps: blocks * self.warps(usage), limiter }
+    }
+
+    /// Warps of a block.
+    fn warps(&self, usage: Usage) -> u32 {
+        usage.threads.max(1).div_ceil(self.warp_threads)
+    }
+
+    /// Blocks whose registers fit.
+    fn by_registers(&self, files: &RegisterFiles, usage: Usage) -> u32 {
+        let warps = self.warps(usage);
+        if usage.registers > u32::from(files.general.count) || warps > self.warps_per_sm {
+            return 0;
+        }
+        let per_thread = usage.registers.max(1).next_multiple_of(self.register_granularity_thread);
+        let per_warp = (per_thread * self.warp_threads).next_multiple_of(self.register_granularity_warp);
         // Each quarter of the SM has its own quarter of the registers, and a warp lives in one quarter.
-        let per_quarter = limits.registers_per_sm / limits.warp_granularity / per_warp;
-        per_quarter * limits.warp_granularity / warps
-    };
-    let shared = usage
-        .shared
-        .saturating_add(limits.shared_reserved_per_block)
-        .checked_next_multiple_of(limits.shared_granularity)
-        .unwrap_or(u32::MAX);
-    let by_shared = if usage.shared > limits.shared_per_block {
-        0
-    } else {
-        limits.shared_per_sm.checked_div(shared).unwrap_or(limits.blocks_per_sm)
-    };
-    let candidates = [
-        (by_warps, Limiter::Warps),
-        (limits.blocks_per_sm, Limiter::Blocks),
-        (by_registers, Limiter::Registers),
-        (by_shared, Limiter::SharedMemory),
-    ];
-    let (blocks, limiter) = candidates.into_iter().min_by_key(|&(blocks, _)| blocks)?;
-    Some(Occupancy { blocks, warps: blocks * warps, limiter })
+        let per_quarter = self.registers_per_sm / self.warp_granularity / per_warp;
+        per_quarter * self.warp_granularity / warps
+    }
+
+    /// Blocks whose shared memory fits.
+    fn by_shared(&self, usage: Usage) -> u32 {
+        if usage.shared > self.shared_per_block {
+            return 0;
+        }
+        let shared = usage.shared.saturating_add(self.shared_reserved_per_block);
+        let shared = shared.checked_next_multiple_of(self.shared_granularity).unwrap_or(u32::MAX);
+        self.shared_per_sm.checked_div(shared).unwrap_or(self.blocks_per_sm)
+    }
 }
 
 #[cfg(test)]

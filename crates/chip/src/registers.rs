@@ -31,6 +31,13 @@ pub struct RegisterFiles {
     pub barrier: RegisterFile,
 }
 
+impl RegisterFiles {
+    /// All predicates that a program can name, bit n for `Pn`.
+    pub const fn all_predicates(&self) -> u8 {
+        ((1u16 << self.predicate.count) - 1) as u8
+    }
+}
+
 /// A file that has a neutral register, all others usable from `first_usable` on.
 const fn with_neutral(count: u8, first_usable: u8, field_bits: u8) -> RegisterFile {
     RegisterFile { count, first_usable, end_usable: count, field_bits, neutral: true }

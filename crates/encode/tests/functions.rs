@@ -7,16 +7,21 @@ use oriole_ori::{
     AddressPart, BlockId, ConstBase, Fixup, MachineBlock, MachineFunction, MachineInstruction, Origin,
     SymbolId,
 };
+use oriole_sass::form::Table;
 use oriole_sass::{Style, decode, parse, text};
 use typed_index_collections::ti_vec;
 
 const CHIP: Chip = Chip::SM_90A;
 
+fn forms() -> &'static Table {
+    oriole_sass::form::table(CHIP).expect("forms")
+}
+
 /// A function out of blocks of instruction texts, each with its fixup if it has one.
 fn function(blocks: &[&[(&str, Option<Fixup>)]]) -> MachineFunction {
     let instruction = |&(line, fixup): &(&str, Option<Fixup>)| {
         let parsed = parse(CHIP, line, Some(0)).unwrap_or_else(|error| panic!("{line}: {error}"));
-        let plain = MachineInstruction::new(CHIP, parsed, Origin(0)).expect("what was parsed has a form");
+        let plain = MachineInstruction::new(forms(), parsed, Origin(0)).expect("what was parsed has a form");
         MachineInstruction { fixup, ..plain }
     };
     MachineFunction {
@@ -153,7 +158,7 @@ fn layout_completes_words() {
 fn the_form_that_was_chosen_is_the_one_that_is_written() {
     let of = |line: &str| {
         let parsed = parse(CHIP, line, Some(0)).expect("an instruction");
-        MachineInstruction::new(CHIP, parsed, Origin(0)).expect("what was parsed has a form")
+        MachineInstruction::new(forms(), parsed, Origin(0)).expect("what was parsed has a form")
     };
     let encoded = |machine: MachineInstruction| {
         let block = MachineBlock { instructions: vec![machine], ..MachineBlock::default() };

@@ -1,6 +1,7 @@
 //! A cubin as annotated text, for reading: one line an instruction, with what can be said of it.
 
 use oriole_chip::Chip;
+use oriole_latency::Model;
 
 use crate::sass::{SassRow, plain, timing};
 
@@ -42,6 +43,8 @@ pub fn annotate(bytes: &[u8]) -> Result<Annotated, String> {
         annotated.lines.push(line);
     };
     line(&format!("// cubin for {chip}"), AnnotatedLine::default());
+    // The file is no input of the database: its chip is the one that it names, whatever chips are compiled for.
+    let model = Model::of(chip);
     for kernel in &cubin.kernels {
         let stack = kernel.stack_size.map_or_else(|| "unknown".to_owned(), |bytes| bytes.to_string());
         let head = format!(
@@ -62,7 +65,7 @@ pub fn annotate(bytes: &[u8]) -> Result<Annotated, String> {
             }
             let instruction = oriole_sass::decode(chip, word).ok();
             let row = plain(chip, address, word, instruction.as_ref());
-            let hover = instruction.map(|instruction| hover(&row, &timing(chip, &instruction)));
+            let hover = instruction.map(|instruction| hover(&row, &timing(chip, model, &instruction)));
             line(
                 &format!("    /*{address:04x}*/ {} {}", row.control(), row.text),
                 AnnotatedLine { hover, begins: None },

@@ -355,13 +355,16 @@ fn machine_code(
             "\n\n**{chip}**{stale}: no instruction; its work is done by others, or it is dead."
         ));
     }
+    let latencies = oriole_queries::view::latencies(&analysis.db, analysis.config(file, chip)?);
+    let model = latencies.ok().map(|found| found.0);
     let mut text = format!("\n\n**{chip}**{stale}:");
     for &index in words.iter().take(16) {
         let Some(&word) = shown.compiled.code.encoded.words.get(index) else { continue };
         let Ok(instruction) = oriole_sass::decode(chip, word) else { continue };
         let line = oriole_sass::text(chip, &instruction, None, oriole_sass::Style::Plain).unwrap_or_default();
         let stall = instruction.control.stall;
-        text.push_str(&format!("\n* `{line}`: {}, stalls {stall}", crate::sass::timing(chip, &instruction)));
+        let timing = crate::sass::timing(chip, model, &instruction);
+        text.push_str(&format!("\n* `{line}`: {timing}, stalls {stall}"));
     }
     if words.len() > 16 {
         text.push_str(&format!("\n* and {} more", words.len() - 16));

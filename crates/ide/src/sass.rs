@@ -188,8 +188,8 @@ fn why(wait: &Wait, stall: u8, name: &dyn Fn(u32) -> String) -> String {
     }
 }
 
-/// Pipe and latency of an instruction in words.
-pub(crate) fn timing(chip: Chip, instruction: &Instruction) -> String {
+/// Pipe and latency of an instruction in words; `model` are the latencies of its chip, if they are known.
+pub(crate) fn timing(chip: Chip, model: Option<&Model>, instruction: &Instruction) -> String {
     const UNITS: [(Unit, &str); oriole_latency::UNITS] = [
         (Unit::Alu, "ALU"),
         (Unit::Fma, "FMA"),
@@ -202,7 +202,7 @@ pub(crate) fn timing(chip: Chip, instruction: &Instruction) -> String {
         (Unit::Special, "special function"),
         (Unit::Uniform, "uniform"),
     ];
-    let Some(model) = Model::of(chip) else { return "no latencies are known".to_owned() };
+    let Some(model) = model else { return "no latencies are known".to_owned() };
     let busy = model.resources(instruction.op, &instruction.mods);
     let units: Vec<&str> =
         UNITS.iter().filter(|(unit, _)| busy[*unit as usize] > 0).map(|(_, name)| *name).collect();

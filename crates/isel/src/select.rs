@@ -1,7 +1,7 @@
 //! Maps allocated Ori to machine instructions: the pattern table says which operation, the assignment which registers,
 //! and symbolic parts become fixups.
 
-use crate::backend::{patterns, tree};
+use crate::backend::tree;
 use crate::balance::{Decision, covers_next, decide};
 use crate::template::{Mismatch, Template};
 use oriole_chip::Chip;
@@ -12,14 +12,15 @@ use oriole_ori::{
     Assignment, BlockId, File, Function, Instruction, MachineBlock, MachineFunction, MachineInstruction,
     MarshalError, Marshalled, Opcode, Value,
 };
+use oriole_sass::form::{self, Table};
 use oriole_sass::{Control, Guard};
 use typed_index_collections::TiVec;
 
 /// What selection knows of the chip.
 #[derive(Clone, Copy)]
 pub struct Tables {
-    /// Chip.
-    pub chip: Chip,
+    /// Its forms.
+    pub forms: &'static Table,
     /// Its rows as a decision tree.
     pub tree: &'static Tree<Template>,
     /// Its latencies.
@@ -29,7 +30,7 @@ pub struct Tables {
 impl Tables {
     /// Those of a chip, `None` if it lacks one or its rows are undecided.
     pub fn of(chip: Chip) -> Option<Tables> {
-        Some(Tables { chip, tree: tree(chip).ok()?, latency: Model::of(chip)? })
+        Some(Tables { forms: form::table(chip)?, tree: tree(chip).ok()?, latency: Model::of(chip)? })
     }
 }
 
@@ -66,7 +67,7 @@ pub fn select(
         general_registers: assignment.general_registers,
         frame_bytes: assignment.frame_bytes,
     };
-    let &Tables { chip, tree, latency: model } = tables;
+    let &Tables { forms, tree, latency: model } = tables;
     let depths = loop_depths(function);
     for (block, depth) in function.blocks.iter().zip(depths) {
         let mut instructions = Vec::with_capacity(block.instructions.len());
@@ -76,7 +77,7 @@ pub fn select(
         while let (Some(instruction), Some(decision)) = (rest.next(), decisions.next()) {
             let next = rest.as_slice().first();
             let chosen =
-                choose(chip, function, assignment, instruction, next, decision).map_err(|reason| {
+                choose(forms, function, assignment, instruction, next, decision).map_err(|reason| {
                     let instruction = oriole_ori::print::InstructionText(function, instruction).to_string();
                     SelectError { instruction, reason }
                 })?;
@@ -125,7 +126,7 @@ pub fn explain(
     assignment: &Assignment,
     options: &SelectOptions,
 ) -> Vec<Vec<Explained>> {
-    let &Tables { chip, tree, latency: model } = tables;
+    let &Tables { tree, latency: model, .. } = tables;
     let blocks = function.blocks.iter().map(|block| {
         let decisions = decide(tree, model, function, assignment, block, options.alternatives);
         let reasons = block.instructions.iter().enumerate().zip(decisions);
@@ -135,7 +136,7 @@ pub fn explain(
             let site = Site { function, instruction, next, assignment: Some(assignment), pipe };
             Some(Explained {
                 before: oriole_ori::print::InstructionText(function, instruction).to_string(),
-                candidates: patterns(chip).candidates(&site),
+                candidates: tree.candidates(&site),
             })
         });
         reasons.collect()
@@ -144,7 +145,7 @@ pub fn explain(
 }
 
 fn choose(
-    chip: Chip,
+    forms: &'static Table,
     function: &Function,
     assignment: &Assignment,
     original: &Instruction,
@@ -177,7 +178,7 @@ fn choose(
         },
     };
     let Marshalled { operands, fixup, form } =
-        oriole_ori::marshal(chip, function, instruction, |values| registers.tuple(values))
+        oriole_ori::marshal(forms, function, instruction, |values| registers.tuple(values))
             .map_err(|error| error.to_string())?;
     let mods = instruction.mods.clone();
     Ok(MachineInstruction {

@@ -114,7 +114,7 @@ impl Routines {
     ) -> Vec<Value> {
         let chip = self.chip;
         let code = self.code[routine as usize].get_or_insert_with(|| routine.code_for(chip));
-        if self.called { call(emit, routine, code, arguments) } else { copy(emit, code, arguments) }
+        if self.called { call(emit, chip, routine, code, arguments) } else { copy(emit, code, arguments) }
     }
 }
 
@@ -123,9 +123,16 @@ fn end(code: &Function) -> Option<&Instruction> {
     code.blocks.first()?.instructions.last().filter(|last| last.opcode == Opcode::Pseudo(Pseudo::Return))
 }
 
-fn call(emit: &mut Emit<'_, '_>, routine: Routine, code: &Function, arguments: &[&[Value]]) -> Vec<Value> {
+fn call(
+    emit: &mut Emit<'_, '_>,
+    chip: Chip,
+    routine: Routine,
+    code: &Function,
+    arguments: &[&[Value]],
+) -> Vec<Value> {
     let callee = symbol(emit.b.function_mut(), routine);
-    let clobbers = code.routine.unwrap_or(oriole_ori::Clobbers { general: u64::MAX, predicates: 0x7f });
+    let all = oriole_ori::Clobbers { general: u64::MAX, predicates: chip.register_files().all_predicates() };
+    let clobbers = code.routine.unwrap_or(all);
     let mut results = Vec::new();
     let mut draft = Instruction::new(Pseudo::CallHelper, emit.b.origin());
     for result in end(code).into_iter().flat_map(|end| &end.sources) {

@@ -84,7 +84,7 @@ impl Lower<'_> {
             callee: None,
             stack_bytes: 0,
             clobbers: clobbers(),
-            clobbered_predicates: 0x7f,
+            clobbered_predicates: self.chip.register_files().all_predicates(),
             clobbers_uniform: true,
         };
         match callee {

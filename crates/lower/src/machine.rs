@@ -2,7 +2,7 @@
 
 use crate::context::Lower;
 use oriole_ori::{Source, Value};
-use oriole_sass::{Mod, Mods, Op, Operand, OperandKind, legal, on_chip};
+use oriole_sass::{Mod, Mods, Op, Operand, OperandKind, form, legal, on_chip};
 
 impl Lower<'_> {
     /// True if the chip has the opcode.
@@ -10,10 +10,14 @@ impl Lower<'_> {
         oriole_sass::has(self.chip, op)
     }
 
+    fn is_legal(&self, op: Op, mods: &Mods, operands: &[Operand]) -> bool {
+        form::table(self.chip).is_some_and(|forms| legal(forms, op, mods, operands).is_some())
+    }
+
     /// True if the opcode takes these modifiers with so many general registers, the result among them.
     fn takes(&self, op: Op, mods: &[Mod], registers: usize) -> bool {
         let operands = vec![Operand::plain(OperandKind::Reg(0)); registers];
-        legal(self.chip, op, &Mods::of(mods), &operands).is_some()
+        self.is_legal(op, &Mods::of(mods), &operands)
     }
 
     /// `d <- min(a, b)` where `least` is true, else the maximum. `U32` says that the numbers are unsigned; packed halves
@@ -49,7 +53,7 @@ impl Lower<'_> {
     /// True if `LEPC` gives the address of a place in the code, which calls of functions outside of the module need.
     pub fn names_places(&self) -> bool {
         let operands = [Operand::plain(OperandKind::Reg(0)), Operand::plain(OperandKind::Target(0))];
-        legal(self.chip, Op::LEPC, &Mods::none(), &operands).is_some()
+        self.is_legal(Op::LEPC, &Mods::none(), &operands)
     }
 
     /// True if `WARPSYNC` has a modifier for all lanes.

@@ -3,7 +3,7 @@
 
 use crate::pattern::RowId;
 use crate::{AddressPart, BlockId, ConstBase, MemoryInfo, Origin, SymbolId, Value};
-use oriole_chip::Chip;
+use oriole_sass::form::Table;
 use oriole_sass::{EncodeError, FormId};
 use typed_index_collections::TiVec;
 
@@ -75,11 +75,11 @@ impl MachineInstruction {
     /// # Errors
     /// No form takes it.
     pub fn new(
-        chip: Chip,
+        forms: &'static Table,
         instruction: oriole_sass::Instruction,
         origin: Origin,
     ) -> Result<MachineInstruction, EncodeError> {
-        let form = oriole_sass::form_of(chip, &instruction)?;
+        let form = oriole_sass::form_of(forms, &instruction)?;
         Ok(MachineInstruction { instruction, form, row: None, fixup: None, memory: None, origin })
     }
 }

@@ -9,6 +9,7 @@ use crate::{
     SourceKind, SymbolKind, Value,
 };
 use oriole_chip::Chip;
+use oriole_sass::form::{self, Table};
 use oriole_sass::register::{PT, RZ, URZ};
 use oriole_sass::{EncodeError, FormId, Op, Operand, OperandKind};
 use smallvec::SmallVec;
@@ -61,8 +62,9 @@ impl std::error::Error for MarshalError {}
 
 /// True if the chip has a form for the instruction, whatever registers it gets. Pseudo-operations have none.
 pub fn is_legal(chip: Chip, function: &Function, instruction: &Instruction) -> bool {
+    let Some(forms) = form::table(chip) else { return false };
     match named_operands(function, instruction, |_| Ok(0)) {
-        Ok((op, mut operands, _)) => form(chip, op, instruction, &mut operands).is_some(),
+        Ok((op, mut operands, _)) => form_of(forms, op, instruction, &mut operands).is_some(),
         Err(_) => false,
     }
 }
@@ -72,15 +74,15 @@ pub fn is_legal(chip: Chip, function: &Function, instruction: &Instruction) -> b
 /// # Errors
 /// The instruction cannot be written.
 pub fn marshal(
-    chip: Chip,
+    forms: &'static Table,
     function: &Function,
     instruction: &Instruction,
     register: impl Fn(&[Value]) -> Result<u8, MarshalError>,
 ) -> Result<Marshalled, MarshalError> {
     let (op, mut operands, fixup) = named_operands(function, instruction, register)?;
-    match form(chip, op, instruction, &mut operands) {
+    match form_of(forms, op, instruction, &mut operands) {
         Some(form) => Ok(Marshalled { operands, fixup, form }),
-        None => Err(MarshalError::Form(oriole_sass::why_not_legal(chip, op, &instruction.mods, &operands))),
+        None => Err(MarshalError::Form(oriole_sass::why_not_legal(forms, op, &instruction.mods, &operands))),
     }
 }
 
@@ -107,8 +109,13 @@ fn named_operands(
 
 /// The form that takes the operands. Ori keeps an immediate as 32 bits; the form says whether it is an integer, a
 /// float, or two halves, and the operands are put right. They stay as they are if no form takes them.
-fn form(chip: Chip, op: Op, instruction: &Instruction, operands: &mut Operands) -> Option<FormId> {
-    let legal = |operands: &[Operand]| oriole_sass::legal(chip, op, &instruction.mods, operands);
+fn form_of(
+    forms: &'static Table,
+    op: Op,
+    instruction: &Instruction,
+    operands: &mut Operands,
+) -> Option<FormId> {
+    let legal = |operands: &[Operand]| oriole_sass::legal(forms, op, &instruction.mods, operands);
     if let Some(form) = legal(operands) {
         return Some(form);
     }

@@ -106,12 +106,12 @@ impl Target {
 
     /// What the scheduler needs of it.
     pub fn schedule(&self) -> oriole_schedule::Tables {
-        oriole_schedule::Tables { chip: self.chip, forms: self.forms, latency: self.latency }
+        oriole_schedule::Tables { limits: self.limits, forms: self.forms, latency: self.latency }
     }
 
     /// What selection needs of it.
     pub fn isel(&self) -> oriole_isel::Tables {
-        oriole_isel::Tables { chip: self.chip, tree: self.selection, latency: self.latency }
+        oriole_isel::Tables { forms: self.forms, tree: self.selection, latency: self.latency }
     }
 }
 

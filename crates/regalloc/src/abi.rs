@@ -3,6 +3,7 @@
 
 use crate::AllocateError;
 use crate::set::RegisterSet;
+use oriole_chip::RegisterFiles;
 use oriole_ori::{
     CallShape, Destination, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolId,
     SymbolKind,
@@ -117,7 +118,7 @@ impl ReturnAddress {
 ///
 /// # Errors
 /// Words that do not fit into registers: they must have been stored to the stack before.
-pub fn bind(function: &mut Function) -> Result<(), AllocateError> {
+pub fn bind(function: &mut Function, files: &RegisterFiles) -> Result<(), AllocateError> {
     let external: TiVec<SymbolId, bool> =
         function.symbols.iter().map(|s| s.kind == SymbolKind::Extern).collect();
     let address: Option<ReturnAddress> = (!function.is_entry).then(|| ReturnAddress::new(function));
@@ -137,7 +138,7 @@ pub fn bind(function: &mut Function) -> Result<(), AllocateError> {
                             callee: None,
                             stack_bytes: 0,
                             clobbers: clobbers(),
-                            clobbered_predicates: 0x7f,
+                            clobbered_predicates: files.all_predicates(),
                             clobbers_uniform: true,
                         })
                     });

@@ -7,7 +7,7 @@ use crate::reallocate::{improve, start};
 use crate::set::RegisterSet;
 use crate::work::Work;
 use crate::{AllocateError, Allocation, abi, color, edges, operands};
-use oriole_chip::Chip;
+use oriole_chip::{Chip, RegisterFiles};
 use oriole_options::AllocateOptions;
 use oriole_ori::{Assignment, File, Function, Opcode, Pseudo, Value};
 
@@ -109,7 +109,7 @@ pub fn allocate(
     for file in [File::UR, File::UP, File::B] {
         color::color(&mut work, file, files)?;
     }
-    predicates(&mut work, u16::from(files.predicate.end_usable))?;
+    predicates(&mut work, files)?;
     let work = general_within(work, &limits, options.level > 0)?;
     let mut highest = work.highest();
     if limits.by_convention {
@@ -136,8 +136,9 @@ pub fn allocate(
     })
 }
 
-fn predicates(work: &mut Work, count: u16) -> Result<(), AllocateError> {
-    let usable = work.function.routine.map_or(0x7f, |clobbers| clobbers.predicates);
+fn predicates(work: &mut Work, files: &RegisterFiles) -> Result<(), AllocateError> {
+    let usable = work.function.routine.map_or(files.all_predicates(), |clobbers| clobbers.predicates);
+    let count = u16::from(files.predicate.end_usable);
     let usable = RegisterSet::from_words([usable.into(), 0, 0, 0]);
     let registers =
         Registers { file: File::P, usable, count, cheap: usable, least_recently_used: false, budget: None };

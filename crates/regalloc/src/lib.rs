@@ -98,7 +98,7 @@ pub fn assign(
     options: &AllocateOptions,
 ) -> Result<Allocation, AllocateError> {
     let mut input = function.clone();
-    abi::bind(&mut input)?;
+    abi::bind(&mut input, chip.register_files())?;
     driver::allocate(driver::prepare(input)?, chip, options)
 }
 
@@ -112,7 +112,7 @@ pub fn allocate(
     chip: Chip,
     options: &AllocateOptions,
 ) -> Result<(Function, Assignment), AllocateError> {
-    abi::bind(&mut function)?;
+    abi::bind(&mut function, chip.register_files())?;
     let prepared = driver::prepare(function)?;
     let asked = (options.check || cfg!(debug_assertions)).then(|| prepared.clone());
     let allocation = driver::allocate(prepared, chip, options)?;

@@ -23,7 +23,7 @@ fn run(
     limit: Option<u16>,
 ) -> Result<(Prepared, Allocation, Vec<Problem>), AllocateError> {
     let mut input = function.clone();
-    abi::bind(&mut input)?;
+    abi::bind(&mut input, Chip::SM_90.register_files())?;
     let prepared = prepare(input)?;
     let allocation = allocate(prepared.clone(), Chip::SM_90, &options(limit))?;
     let problems = check(Chip::SM_90, &prepared, &allocation);

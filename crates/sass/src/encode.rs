@@ -5,7 +5,7 @@ use crate::choose::{Resolved, choose, choose_for, refusal, resolve_as};
 use crate::decode::NO_SCOREBOARD;
 use crate::error::EncodeError;
 use crate::fill::{Asked, fill};
-use crate::form::{self, CONTROL_SHIFT, Form, FormId};
+use crate::form::{self, CONTROL_SHIFT, Form, FormId, Table};
 use crate::{Control, Instruction};
 use oriole_chip::Chip;
 
@@ -28,8 +28,10 @@ pub fn encode_as(chip: Chip, id: FormId, instruction: &Instruction) -> Result<u1
 }
 
 /// The form that `encode` would choose.
-pub fn form_of(chip: Chip, instruction: &Instruction) -> Result<FormId, EncodeError> {
-    let table = form::table(chip).ok_or(EncodeError::UnsupportedChip(chip))?;
+///
+/// # Errors
+/// No form of the table takes the instruction.
+pub fn form_of(table: &'static Table, instruction: &Instruction) -> Result<FormId, EncodeError> {
     let asked = Asked::of(instruction);
     choose_for(table, &asked).map(|resolved| resolved.id).ok_or_else(|| refusal(table, &asked))
 }

@@ -7,7 +7,7 @@ use oriole_ori::{
     Origin,
 };
 use oriole_sass::register::PT;
-use oriole_sass::{EncodeError, Instruction, Op, OperandKind};
+use oriole_sass::{EncodeError, Instruction, Op, OperandKind, form};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The code as blocks. `tables` says for the index of an indexed branch the indices of the instructions that it may lead to;
@@ -21,6 +21,7 @@ pub fn decoded(
     tables: &BTreeMap<usize, Vec<usize>>,
 ) -> Result<MachineFunction, EncodeError> {
     let shape = chip.words();
+    let forms = form::table(chip).ok_or(EncodeError::UnsupportedChip(chip))?;
     let starts = starts(shape, code, tables);
     let block_of = |index: usize| BlockId::from(starts.partition_point(|&start| start <= index) - 1);
     let mut graph = Function::default();
@@ -30,7 +31,7 @@ pub fn decoded(
         let next = next(shape, code, end - 1, tables).into_iter().map(block_of).collect::<BTreeSet<_>>();
         let instructions = code[start..end]
             .iter()
-            .map(|instruction| MachineInstruction::new(chip, instruction.clone(), Origin(0)));
+            .map(|instruction| MachineInstruction::new(forms, instruction.clone(), Origin(0)));
         graph.blocks.push(Block { successors: next.iter().copied().collect(), ..Block::default() });
         function.blocks.push(MachineBlock {
             instructions: instructions.collect::<Result<_, _>>()?,

@@ -28,7 +28,7 @@ pub use profile::{LaunchBounds, Profile, profile};
 pub use report::report;
 pub use statistics::{Hiding, Statistics, Usage, statistics, usage};
 
-use oriole_chip::Chip;
+use oriole_chip::{Chip, Limits};
 use oriole_latency::Model;
 use oriole_options::{FinishOptions, OrderOptions};
 use oriole_ori::{BlockId, Function, MachineFunction};
@@ -39,8 +39,8 @@ use typed_index_collections::{TiVec, ti_vec};
 /// What scheduling knows of the chip.
 #[derive(Clone, Copy)]
 pub struct Tables {
-    /// Chip.
-    pub chip: Chip,
+    /// What it can hold.
+    pub limits: Limits,
     /// Its forms.
     pub forms: &'static Table,
     /// Its latencies.
@@ -50,7 +50,11 @@ pub struct Tables {
 impl Tables {
     /// Those of a chip, `None` if it lacks one.
     pub fn of(chip: Chip) -> Option<Tables> {
-        Some(Tables { chip, forms: oriole_sass::form::table(chip)?, latency: Model::of(chip)? })
+        Some(Tables {
+            limits: chip.limits()?,
+            forms: oriole_sass::form::table(chip)?,
+            latency: Model::of(chip)?,
+        })
     }
 }
 
@@ -58,13 +62,13 @@ impl Tables {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ScheduleError {
     /// The chip has no instruction that only passes time.
-    Nop(Chip),
+    Nop,
 }
 
 impl fmt::Display for ScheduleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ScheduleError::Nop(chip) => write!(f, "{chip} has no form of NOP"),
+            ScheduleError::Nop => f.write_str("the chip has no form of NOP"),
         }
     }
 }
@@ -96,8 +100,8 @@ pub fn control_words(
     tables: &Tables,
     options: &FinishOptions,
 ) -> Result<(), ScheduleError> {
-    let &Tables { chip, forms, latency: model } = tables;
-    let nop = words::Nop::new(chip).map_err(|_| ScheduleError::Nop(chip))?;
+    let &Tables { forms, latency: model, .. } = tables;
+    let nop = words::Nop::new(forms).map_err(|_| ScheduleError::Nop)?;
     if options.serial {
         serial::assign(function, model, forms, &nop);
         return Ok(());
@@ -112,7 +116,7 @@ pub fn control_words(
     let cap = if options.stall_cap == 0 { words::LONGEST_STALL } else { options.stall_cap };
     stalls::assign(function, &effects, &order, model, &nop, cap);
     if options.reuse {
-        reuse::assign(function, chip, model, forms);
+        reuse::assign(function, model, forms);
     }
     Ok(())
 }

@@ -6,7 +6,7 @@
 use crate::Tables;
 use crate::graph::Node;
 use crate::pre_ra::latency;
-use oriole_chip::{Occupancy, Usage, occupancy};
+use oriole_chip::{Occupancy, Usage};
 use oriole_latency::{Class, Model, UNITS, Unit};
 use oriole_ori::{BlockId, Cfg, Function, Opcode, Statistics, Value};
 use oriole_sass::{Mod, Op};
@@ -33,8 +33,8 @@ pub struct Profile {
     pub registers: u32,
     /// Bytes of the frame that hold spills.
     pub spill_bytes: u32,
-    /// How full an SM gets, if the limits of the chip are known.
-    pub occupancy: Option<Occupancy>,
+    /// How full an SM gets.
+    pub occupancy: Occupancy,
     /// The same as a share of all warps.
     pub occupied: f64,
     /// Instructions in each cycle for which a warp keeps its busiest unit, or the issue port, busy.
@@ -55,14 +55,12 @@ pub struct Profile {
 
 /// The profile of a function.
 pub fn profile(function: &Function, tables: &Tables, bounds: LaunchBounds) -> Profile {
-    let &Tables { chip, latency: model, .. } = tables;
+    let &Tables { ref limits, forms, latency: model } = tables;
     let counts = Statistics::new(function);
     let (registers, spill_bytes) = bounds.allocated.unwrap_or((counts.general_registers, 0));
     let usage = Usage { registers, shared: bounds.shared, threads: bounds.threads };
-    let occupancy = occupancy(chip, usage);
-    let occupied = occupancy
-        .zip(chip.limits())
-        .map_or(0.0, |(occupancy, limits)| f64::from(occupancy.warps) / f64::from(limits.warps_per_sm));
+    let occupancy = limits.occupancy(forms.registers(), usage);
+    let occupied = f64::from(occupancy.warps) / f64::from(limits.warps_per_sm);
     let cfg = Cfg::new(function);
     let mut work = Work::default();
     for &block in cfg.order() {

@@ -3,7 +3,6 @@
 //!
 //! The flags are set last, because they depend on the final order and on where the warp may be put aside.
 
-use oriole_chip::Chip;
 use oriole_latency::{CACHE_SLOTS, Cached, Class, Model, banks};
 use oriole_ori::MachineFunction;
 use oriole_sass::form::Table;
@@ -23,7 +22,7 @@ struct Reader {
 type Readers = [[[Option<Reader>; 2]; CACHE_SLOTS]; 2];
 
 /// Sets the flags of all instructions; other fields are final.
-pub fn assign(function: &mut MachineFunction, chip: Chip, model: &Model, forms: &'static Table) {
+pub fn assign(function: &mut MachineFunction, model: &Model, forms: &'static Table) {
     for block in &mut function.blocks {
         let mut last = Readers::default();
         for index in 0..block.instructions.len() {
@@ -35,7 +34,7 @@ pub fn assign(function: &mut MachineFunction, chip: Chip, model: &Model, forms: 
             let known = model.operand_cache(op, mods, 0).is_some();
             // A form that does not take its instruction is reported where it is encoded.
             let slots = match known {
-                true => cached_operands(chip, machine.form, instruction).unwrap_or_default(),
+                true => cached_operands(forms, machine.form, instruction).unwrap_or_default(),
                 false => [None; 3],
             };
             let mut keep = Vec::new();

@@ -16,7 +16,7 @@ fn model() -> &'static oriole_latency::Model {
 }
 
 fn machine(instruction: oriole_sass::Instruction, origin: Origin) -> MachineInstruction {
-    MachineInstruction::new(Chip::SM_90, instruction, origin).expect("what was parsed has a form")
+    MachineInstruction::new(tables().forms, instruction, origin).expect("what was parsed has a form")
 }
 
 fn options() -> FinishOptions {

@@ -1,8 +1,8 @@
 //! Rules of a single control word: what an opcode accepts, and when the yield flag is set.
 
-use oriole_chip::Chip;
 use oriole_latency::{Model, is_branch_like};
 use oriole_ori::{MachineInstruction, Origin};
+use oriole_sass::form::Table;
 use oriole_sass::{Control, EncodeError, Guard, Instruction, Mod, Mods, Op};
 use smallvec::SmallVec;
 
@@ -28,11 +28,11 @@ pub fn accepts_wait(instruction: &Instruction) -> bool {
 pub struct Nop(MachineInstruction);
 
 impl Nop {
-    /// That of a chip.
+    /// That of a chip with these forms.
     ///
     /// # Errors
-    /// The chip has none.
-    pub fn new(chip: Chip) -> Result<Nop, EncodeError> {
+    /// There is none.
+    pub fn new(forms: &'static Table) -> Result<Nop, EncodeError> {
         let instruction = Instruction {
             guard: Guard::ALWAYS,
             op: Op::NOP,
@@ -40,7 +40,7 @@ impl Nop {
             operands: SmallVec::new(),
             control: Control::NEUTRAL,
         };
-        MachineInstruction::new(chip, instruction, Origin(0)).map(Nop)
+        MachineInstruction::new(forms, instruction, Origin(0)).map(Nop)
     }
 
     /// One that is put behind (or before) `neighbour` and shares its origin.

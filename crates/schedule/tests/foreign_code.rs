@@ -36,6 +36,7 @@ fn function(code: &[u128], chip: Chip) -> Option<MachineFunction> {
     starts.sort_unstable();
     starts.dedup();
     let block_of = |at: usize| starts.binary_search(&at).ok().map(BlockId::from);
+    let forms = oriole_sass::form::table(chip)?;
     let mut function = MachineFunction::default();
     for (number, &start) in starts.iter().enumerate() {
         let end = starts.get(number + 1).copied().unwrap_or(instructions.len());
@@ -64,7 +65,7 @@ fn function(code: &[u128], chip: Chip) -> Option<MachineFunction> {
                 .iter()
                 .map(|i| {
                     let plain = Instruction { control: Control::NEUTRAL, ..i.clone() };
-                    MachineInstruction::new(chip, plain, Origin(0)).expect("what was decoded has a form")
+                    MachineInstruction::new(forms, plain, Origin(0)).expect("what was decoded has a form")
                 })
                 .collect(),
             successors,

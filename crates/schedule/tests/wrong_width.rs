@@ -5,10 +5,15 @@ use oriole_chip::Chip;
 use oriole_cubin::{Cubin, KernelImage, Module};
 use oriole_options::Options;
 use oriole_ori::{MachineBlock, MachineFunction, MachineInstruction, Origin};
+use oriole_sass::form::Table;
 use oriole_sass::{Control, FormId, Instruction, form_of, parse};
 use typed_index_collections::ti_vec;
 
 const CHIP: Chip = Chip::SM_90A;
+
+fn forms() -> &'static Table {
+    oriole_sass::form::table(CHIP).expect("forms")
+}
 
 fn instruction(line: &str) -> Instruction {
     Instruction { control: Control::NEUTRAL, ..parse(CHIP, line, Some(0)).expect("an instruction") }
@@ -17,7 +22,8 @@ fn instruction(line: &str) -> Instruction {
 /// The cubin of a kernel of these lines, scheduled with the given forms, written in its own.
 fn cubin(lines: &[&str], planted: impl Fn(&Instruction, FormId) -> FormId) -> Cubin {
     let instructions = lines.iter().map(|line| {
-        let mut machine = MachineInstruction::new(CHIP, instruction(line), Origin(0)).expect("it has a form");
+        let mut machine =
+            MachineInstruction::new(forms(), instruction(line), Origin(0)).expect("it has a form");
         machine.form = planted(&machine.instruction, machine.form);
         machine
     });
@@ -51,7 +57,7 @@ fn a_wrong_width_in_the_form_table_is_found_by_the_checker() {
         let lines = [victim, reader, "EXIT"];
         let right = cubin(&lines, |_, form| form);
         assert_eq!(oriole_simulate::lint(&right).len(), 0, "{victim}");
-        let row = form_of(CHIP, &instruction(other)).expect("a form");
+        let row = form_of(forms(), &instruction(other)).expect("a form");
         let op = instruction(victim).op;
         let wrong = cubin(&lines, |i, form| if i.op == op { row } else { form });
         let expected = usize::from(victim != other);

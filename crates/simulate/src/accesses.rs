@@ -496,7 +496,7 @@ mod tests {
                 // A control word that waits for nothing and sets nothing.
                 let word = body & ((1 << 105) - 1) | 7 << 110 | 7 << 113 | 1 << 105;
                 let Ok(instruction) = oriole_sass::decode(chip, word) else { continue };
-                if !is_real(&instruction) || oriole_sass::form_of(chip, &instruction).is_err() {
+                if !is_real(&instruction) || oriole_sass::form_of(table, &instruction).is_err() {
                     continue;
                 }
                 seen += 1;

@@ -67,24 +67,6 @@ impl<T> Patterns<T> {
             Some(Tie { first: first.name, second: second.name })
         })
     }
-
-    /// Every row that speaks of the instruction's operation, best first, and why it does or does not match. The first
-    /// one that matches is the one chosen.
-    pub fn candidates(&self, site: &Site<'_>) -> Vec<Candidate> {
-        let opcode = |test: &&Test| matches!(test, Test::Opcode(_) | Test::Opcodes(_) | Test::Machine);
-        let mut found: Vec<Candidate> = self
-            .rows()
-            .filter(|(_, row)| row.tests.iter().filter(opcode).all(|test| test.holds(site)))
-            .map(|(number, row)| Candidate {
-                row: number,
-                name: row.name,
-                priority: row.priority(),
-                failed: row.tests.iter().copied().find(|test| !test.holds(site)),
-            })
-            .collect();
-        found.sort_by_key(|candidate| std::cmp::Reverse(candidate.priority));
-        found
-    }
 }
 
 /// The decision tree of a table. The part of an operation is made when the first instruction asks for it: few programs
@@ -208,6 +190,22 @@ impl<T> Tree<T> {
                 Node::Ask { test, yes, no } => at = (if test.holds(site) { *yes } else { *no })?,
             }
         }
+    }
+
+    /// Every row that speaks of the instruction's operation, best first, and why it does or does not match. The first
+    /// one that matches is the one chosen.
+    pub fn candidates(&self, site: &Site<'_>) -> Vec<Candidate> {
+        let opcode = |test: &&Test| matches!(test, Test::Opcode(_) | Test::Opcodes(_) | Test::Machine);
+        self.rows
+            .iter()
+            .filter(|open| open.row.tests.iter().filter(opcode).all(|test| test.holds(site)))
+            .map(|open| Candidate {
+                row: open.number,
+                name: open.row.name,
+                priority: open.priority,
+                failed: open.row.tests.iter().copied().find(|test| !test.holds(site)),
+            })
+            .collect()
     }
 }
 
