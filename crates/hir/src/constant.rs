@@ -5,8 +5,8 @@
 //! other than `WARP_SZ` is no constant.
 
 use oriole_diagnostics::{Code, Diagnostic};
-use oriole_syntax::NumberValue;
 use oriole_syntax::ast::{AstNode, BinaryOperator, Operand, PrefixOperator};
+use oriole_syntax::{NumberError, NumberValue};
 
 /// The value of a constant expression.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -50,6 +50,20 @@ fn wrong(operand: &Operand, message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(Code::InvalidExpression, operand.span(), message.into())
 }
 
+/// The value of a literal.
+///
+/// # Errors
+/// What is wrong, in words.
+pub(crate) fn literal(number: Result<NumberValue, NumberError>) -> Result<Constant, &'static str> {
+    match number {
+        Ok(NumberValue::Integer { overflow: true, .. }) => Err("the number does not fit into 64 bits"),
+        Ok(NumberValue::Integer { bits, unsigned, .. }) => Ok(Constant::Integer { bits, unsigned }),
+        Ok(NumberValue::F32 { bits }) => Ok(Constant::F32(bits)),
+        Ok(NumberValue::F64 { bits }) => Ok(Constant::F64(bits)),
+        Err(NumberError) => Err("a number is needed here"),
+    }
+}
+
 /// Evaluates an expression.
 ///
 /// # Errors
@@ -58,15 +72,7 @@ fn wrong(operand: &Operand, message: impl Into<String>) -> Diagnostic {
 pub fn evaluate(expression: &Operand) -> Result<Constant, Diagnostic> {
     let malformed = || wrong(expression, "this expression is incomplete");
     match expression {
-        Operand::Literal(literal) => match literal.number() {
-            Ok(NumberValue::Integer { overflow: true, .. }) => {
-                Err(wrong(expression, "the number does not fit into 64 bits"))
-            }
-            Ok(NumberValue::Integer { bits, unsigned, .. }) => Ok(Constant::Integer { bits, unsigned }),
-            Ok(NumberValue::F32 { bits }) => Ok(Constant::F32(bits)),
-            Ok(NumberValue::F64 { bits }) => Ok(Constant::F64(bits)),
-            Err(_) => Err(wrong(expression, "a number is needed here")),
-        },
+        Operand::Literal(found) => literal(found.number()).map_err(|message| wrong(expression, message)),
         Operand::Name(name) => match name.token() {
             Some(token) if token.text() == "WARP_SZ" => Ok(Constant::signed(32)),
             Some(token) => Err(wrong(expression, format!("`{}` is no constant", token.text()))),

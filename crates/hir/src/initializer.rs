@@ -6,8 +6,11 @@
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::{Space, Type};
 use oriole_syntax::TokenRef;
-use oriole_syntax::ast::{AstNode, Binary, BinaryOperator, CallExpression, Index, InitializerValue, Operand};
+use oriole_syntax::ast::{
+    AstNode, Binary, BinaryOperator, CallExpression, Index, InitializerValue, ListValue, Number, Operand,
+};
 
+use crate::constant::literal;
 use crate::declaration::Shape;
 use crate::{Constant, ModuleContext, evaluate};
 
@@ -87,7 +90,12 @@ impl Reader<'_> {
                         self.report(value.span(), format!("more than {capacity} values"));
                         return;
                     }
-                    self.level(&value, level + 1, offset + count * item);
+                    let offset = offset + count * item;
+                    match value {
+                        ListValue::Number(number) if level + 1 < deepest => self.no_list(number.span()),
+                        ListValue::Number(number) => self.number(number, offset),
+                        ListValue::Value(value) => self.level(&value, level + 1, offset),
+                    }
                     count += 1;
                 }
                 let vector = self.shape.vector > 1 && level + 1 == deepest;
@@ -101,13 +109,25 @@ impl Reader<'_> {
             InitializerValue::FieldInitializer(field) => {
                 self.report(field.span(), "only a sampler has fields");
             }
-            other if level < deepest => {
-                self.report(other.span(), "a list in braces is needed here");
-            }
+            other if level < deepest => self.no_list(other.span()),
             other => match other.operand() {
                 Some(operand) => self.scalar(&operand, offset),
                 None => self.report(other.span(), "a value is needed here"),
             },
+        }
+    }
+
+    fn no_list(&mut self, span: Span) {
+        self.report(span, "a list in braces is needed here");
+    }
+
+    /// A number of a run, which is no node of the tree.
+    fn number(&mut self, number: Number, offset: u64) {
+        match literal(number.number()) {
+            Ok(value) => self.constant(value, number.span(), offset),
+            Err(message) => {
+                self.diagnostics.push(Diagnostic::new(Code::InvalidExpression, number.span(), message));
+            }
         }
     }
 
@@ -125,10 +145,10 @@ impl Reader<'_> {
     }
 
     fn scalar(&mut self, operand: &Operand, offset: u64) {
-        let ty = self.shape.ty;
-        let width = ty.bytes() as usize;
         if let Some(reference) = self.reference(operand) {
             let Ok(reference) = reference else { return };
+            let ty = self.shape.ty;
+            let width = ty.bytes() as usize;
             let masked = reference.mask.is_some();
             if !(ty.is_bits() || ty.is_integer()) || (width < 4 && !masked) {
                 self.report(operand.span(), format!("an address does not fit the type `{ty}`"));
@@ -138,13 +158,14 @@ impl Reader<'_> {
             self.value.relocations.push(Relocation { offset, width: width as u8, ..reference });
             return;
         }
-        let value = match evaluate(operand) {
-            Ok(value) => value,
-            Err(error) => {
-                self.diagnostics.push(error);
-                return;
-            }
-        };
+        match evaluate(operand) {
+            Ok(value) => self.constant(value, operand.span(), offset),
+            Err(error) => self.diagnostics.push(error),
+        }
+    }
+
+    fn constant(&mut self, value: Constant, span: Span, offset: u64) {
+        let ty = self.shape.ty;
         let bits: u64 = match (value, ty) {
             (Constant::Integer { bits, .. }, _) if !ty.is_float() => bits,
             (Constant::F32(bits), Type::F32) => u64::from(bits),
@@ -157,7 +178,7 @@ impl Reader<'_> {
             (Constant::F32(bits), _) if ty.is_bits() => u64::from(bits),
             (Constant::F64(bits), _) if ty.is_bits() => bits,
             _ => {
-                self.report(operand.span(), format!("this value does not fit the type `{ty}`"));
+                self.report(span, format!("this value does not fit the type `{ty}`"));
                 return;
             }
         };
@@ -165,7 +186,7 @@ impl Reader<'_> {
             Constant::Integer { bits, unsigned } if !unsigned => i128::from(bits as i64) as u128,
             _ => u128::from(bits),
         };
-        self.write(operand.span(), offset, &extended.to_le_bytes()[..width]);
+        self.write(span, offset, &extended.to_le_bytes()[..ty.bytes() as usize]);
     }
 
     /// Reads `symbol`, `symbol + n`, `generic(symbol)`, `mask(symbol)` and the like; `None` if it is a plain

@@ -2,9 +2,9 @@
 //!
 //! It is here because these variables are opaque: a field sets a property of the object, and no byte of memory.
 
-use oriole_diagnostics::{Code, Diagnostic};
+use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::Type;
-use oriole_syntax::ast::{AstNode, FieldInitializer, InitializerValue, Operand};
+use oriole_syntax::ast::{AstNode, FieldInitializer, InitializerValue, ListValue, Operand};
 
 use crate::declaration::Shape;
 use crate::evaluate;
@@ -49,10 +49,8 @@ pub(crate) fn check_fields(value: &InitializerValue, shape: &Shape, diagnostics:
 }
 
 fn check_level(value: &InitializerValue, shape: &Shape, level: usize, diagnostics: &mut Vec<Diagnostic>) {
-    let mut report =
-        |span, message: String| diagnostics.push(Diagnostic::new(Code::InvalidInitializer, span, message));
     let InitializerValue::InitializerList(list) = value else {
-        report(value.span(), format!("a `{}` is initialized with fields in braces", shape.ty));
+        diagnostics.push(no_fields(value.span(), shape));
         return;
     };
     if let Some(&length) = shape.dimensions.get(level) {
@@ -65,13 +63,18 @@ fn check_level(value: &InitializerValue, shape: &Shape, level: usize, diagnostic
                 ));
                 return;
             }
-            check_level(&value, shape, level + 1, diagnostics);
+            match value {
+                ListValue::Value(value) => check_level(&value, shape, level + 1, diagnostics),
+                ListValue::Number(number) => diagnostics.push(no_fields(number.span(), shape)),
+            }
         }
         return;
     }
     for value in list.values() {
         match value {
-            InitializerValue::FieldInitializer(field) => check_field(&field, shape.ty, diagnostics),
+            ListValue::Value(InitializerValue::FieldInitializer(field)) => {
+                check_field(&field, shape.ty, diagnostics);
+            }
             other => diagnostics.push(Diagnostic::new(
                 Code::InvalidInitializer,
                 other.span(),
@@ -79,6 +82,11 @@ fn check_level(value: &InitializerValue, shape: &Shape, level: usize, diagnostic
             )),
         }
     }
+}
+
+fn no_fields(span: Span, shape: &Shape) -> Diagnostic {
+    let message = format!("a `{}` is initialized with fields in braces", shape.ty);
+    Diagnostic::new(Code::InvalidInitializer, span, message)
 }
 
 fn check_field(field: &FieldInitializer, ty: Type, diagnostics: &mut Vec<Diagnostic>) {

@@ -286,6 +286,54 @@ fn declarations() {
     );
 }
 
+/// Numbers that stand together are no nodes of the tree; those in parentheses are.
+#[test]
+fn numbers_of_tables_are_read_as_others() {
+    let tables = [
+        ".b8 t[7] = {1, 255, 256, 010, 0b11, 7U, 0x1ff}",
+        ".u64 t[4] = {18446744073709551615, 1, 18446744073709551616, 2}",
+        ".f32 t[4] = {0f3f800000, 1.5, .25, 2e3}",
+        ".f64 t[3] = {0d3ff0000000000000, 0f40000000, 1}",
+        ".s16 t[2] = {1, 2, 3}",
+        ".s32 t[2][2] = {{1, 2}, 3, 4}",
+        ".v2 .f32 t[2] = {{1.0, 2.0}, {3.0}}",
+        ".u32 t = {1, 2}",
+        ".samplerref t = {1, 2}",
+        ".samplerref t[2] = {1, 2, 3}",
+        ".b32 t[] = {1, 2, 3}",
+    ];
+    for table in tables {
+        let in_parentheses: String = table
+            .split_inclusive('=')
+            .enumerate()
+            .flat_map(|(part, text)| text.split_inclusive([' ', ',', '{', '}']).map(move |word| (part, word)))
+            .map(|(part, word)| {
+                let number = word.trim_end_matches([' ', ',', '{', '}']);
+                if part == 0 || number.is_empty() {
+                    word.to_owned()
+                } else {
+                    word.replace(number, &format!("({number})"))
+                }
+            })
+            .collect();
+        let [one, other] = [table, &in_parentheses].map(|table| {
+            let module =
+                resolve_module(&format!(".version 8.0\n.target sm_90\n.address_size 64\n.global {table};\n"));
+            let said: Vec<_> = module.diagnostics.iter().map(|found| found.message.to_string()).collect();
+            (
+                module
+                    .variables
+                    .into_iter()
+                    .map(|variable| (variable.info.size, variable.initial))
+                    .collect::<Vec<_>>(),
+                said,
+            )
+        });
+        assert_eq!(one, other, "{table}: {in_parentheses}");
+        assert!(!one.0.is_empty() || !one.1.is_empty(), "{table}");
+    }
+}
+
 #[test]
 fn headers() {
     let codes = |text: &str| {

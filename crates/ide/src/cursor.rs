@@ -2,7 +2,7 @@
 
 use oriole_inputs::{Db, FunctionUnit, SourceFile};
 use oriole_queries::graph;
-use oriole_syntax::{NodeRef, Path, SyntaxKind, Token, TokenRef, tokenize};
+use oriole_syntax::{NodeRef, Path, SyntaxKind, Token, TokenRef, ast, tokenize};
 
 use crate::Range;
 
@@ -62,6 +62,11 @@ impl<'db> Spot<'db> {
         best.filter(|path| !path.token.kind().is_trivia())
     }
 
+    /// The number at the position, if the token there is a run of them.
+    pub fn number(&self, path: &Path<'db>) -> Option<ast::Number<'db>> {
+        ast::Numbers::of(path.token).find(|number| Range::from(number.span()).touches(self.at))
+    }
+
     /// How a name at the position is spelled, or at least the word that it begins with.
     pub fn name(&self, db: &'db dyn Db) -> Option<&'db str> {
         let path = self.path(db)?;
@@ -80,7 +85,7 @@ impl<'db> Spot<'db> {
 fn weight(kind: SyntaxKind) -> u8 {
     match kind {
         SyntaxKind::IDENT | SyntaxKind::DOTTED => 3,
-        SyntaxKind::INT_NUMBER | SyntaxKind::FLOAT_NUMBER | SyntaxKind::STRING => 2,
+        SyntaxKind::INT_NUMBER | SyntaxKind::FLOAT_NUMBER | SyntaxKind::NUMBERS | SyntaxKind::STRING => 2,
         kind if kind.is_trivia() => 0,
         _ => 1,
     }

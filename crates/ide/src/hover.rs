@@ -64,7 +64,11 @@ fn subject(analysis: &Analysis, file: FileId, at: u32) -> Option<Hover> {
         return Some(Hover { range, text });
     }
     let text = match token.kind() {
-        SyntaxKind::INT_NUMBER | SyntaxKind::FLOAT_NUMBER => number(token)?,
+        SyntaxKind::INT_NUMBER | SyntaxKind::FLOAT_NUMBER => number(token.text())?,
+        SyntaxKind::NUMBERS => {
+            let here = spot.number(&path)?;
+            return Some(Hover { range: up(here.span().into())?, text: number(here.text())? });
+        }
         SyntaxKind::DOTTED => {
             let (_, shape, meaning) = documentation::directive(token.text())?;
             format!("```ptx\n{shape}\n```\n{meaning}")
@@ -374,8 +378,8 @@ fn machine_code(
 
 // ---- numbers
 
-fn number(token: TokenRef<'_>) -> Option<String> {
-    let rows: Vec<(&str, String)> = match parse_number(token.text()).ok()? {
+fn number(text: &str) -> Option<String> {
+    let rows: Vec<(&str, String)> = match parse_number(text).ok()? {
         NumberValue::Integer { bits, .. } => {
             let mut rows = vec![("decimal", bits.to_string())];
             if bits > i64::MAX as u64 {

@@ -14,6 +14,7 @@ pub(crate) fn selection(analysis: &Analysis, file: FileId, at: u32) -> Vec<Range
     {
         let mut inner = Vec::new();
         if let Some(path) = spot.path(db) {
+            inner.extend(spot.number(&path).map(|number| Range::from(number.span())));
             inner.push(token_range(path.token));
             inner.extend(path.ancestors().map(trimmed));
         } else {

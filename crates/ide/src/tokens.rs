@@ -3,7 +3,7 @@
 use oriole_inputs::{Db, FunctionUnit, Place};
 use oriole_ptx::{Opcode, Type};
 use oriole_queries::graph;
-use oriole_syntax::{NodeOrToken, SyntaxKind, TokenRef};
+use oriole_syntax::{NodeOrToken, SyntaxKind, TokenRef, ast};
 
 use crate::cursor::{token_range, units_in};
 use crate::marks::{Marks, OfUnit, RegisterMarks};
@@ -164,6 +164,11 @@ fn unit_tokens<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Token> {
             }
             NodeOrToken::Token(token) => token,
         };
+        all.extend(ast::Numbers::of(token).map(|number| Token {
+            range: number.span().into(),
+            kind: TokenKind::Number,
+            modifiers: TokenModifiers::default(),
+        }));
         let range = token_range(token);
         while names.occurrences.get(next).is_some_and(|found| found.range.end <= range.start) {
             next += 1;

@@ -406,6 +406,39 @@ fn tokens() {
 }
 
 #[test]
+fn numbers_of_a_table() {
+    let table = "\n.global .b32 table[3] = {1, 0x2$0a,\n3};\n";
+    check_hover(
+        fixture(&format!("{HEAD}{table}")),
+        expect![[r#"
+            5: "0x2a"
+            * decimal: `42`
+            * hexadecimal: `0x2a`
+            * octal: `052`
+            * binary: `0b101010`"#]],
+    );
+    let fixture = fixture(&format!("{HEAD}{table}"));
+    let analysis = fixture.analysis();
+    let mut out = String::new();
+    for token in analysis.tokens(fixture.file, None, &RegisterMarks::default()).unwrap() {
+        if token.kind == oriole_ide::TokenKind::Number {
+            out.push_str(&format!("{} ", token.range.slice(&fixture.text)));
+        }
+    }
+    out.push('\n');
+    for range in analysis.selection(fixture.file, fixture.at).unwrap().iter().take(3) {
+        out.push_str(&format!("{}\n", fixture.show(*range)));
+    }
+    expect![[r#"
+        8.0 64 3 1 0x2a 3 
+        5: "0x2a"
+        5: "1, 0x2a,\n3"
+        5: "{1, 0x2a,\n3}"
+    "#]]
+    .assert_eq(&out);
+}
+
+#[test]
 fn calls() {
     let fixture = fixture(&format!(
         "{HEAD}.func f() {{ ret; }}\n.func g() {{ call f; ret; }}\n.entry k() {{ call g; call f; call g$0; ret; }}\n"

@@ -35,6 +35,8 @@ kinds! {
     INT_NUMBER,
     /// A floating-point literal, decimal or `0f…` / `0d…`.
     FLOAT_NUMBER,
+    /// Two numbers or more of an initial value, with the commas and blanks between them; only in a tree.
+    NUMBERS,
     /// A string in double quotes.
     STRING,
     /// The lone `_`.
@@ -221,6 +223,11 @@ impl SyntaxKind {
     /// White space and comments.
     pub const fn is_trivia(self) -> bool {
         matches!(self, SyntaxKind::WHITESPACE | SyntaxKind::COMMENT | SyntaxKind::LINE_MARKER)
+    }
+
+    /// Tokens that are always spelled alike.
+    pub const fn is_punctuation(self) -> bool {
+        SyntaxKind::L_BRACE as u16 <= self as u16 && self as u16 <= SyntaxKind::QUESTION as u16
     }
 }
 

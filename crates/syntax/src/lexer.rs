@@ -33,6 +33,11 @@ pub(crate) const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$'
 }
 
+/// Whether a byte is white space.
+pub(crate) const fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
+}
+
 /// Cuts `text` into tokens. The last token is [`SyntaxKind::END`] at the end of
 /// the text. Diagnostics are appended to `errors`, at most
 /// [`MAX_SYNTAX_DIAGNOSTICS`] of them.
@@ -103,13 +108,7 @@ impl<'a> Lexer<'a> {
     /// Cuts on from the token `index` until `stop` says so of a token that is no trivia, or to the end; what was passed
     /// becomes one token, in place of `index` and all behind it.
     pub fn pass(&mut self, index: usize, mut stop: impl FnMut(Token) -> bool) {
-        let first = self.tokens[index];
-        while self.errors.pop_if(|error| error.span.start >= first.start).is_some() {}
-        self.at = first.start as usize;
-        self.line_start = first.on_new_line;
-        self.tokens.truncate(index);
-        let before = self.tokens.iter().rev().find(|token| !token.kind.is_trivia());
-        self.previous = before.map_or(END, |token| token.kind);
+        let first = self.rewind(index);
         loop {
             let state = (self.at, self.previous, self.line_start);
             self.step();
@@ -121,6 +120,58 @@ impl<'a> Lexer<'a> {
             }
         }
         self.tokens.push(Token { kind: ERROR_TOKEN, ..first });
+    }
+
+    /// Cuts the number at the token `index` together with those that follow it behind commas: one token in its place. False,
+    /// and nothing changes, if they are not two at least. A number that neither comma nor closing brace follows is none of
+    /// them, nor is one of which something is to be said.
+    pub fn numbers(&mut self, index: usize) -> bool {
+        let first = self.rewind(index);
+        let said = self.errors.len();
+        let (mut count, mut end) = (0, self.at);
+        while matches!(self.peek(0), b'0'..=b'9' | b'.')
+            && matches!(self.token(), INT_NUMBER | FLOAT_NUMBER)
+            && self.errors.len() == said
+        {
+            let behind = self.at;
+            self.skip_while(is_blank);
+            if !matches!(self.peek(0), b',' | b'}') {
+                break;
+            }
+            (count, end) = (count + 1, behind);
+            if self.peek(0) == b'}' {
+                break;
+            }
+            self.at += 1;
+            self.previous = COMMA;
+            self.skip_while(is_blank);
+        }
+        self.errors.truncate(said);
+        if count < 2 {
+            self.rewind_to(first);
+            self.step();
+            return false;
+        }
+        self.tokens.push(Token { kind: NUMBERS, ..first });
+        (self.at, self.previous, self.line_start) = (end, NUMBERS, false);
+        true
+    }
+
+    /// Takes back the token `index` and all behind it, and gives it.
+    fn rewind(&mut self, index: usize) -> Token {
+        let first = self.tokens[index];
+        while self.errors.pop_if(|error| error.span.start >= first.start).is_some() {}
+        self.tokens.truncate(index);
+        self.rewind_to(first);
+        first
+    }
+
+    /// Goes on at the start of a token that is to come behind those that there are.
+    fn rewind_to(&mut self, token: Token) {
+        self.at = token.start as usize;
+        self.line_start = token.on_new_line;
+        let before = self.tokens.iter().rev().find(|token| !token.kind.is_trivia());
+        self.previous = before.map_or(END, |token| token.kind);
     }
 
     /// The byte behind the last token there is.
@@ -148,7 +199,7 @@ impl<'a> Lexer<'a> {
         let first = self.text[self.at];
         match first {
             b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => {
-                self.skip_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c));
+                self.skip_while(is_blank);
                 WHITESPACE
             }
             b'a'..=b'z' | b'A'..=b'Z' => {

@@ -1,8 +1,8 @@
 //! The shape of trees: what groups with what, and what a slip costs.
 
 use expect_test::{Expect, expect};
-use oriole_syntax::ast::{AstNode, DeclarationHead, Operand, Statement};
-use oriole_syntax::{NodeOrToken, NodeRef, UnitKind, parse_unit};
+use oriole_syntax::ast::{AstNode, DeclarationHead, InitializerList, ListValue, Operand, Statement};
+use oriole_syntax::{NodeOrToken, NodeRef, SyntaxKind, UnitKind, parse_unit};
 
 /// Nodes in parentheses, tokens by their text.
 fn shape(node: NodeRef<'_>) -> String {
@@ -172,4 +172,34 @@ fn instruction_access() {
         Ok(oriole_syntax::NumberValue::Integer { bits: 16, unsigned: true, .. })
     ));
     assert_eq!(instruction.span(), oriole_diagnostics::Span::between(11, 46));
+}
+
+#[test]
+fn runs_of_numbers_are_one_token() {
+    let text = ".const .b32 x[] = {1, 0x2U,\n .5, -4, 5, {6}, {7, 0f3f800000}, 8+1, 9, 10, 0xff(x), 11 /**/, 12, 13,};";
+    let parse = parse_unit(UnitKind::Variable, text);
+    expect![[r#"
+        (unit (variable .const .b32 (declarator x (dimension [ ]) (initializer = (initializer_list { 1, 0x2U,
+         .5 , (prefix - (literal 4)) , (literal 5) , (initializer_list { (literal 6) }) , (initializer_list { 7, 0f3f800000 }) , (binary (literal 8) + (literal 1)) , 9, 10 , (call_expression (literal 0xff) ( (name x) )) , (literal 11) , 12, 13 , }))) ;))"#]]
+    .assert_eq(&shape(parse.syntax()));
+    let list = parse.syntax().descendants().find_map(InitializerList::cast).unwrap();
+    let texts: Vec<&str> = list
+        .values()
+        .map(|value| {
+            let span = value.span();
+            if let ListValue::Number(number) = value {
+                assert_eq!(number.text(), &text[span.start as usize..span.end() as usize]);
+            }
+            text[span.start as usize..span.end() as usize].trim()
+        })
+        .collect();
+    let values = ["1", "0x2U", ".5", "-4", "5", "{6}", "{7, 0f3f800000}", "8+1", "9", "10", "0xff(x)"];
+    assert_eq!(texts[..values.len()], values);
+    // What is wrong with a number is said as anywhere else, and the numbers round it are one token all the same.
+    let parse = parse_unit(UnitKind::Variable, ".const .b32 x[] = {1, 2, 089, 3, 4};");
+    let errors: Vec<_> =
+        parse.errors.iter().map(|error| (error.span.start, error.message.to_string())).collect();
+    let octal = "a literal that begins with 0 is octal and has the digits 0 to 7 only";
+    assert_eq!(errors, [(25, octal.to_owned())]);
+    assert_eq!(parse.syntax().descendants().filter(|node| node.kind() == SyntaxKind::LITERAL).count(), 1);
 }

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::SyntaxKind::*;
-use crate::{NodeOrToken, NumberValue, parse_number};
+use crate::lexer::is_blank;
+use crate::{NodeOrToken, NumberError, NumberValue, parse_number};
 
 /// Whether a dotted word names a state space in a declaration.
 pub fn is_state_space(word: &str) -> bool {
@@ -315,9 +316,103 @@ node!(
 );
 
 impl<'t> InitializerList<'t> {
-    /// The values in order.
-    pub fn values(self) -> AstChildren<'t, InitializerValue<'t>> {
-        children(self.0)
+    /// The values in order, those of runs of numbers one by one.
+    pub fn values(self) -> impl Iterator<Item = ListValue<'t>> + use<'t> {
+        let mut elements = self.0.children_with_tokens();
+        let mut run = Numbers::default();
+        std::iter::from_fn(move || {
+            loop {
+                if let Some(number) = run.next() {
+                    return Some(ListValue::Number(number));
+                }
+                match elements.next()? {
+                    NodeOrToken::Node(node) => {
+                        if let Some(value) = InitializerValue::cast(node) {
+                            return Some(ListValue::Value(value));
+                        }
+                    }
+                    NodeOrToken::Token(token) => run = Numbers::of(token),
+                }
+            }
+        })
+    }
+}
+
+/// A value in a list.
+#[derive(Clone, Copy, Debug)]
+pub enum ListValue<'t> {
+    /// A number of a run.
+    Number(Number<'t>),
+    /// Anything else.
+    Value(InitializerValue<'t>),
+}
+
+impl ListValue<'_> {
+    /// Its bytes, relative to the unit.
+    pub fn span(self) -> Span {
+        match self {
+            ListValue::Number(number) => number.span(),
+            ListValue::Value(value) => value.span(),
+        }
+    }
+}
+
+/// A number of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Number<'t> {
+    text: &'t str,
+    start: u32,
+}
+
+impl<'t> Number<'t> {
+    /// The number as written.
+    pub fn text(self) -> &'t str {
+        self.text
+    }
+
+    /// Its bytes, relative to the unit.
+    pub fn span(self) -> Span {
+        Span::new(self.start, self.text.len() as u32)
+    }
+
+    /// The number.
+    ///
+    /// # Errors
+    /// For a malformed number, which the lexer has reported.
+    pub fn number(self) -> Result<NumberValue, NumberError> {
+        parse_number(self.text)
+    }
+}
+
+/// The numbers of a run, in order.
+#[derive(Clone, Default, Debug)]
+pub struct Numbers<'t> {
+    /// What is left of the run.
+    text: &'t str,
+    start: u32,
+}
+
+impl<'t> Numbers<'t> {
+    /// Those of a token; none of a token that is no run.
+    pub fn of(token: TokenRef<'t>) -> Numbers<'t> {
+        match token.kind() {
+            NUMBERS => Numbers { text: token.text(), start: token.span().start },
+            _ => Numbers::default(),
+        }
+    }
+}
+
+impl<'t> Iterator for Numbers<'t> {
+    type Item = Number<'t>;
+
+    fn next(&mut self) -> Option<Number<'t>> {
+        let bytes = self.text.as_bytes();
+        let is_part = |&byte: &u8| !matches!(byte, b',') && !is_blank(byte);
+        let first = bytes.iter().position(is_part)?;
+        let length = bytes[first..].iter().position(|byte| !is_part(byte)).unwrap_or(bytes.len() - first);
+        let number = Number { text: &self.text[first..first + length], start: self.start + first as u32 };
+        (self.text, self.start) = (&self.text[first + length..], number.start + length as u32);
+        Some(number)
     }
 }
 

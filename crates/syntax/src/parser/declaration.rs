@@ -169,6 +169,7 @@ impl Parser<'_> {
                     self.initializer_value();
                     self.finish();
                 }
+                INT_NUMBER | FLOAT_NUMBER if self.cut_numbers() => self.bump(),
                 _ => self.initializer_value(),
             }
             if !self.eat(COMMA) {
@@ -180,6 +181,13 @@ impl Parser<'_> {
         }
         self.expect(R_BRACE, "`,` or `}`");
         self.finish();
+    }
+
+    /// Makes the number that is the next token one with those behind it, if there are some: tables are long, and a node and
+    /// some tokens for each value take many times the memory and time of its bytes.
+    fn cut_numbers(&mut self) -> bool {
+        self.flush();
+        self.lexer.numbers(self.at)
     }
 
     /// A parenthesized list of parameters, as `node`.
