@@ -1,6 +1,6 @@
 //! Which row an instruction gets. The reference is a plain scan: of all rows whose tests hold, the one with the
 //! highest priority. The decision tree is made from the same rows and asks each test at most once on a path; the two
-//! always agree.
+//! always agree. It grows where instructions go: of most operations few programs see more than a path or two.
 
 use super::{Pattern, Site, Test};
 use crate::Opcode;
@@ -69,8 +69,7 @@ impl<T> Patterns<T> {
     }
 }
 
-/// The decision tree of a table. The part of an operation is made when the first instruction asks for it: few programs
-/// have all operations.
+/// The decision tree of a table.
 #[derive(Debug)]
 pub struct Tree<T: 'static> {
     /// All rows, best first.
@@ -84,9 +83,8 @@ pub struct Tree<T: 'static> {
 /// What decides about one operation.
 #[derive(Debug)]
 struct Part<T: 'static> {
-    nodes: Vec<Node<T>>,
     /// Where to start; `None` where no row is left.
-    root: Option<u32>,
+    root: Option<Node<T>>,
     /// Some row of the operation asks which pipe serves it better.
     weighs_pipes: bool,
 }
@@ -95,8 +93,18 @@ struct Part<T: 'static> {
 enum Node<T: 'static> {
     /// This row it is.
     Leaf(RowId, &'static Pattern<T>),
-    /// Where to go on if the test holds and if not.
-    Ask { test: Test, yes: Option<u32>, no: Option<u32> },
+    /// It depends on a test.
+    Ask(Box<Ask<T>>),
+}
+
+/// A test, and where to go on if it holds and if it does not, found out when an instruction first goes there.
+#[derive(Debug)]
+struct Ask<T: 'static> {
+    test: Test,
+    /// What remains here, best first.
+    rows: Vec<Open<T>>,
+    yes: OnceLock<Option<Node<T>>>,
+    no: OnceLock<Option<Node<T>>>,
 }
 
 /// A row with the tests that are not answered yet.
@@ -182,12 +190,11 @@ impl<T> Tree<T> {
 
     /// The row of an instruction, the same that `scan` finds.
     pub fn find(&self, site: &Site<'_>) -> Option<(RowId, &'static Pattern<T>)> {
-        let part = self.part(site.instruction.opcode);
-        let mut at = part.root?;
+        let mut node = self.part(site.instruction.opcode).root.as_ref();
         loop {
-            match &part.nodes[at as usize] {
+            match node? {
                 Node::Leaf(number, row) => return Some((*number, row)),
-                Node::Ask { test, yes, no } => at = (if test.holds(site) { *yes } else { *no })?,
+                Node::Ask(ask) => node = ask.side(ask.test.holds(site)),
             }
         }
     }
@@ -214,23 +221,26 @@ impl<T> Part<T> {
     fn new(rows: Vec<Open<T>>) -> Part<T> {
         let weighs_pipes =
             rows.iter().any(|open| open.tests().any(|(_, test)| matches!(test, Test::Pipe(_))));
-        let mut part = Part { nodes: Vec::new(), root: None, weighs_pipes };
-        part.root = part.grow(&rows);
-        part
+        Part { root: Node::of(rows), weighs_pipes }
     }
+}
 
-    fn grow(&mut self, rows: &[Open<T>]) -> Option<u32> {
+impl<T> Node<T> {
+    /// What decides between these rows, best first; `None` if there are none.
+    fn of(rows: Vec<Open<T>>) -> Option<Node<T>> {
         let best = rows.first()?;
-        let node = match best.tests().next() {
-            None => Node::Leaf(best.number, best.row),
-            Some((_, test)) => {
-                let passed: Vec<Open<T>> = rows.iter().filter_map(|open| open.passed(test)).collect();
-                let failed: Vec<Open<T>> = rows.iter().filter_map(|open| open.failed(test)).collect();
-                Node::Ask { test, yes: self.grow(&passed), no: self.grow(&failed) }
-            }
-        };
-        self.nodes.push(node);
-        Some(self.nodes.len() as u32 - 1)
+        let Some((_, test)) = best.tests().next() else { return Some(Node::Leaf(best.number, best.row)) };
+        Some(Node::Ask(Box::new(Ask { test, rows, yes: OnceLock::new(), no: OnceLock::new() })))
+    }
+}
+
+impl<T> Ask<T> {
+    /// Where to go on if the test holds, or if it does not.
+    fn side(&self, holds: bool) -> Option<&Node<T>> {
+        let side = if holds { &self.yes } else { &self.no };
+        let remains = if holds { Open::passed } else { Open::failed };
+        let node = || Node::of(self.rows.iter().filter_map(|open| remains(open, self.test)).collect());
+        side.get_or_init(node).as_ref()
     }
 }
 
