@@ -38,7 +38,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
     let keep = arguments.verbose;
     let session = Session::once(&text, chip, &options, keep, cache.clone());
     let compiled =
-        oriole_queries::compile(&session.db, session.file, session.config, threads(arguments.jobs));
+        oriole_queries::compile(&session.db, session.file, session.config, jobs(arguments, &session));
     render::to_terminal(&input::shown(&arguments.input), &text, &compiled.diagnostics);
     let Some(cubin) = compiled.cubin else { return Outcome::Failed };
     if let Err(message) = output.write(&cubin) {
@@ -53,6 +53,15 @@ pub fn compile(arguments: &Compile) -> Outcome {
     // The process ends here, and its memory with it: nothing is gained by giving back each piece.
     std::mem::forget(session);
     Outcome::Right
+}
+
+/// How many threads a compile gets. For a single function the number of processors is not even asked for, which takes a
+/// dozen system calls.
+fn jobs(arguments: &Compile, session: &Session) -> usize {
+    match oriole_queries::view::code_units(&session.db, session.file).len() {
+        0 | 1 => 1,
+        _ => threads(arguments.jobs),
+    }
 }
 
 /// Runs `oriole check`.

@@ -19,14 +19,13 @@ mod trace;
 mod watch;
 
 use arguments::{Arguments, Command};
-use clap::Parser;
 use oriole_diagnostics::Code;
 use outcome::{Outcome, failed, misused};
 use std::process::ExitCode;
 use trace::Tracing;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::read() {
         Ok(arguments) => arguments,
         Err(error) => return lists::answer(&error).map_or_else(|| error.exit(), Outcome::into),
     };

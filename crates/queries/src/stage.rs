@@ -3,6 +3,8 @@
 //! Each function here reads just the options that its group may know; the others are filled with defaults, which no
 //! phase of the group looks at.
 
+use std::sync::LazyLock;
+
 use oriole_chip::Chip;
 use oriole_diagnostics::Code;
 use oriole_hir::Body;
@@ -130,7 +132,9 @@ pub(crate) fn profile<'db>(
 
 /// Options that the phases of a stage do not read.
 fn settings() -> Settings {
-    Settings::new(&Options::default())
+    /// They are looked up by name, and asked for by every stage of every function.
+    static DEFAULTS: LazyLock<Settings> = LazyLock::new(|| Settings::new(&Options::default()));
+    *DEFAULTS
 }
 
 /// The settings of a stage of passes.
