@@ -68,14 +68,15 @@ pub(crate) fn find_form(header: &HeaderView<'_>, spelling: &str, shapes: &[Shape
 /// Why the module's version or targets do not have a form.
 fn gate(header: &HeaderView<'_>, form: &Form, words: &[&str], operands: &[OperandRow]) -> Option<Gate> {
     let row = form.row;
-    let name = std::iter::once(row.opcode.name()).chain(words.iter().copied()).collect::<Vec<_>>().join(".");
-    let name = shorten(&name);
+    let name = || {
+        let words = std::iter::once(row.opcode.name()).chain(words.iter().copied());
+        format!("`{}`", shorten(&words.collect::<Vec<_>>().join(".")))
+    };
     if !header.has_chips(row.chips) {
-        let message = needs_chips(header, &format!("`{name}`"), row.chips);
-        return Some((None, Code::NeedsChip, message));
+        return Some((None, Code::NeedsChip, needs_chips(header, &name(), row.chips)));
     }
     if !header.has_version(row.ptx) {
-        return Some((None, Code::NeedsVersion, needs_version(header, &format!("`{name}`"), row.ptx)));
+        return Some((None, Code::NeedsVersion, needs_version(header, &name(), row.ptx)));
     }
     row.needs.iter().find_map(|need| {
         let at = place(need, form, words, operands)?;

@@ -17,23 +17,46 @@ type Element = NodeOrToken<GreenNode, GreenToken>;
 /// Nodes with more children than this are not looked for among those that are known.
 const MOST_SHARED_CHILDREN: usize = 3;
 
+/// The kinds up to the last one of punctuation.
+const FIXED: usize = SyntaxKind::QUESTION as usize + 1;
+
 /// Where a node may be begun later that holds what comes from here on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Checkpoint(usize);
 
 /// A tree while it is built.
-#[derive(Default)]
 pub(crate) struct TreeBuilder {
     /// Nodes that are not finished: kind, and where their children begin.
     open: Vec<(SyntaxKind, usize)>,
     /// Finished children of open nodes, each with its hash if it is shared.
     children: Vec<(Option<u64>, Element)>,
     tokens: HashTable<(u64, GreenToken)>,
+    /// By kind: the tokens of one spelling, and the single blank, with their hashes. Half of all tokens are of these, and
+    /// need no search.
+    fixed: [Option<(u64, GreenToken)>; FIXED],
     nodes: HashTable<(u64, GreenNode)>,
+}
+
+impl Default for TreeBuilder {
+    fn default() -> TreeBuilder {
+        TreeBuilder {
+            open: Vec::new(),
+            children: Vec::new(),
+            tokens: HashTable::new(),
+            fixed: [const { None }; FIXED],
+            nodes: HashTable::new(),
+        }
+    }
 }
 
 impl TreeBuilder {
     pub(crate) fn token(&mut self, kind: SyntaxKind, text: &str) {
+        let at = kind as usize;
+        let fixed = kind.is_punctuation() || kind == SyntaxKind::WHITESPACE && text == " ";
+        if fixed && let Some((hash, token)) = &self.fixed[at] {
+            self.children.push((Some(*hash), NodeOrToken::Token(token.clone())));
+            return;
+        }
         let kind = PtxLanguage::kind_to_raw(kind);
         let hash = FxBuildHasher.hash_one((kind.0, text));
         let known = |(known, token): &(u64, GreenToken)| {
@@ -41,6 +64,9 @@ impl TreeBuilder {
         };
         let entry = self.tokens.entry(hash, known, |(hash, _)| *hash);
         let token = entry.or_insert_with(|| (hash, GreenToken::new(kind, text))).get().1.clone();
+        if fixed {
+            self.fixed[at] = Some((hash, token.clone()));
+        }
         self.children.push((Some(hash), NodeOrToken::Token(token)));
     }
 

@@ -123,6 +123,33 @@ struct Match {
 }
 
 impl Match {
+    fn new(row: &'static Row) -> Match {
+        let form = Form {
+            row,
+            modifiers: Modifiers::default(),
+            types: SmallVec::new(),
+            space: None,
+            second_space: None,
+            vector: 1,
+        };
+        let filled = SmallVec::from_elem(None, row.slots.len());
+        let trial = Trial { form, filled, unfit: SmallVec::new(), missing: SmallVec::new() };
+        Match { trial, next_type: 0, next_space: 0, sequence: 0 }
+    }
+
+    /// Takes a word, of which there are `heads` that have their places; false if it fits nowhere.
+    fn take(&mut self, at: usize, heads: usize, token: Token<'_>) -> bool {
+        match token {
+            _ if at < heads => self.head(at, token),
+            Token::Word(word) if REPEATABLE.contains(&word) && self.trial.form.modifiers.has(word) => true,
+            Token::Type(ty) => self.ty(at, ty),
+            Token::Space(space) => self.space(at, space),
+            Token::Vector(width) => self.vector(at, width),
+            Token::Word(word) => self.word(at, word),
+            Token::Unknown(_) => false,
+        }
+    }
+
     fn slots(&self) -> &'static [Slot] {
         self.trial.form.row.slots
     }
@@ -236,33 +263,30 @@ impl Match {
 
 /// Matches the words of an instruction with a row.
 pub(super) fn try_row(row: &'static Row, tokens: &[Token<'_>]) -> Trial {
-    let form = Form {
-        row,
-        modifiers: Modifiers::default(),
-        types: SmallVec::new(),
-        space: None,
-        second_space: None,
-        vector: 1,
-    };
-    let filled = SmallVec::from_elem(None, row.slots.len());
-    let trial = Trial { form, filled, unfit: SmallVec::new(), missing: SmallVec::new() };
-    let mut state = Match { trial, next_type: 0, next_space: 0, sequence: 0 };
-    let heads = row.slots.iter().take_while(|slot| matches!(slot, Slot::Head(_))).count();
+    let mut state = Match::new(row);
+    let heads = heads(row);
     for (at, &token) in tokens.iter().enumerate() {
-        let fits = match token {
-            _ if at < heads => state.head(at, token),
-            Token::Word(word) if REPEATABLE.contains(&word) && state.trial.form.modifiers.has(word) => true,
-            Token::Type(ty) => state.ty(at, ty),
-            Token::Space(space) => state.space(at, space),
-            Token::Vector(width) => state.vector(at, width),
-            Token::Word(word) => state.word(at, word),
-            Token::Unknown(_) => false,
-        };
-        if !fits {
+        if !state.take(at, heads, token) {
             state.trial.unfit.push(at);
         }
     }
     state.finish()
+}
+
+/// The form, if all words fit and none is missing.
+fn fitting(row: &'static Row, tokens: &[Token<'_>]) -> Option<Form> {
+    let mut state = Match::new(row);
+    let heads = heads(row);
+    let fit = tokens.iter().enumerate().all(|(at, &token)| state.take(at, heads, token));
+    if !fit {
+        return None;
+    }
+    let trial = state.finish();
+    trial.missing.is_empty().then_some(trial.form)
+}
+
+fn heads(row: &Row) -> usize {
+    row.slots.iter().take_while(|slot| matches!(slot, Slot::Head(_))).count()
 }
 
 /// What an operand looks like, before any name is looked up.
@@ -402,12 +426,10 @@ pub fn match_forms(opcode: Opcode, words: &[&str], shapes: &[Shape]) -> Result<V
     let tokens: SmallVec<[Token<'_>; 8]> = join(words).iter().map(|pair| pair.1).collect();
     let mut forms = Vec::new();
     for row in rows(opcode).filter(|row| has_heads(row, &tokens)) {
-        let trial = try_row(row, &tokens);
-        if trial.cost(&tokens) == 0 {
-            let (least, most) = trial.form.operand_counts();
-            if (least..=most).contains(&shapes.len()) && trial.form.misfits(shapes) == 0 {
-                forms.push(trial.form);
-            }
+        let Some(form) = fitting(row, &tokens) else { continue };
+        let (least, most) = form.operand_counts();
+        if (least..=most).contains(&shapes.len()) && form.misfits(shapes) == 0 {
+            forms.push(form);
         }
     }
     // Nothing fits as it is: the nearest form, or what is wrong.
