@@ -49,10 +49,12 @@ impl Operands<'_> {
     /// A 32-bit operand with its signs.
     fn word(&self, index: usize) -> Option<u32> {
         let source = self.instruction.sources.get(index)?;
+        // Few operands are known, and the type of one is a search.
+        let bits = self.raw(index)? as u32;
         if !source.suffixes.is_empty() || source_type(self.instruction, index) != SourceType::Word {
             return None;
         }
-        Some(signed_word(SourceType::Word, source, self.raw(index)? as u32))
+        Some(signed_word(SourceType::Word, source, bits))
     }
 
     /// A 64-bit operand, which may be negated.

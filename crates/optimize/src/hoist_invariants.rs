@@ -32,7 +32,7 @@ const LEVELS: usize = 32;
 
 /// Moves invariant operations out of loops. In SSA, loops without a place before them get one. True if something changed.
 pub fn run(function: &mut Function, form: Form) -> bool {
-    if function.blocks.is_empty() {
+    if !Cfg::new(function).has_cycles(function) {
         return false;
     }
     let mut changed = form == Form::Ssa && make_preheaders(function);

@@ -39,7 +39,10 @@ pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
             changed |= known_index(facts, i, index);
             continue;
         };
-        if !values.iter().all(|&value| definitions.is_stable(value)) {
+        // Whatever may stand for the operand is told by what is known of its first word.
+        let known =
+            |value| matches!(facts.of(value), Fact::Word(_) | Fact::Bank { .. } | Fact::Address { .. });
+        if !known(values[0]) || !values.iter().all(|&value| definitions.is_stable(value)) {
             continue;
         }
         let new = match source_type(i, index) {

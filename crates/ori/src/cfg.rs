@@ -84,6 +84,14 @@ impl Cfg {
         self.position[block] != u32::MAX
     }
 
+    /// True if control can come back to a block.
+    pub fn has_cycles(&self, function: &Function) -> bool {
+        self.order.iter().any(|&block| {
+            let successors = &function.block(block).successors;
+            successors.iter().any(|&successor| self.position[successor] <= self.position[block])
+        })
+    }
+
     /// Edges that go back or stay in the order, `(from, to)`, in RPO of `from`.
     pub fn back_edges(&self, function: &Function) -> Vec<(BlockId, BlockId)> {
         let mut edges = Vec::new();

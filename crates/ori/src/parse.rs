@@ -145,6 +145,23 @@ impl<'t> Cursor<'t> {
     }
 }
 
+/// Sources that are a word.
+static NAMED_SOURCES: [(&str, SourceKind); 13] = [
+    ("RZ", SourceKind::Zero(File::R)),
+    ("URZ", SourceKind::Zero(File::UR)),
+    ("zero(P)", SourceKind::Zero(File::P)),
+    ("zero(UP)", SourceKind::Zero(File::UP)),
+    ("zero(B)", SourceKind::Zero(File::B)),
+    ("PT", SourceKind::True(File::P)),
+    ("UPT", SourceKind::True(File::UP)),
+    ("true(R)", SourceKind::True(File::R)),
+    ("true(UR)", SourceKind::True(File::UR)),
+    ("true(B)", SourceKind::True(File::B)),
+    ("kernel_start", SourceKind::KernelStart),
+    ("return_address(low)", SourceKind::ReturnAddress(AddressPart::Low)),
+    ("return_address(high)", SourceKind::ReturnAddress(AddressPart::High)),
+];
+
 struct FunctionParser {
     function: Function,
     files: TiVec<Value, Option<File>>,
@@ -508,24 +525,11 @@ impl FunctionParser {
     }
 
     fn source_kind(&mut self, cursor: &mut Cursor<'_>) -> Parsed<SourceKind> {
-        for (name, kind) in [
-            ("RZ", SourceKind::Zero(File::R)),
-            ("URZ", SourceKind::Zero(File::UR)),
-            ("zero(P)", SourceKind::Zero(File::P)),
-            ("zero(UP)", SourceKind::Zero(File::UP)),
-            ("zero(B)", SourceKind::Zero(File::B)),
-            ("PT", SourceKind::True(File::P)),
-            ("UPT", SourceKind::True(File::UP)),
-            ("true(R)", SourceKind::True(File::R)),
-            ("true(UR)", SourceKind::True(File::UR)),
-            ("true(B)", SourceKind::True(File::B)),
-            ("kernel_start", SourceKind::KernelStart),
-            ("return_address(low)", SourceKind::ReturnAddress(AddressPart::Low)),
-            ("return_address(high)", SourceKind::ReturnAddress(AddressPart::High)),
-        ] {
-            if cursor.eat(name) {
-                return Ok(kind);
-            }
+        cursor.skip();
+        // Most sources are a letter and a number, and no name is.
+        let numbered = cursor.rest.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
+        if !numbered && let Some((_, kind)) = NAMED_SOURCES.iter().find(|(name, _)| cursor.eat(name)) {
+            return Ok(kind.clone());
         }
         if cursor.eat("#") {
             let negative = cursor.eat("-");
