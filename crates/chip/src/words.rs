@@ -11,6 +11,11 @@ pub struct WordShape {
 pub(crate) const LONG_WORDS: WordShape = WordShape { bytes: 16 };
 
 impl WordShape {
+    /// Bytes of one instruction.
+    pub const fn bytes(self) -> usize {
+        self.bytes as usize
+    }
+
     /// The address of an instruction, from the start of the code.
     pub const fn address(self, index: u32) -> u32 {
         index * self.bytes

@@ -3,6 +3,7 @@
 //! nothing here depends on the order of symbols in a file.
 
 use crate::RelocationKind;
+use oriole_sass::InstructionWord;
 use triomphe::Arc;
 
 /// A module ready to be written.
@@ -141,7 +142,7 @@ pub struct KernelImage {
     /// Binding of its symbol.
     pub binding: Binding,
     /// Instruction words, without the closing self branch and padding: the writer adds those.
-    pub code: Vec<u128>,
+    pub code: Vec<InstructionWord>,
     /// Cloned callees and helpers inside the code, by ascending offset.
     pub functions: Vec<InnerFunction>,
     /// General registers used: the highest number and one.

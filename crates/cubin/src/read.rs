@@ -8,6 +8,8 @@ use crate::relocation::RelocationKind;
 use object::LittleEndian;
 use object::elf::FileHeader64;
 use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, Sym};
+use oriole_chip::Chip;
+use oriole_sass::{InstructionWord, words_of_bytes};
 
 /// A cubin, taken apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -100,7 +102,7 @@ pub struct Kernel {
     /// Index of its text section.
     pub text: usize,
     /// All instruction words of the section, padding included.
-    pub code: Vec<u128>,
+    pub code: Vec<InstructionWord>,
     /// Functions inside the text: indices of symbols, by ascending offset.
     pub functions: Vec<usize>,
     /// Attributes of the kernel.
@@ -351,14 +353,10 @@ fn read_kernel(cubin: &Cubin, symbol: usize) -> Result<Kernel, ReadError> {
     let own = &cubin.symbols[symbol];
     let name = own.name.clone();
     let text = &cubin.sections[own.section];
-    if !text.data.len().is_multiple_of(16) {
-        return Err(malformed(format!("size of '{}'", text.name)));
-    }
-    let code: Vec<u128> = text
-        .data
-        .chunks_exact(16)
-        .map(|chunk| chunk.iter().rev().fold(0u128, |word, &byte| word << 8 | u128::from(byte)))
-        .collect();
+    let chip = u8::try_from(cubin.sm).ok().and_then(Chip::of_number);
+    let shape = chip.ok_or_else(|| malformed(format!("there is no chip sm_{}", cubin.sm)))?.words();
+    let code =
+        words_of_bytes(shape, &text.data).ok_or_else(|| malformed(format!("size of '{}'", text.name)))?;
     let mut functions: Vec<usize> = (0..cubin.symbols.len())
         .filter(|&index| {
             let other = &cubin.symbols[index];

@@ -1,5 +1,7 @@
-//! The relocations that cubins of this era carry: number, name, and the bits of the 128-bit word (or of the
-//! data) that they patch. One row is one fact.
+//! The relocations that cubins of this era carry: number, name, and the bits of the instruction word (or of
+//! the data) that they patch. One row is one fact.
+
+use oriole_sass::InstructionWord;
 
 /// Kind of a relocation, by its number in the file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -55,10 +57,10 @@ impl RelocationKind {
     }
 
     /// The instruction word with the resolved value written into the field; data relocations leave it alone.
-    pub fn patch(self, word: u128, value: u64) -> u128 {
-        let field = |word: u128, low: u32, width: u32, value: u64| {
-            let mask = ((1u128 << width) - 1) << low;
-            (word & !mask) | ((u128::from(value) << low) & mask)
+    pub fn patch(self, word: InstructionWord, value: u64) -> InstructionWord {
+        let field = |word: InstructionWord, low: u32, width: u32, value: u64| {
+            let mask = ((1 << width) - 1) << low;
+            (word & !mask) | ((InstructionWord::from(value) << low) & mask)
         };
         match self {
             RelocationKind::Abs64 | RelocationKind::Generic64 => word,

@@ -3,7 +3,7 @@
 //! table of its instructions.
 
 use oriole_chip::{Chip, ConstantBank, Limits, RegisterFiles, WordShape};
-use oriole_sass::{Control, Guard, Instruction, Mods, Op, Operand, OperandKind};
+use oriole_sass::{Control, Guard, Instruction, InstructionWord, Mods, Op, Operand, OperandKind};
 
 /// The rules of one chip.
 #[derive(Clone, Copy, Debug)]
@@ -17,9 +17,9 @@ pub struct Rules {
     /// What the chip can hold.
     pub limits: Limits,
     /// `BRA .`: it follows the last instruction of a kernel, so that a run past the end stays put.
-    pub self_branch: u128,
+    pub self_branch: InstructionWord,
     /// `NOP` as padding: the instruction prefetcher reads ahead over the end of the code.
-    pub padding: u128,
+    pub padding: InstructionWord,
     pub(crate) family: &'static Family,
     pub(crate) sw_war: Option<u32>,
     pub(crate) sw_2861232_war: bool,

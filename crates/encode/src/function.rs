@@ -2,18 +2,15 @@
 
 use oriole_chip::Chip;
 use oriole_ori::{BlockId, Fixup, MachineFunction, Origin};
-use oriole_sass::{EncodeError, FormId, Instruction, Op, Operand, OperandKind};
+use oriole_sass::{EncodeError, FormId, Instruction, InstructionWord, Op, Operand, OperandKind};
 use typed_index_collections::TiVec;
-
-/// Bytes of one instruction word.
-pub const WORD_BYTES: i64 = 16;
 
 /// The words of a function, with what is still symbolic and what the container must say of them. Positions are
 /// instruction indices from the start of the function.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct EncodedFunction {
     /// Instruction words in order.
-    pub words: Vec<u128>,
+    pub words: Vec<InstructionWord>,
     /// What layout must fill in.
     pub relocations: Vec<Relocation>,
     /// Index of the first instruction of each block.
@@ -109,7 +106,8 @@ pub fn encode_function(chip: Chip, function: &MachineFunction) -> Result<Encoded
                         .map_or(0, |place| place as i64 + 1),
                     _ => 0,
                 };
-                let distance = (i64::from(*start) + after_wait - i64::from(at) - 1) * WORD_BYTES;
+                let words = i64::from(*start) + after_wait - i64::from(at) - 1;
+                let distance = words * chip.words().bytes() as i64;
                 resolved = with_value(instruction, Field::Target, distance).map_err(&fail)?;
                 instruction = &resolved;
             }
@@ -167,7 +165,7 @@ fn anchor_return_addresses(
 ///
 /// # Errors
 /// The value does not fit its field.
-pub fn patch(chip: Chip, relocation: &Relocation, value: i64) -> Result<u128, EncodeFailure> {
+pub fn patch(chip: Chip, relocation: &Relocation, value: i64) -> Result<InstructionWord, EncodeFailure> {
     let field = match relocation.fixup {
         Fixup::KernelStart if relocation.instruction.op == Op::BRX => Field::Immediate,
         Fixup::Block(_) | Fixup::Call(_) | Fixup::KernelStart => Field::Target,

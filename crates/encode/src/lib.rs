@@ -1,5 +1,5 @@
 //! From finished machine instructions to words ("Mercury" in the seeds): block targets become distances, every
-//! instruction its 128 bits; what only the kernel's layout knows stays symbolic.
+//! instruction its word; what only the kernel's layout knows stays symbolic.
 //!
 //! It is here because it is the last stage that sees one function alone. No layout number, no pass and no file format
 //! may enter.

@@ -58,7 +58,7 @@ pub(crate) fn cycles(analysis: &Analysis, file: FileId, laid: &Image, chip: Chip
             // A routine of the compiler's own: no loop, nothing known but its control words.
             None => {
                 let words = code.get(shape.index(*start) as usize..end).unwrap_or_default();
-                let stall = |&word: &u128| {
+                let stall = |&word: &oriole_sass::InstructionWord| {
                     oriole_sass::decode(chip, word).map_or(1, |found| u64::from(found.control.stall.max(1)))
                 };
                 Member { own: words.iter().map(stall).sum(), calls: Vec::new() }

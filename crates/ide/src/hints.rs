@@ -110,7 +110,7 @@ pub(crate) fn hints(analysis: &Analysis, file: FileId, range: Range, options: Hi
     all
 }
 
-fn reason(wait: &Wait, words: &[u128], chip: Chip) -> Option<String> {
+fn reason(wait: &Wait, words: &[oriole_sass::InstructionWord], chip: Chip) -> Option<String> {
     let mnemonic = |index: u32| {
         let instruction = oriole_sass::decode(chip, *words.get(index as usize)?).ok()?;
         Some(instruction.op.name())

@@ -3,7 +3,7 @@
 use oriole_chip::Chip;
 use oriole_latency::{Model, ResultPart, Slot, Unit};
 use oriole_pipeline::facts::{FunctionFacts, Wait};
-use oriole_sass::{Access, Instruction, RegisterFile, Style};
+use oriole_sass::{Access, Instruction, InstructionWord, RegisterFile, Style};
 use oriole_syntax::UnitKind;
 
 use crate::compiled::Shown;
@@ -15,7 +15,7 @@ pub struct SassRow {
     /// Byte from the start of the kernel's code.
     pub address: u32,
     /// The word.
-    pub word: u128,
+    pub word: InstructionWord,
     /// The instruction as the disassembler writes it.
     pub text: String,
     /// Cycles until the next instruction may issue.
@@ -120,7 +120,12 @@ pub(crate) fn listing(analysis: &Analysis, file: FileId, kernel: &str, chip: Chi
 }
 
 /// A row by the word alone.
-pub(crate) fn plain(chip: Chip, address: u32, word: u128, instruction: Option<&Instruction>) -> SassRow {
+pub(crate) fn plain(
+    chip: Chip,
+    address: u32,
+    word: InstructionWord,
+    instruction: Option<&Instruction>,
+) -> SassRow {
     let text = instruction.and_then(|instruction| {
         oriole_sass::text(chip, instruction, Some(u64::from(address)), Style::Plain).ok()
     });

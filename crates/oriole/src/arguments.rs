@@ -238,7 +238,7 @@ pub struct Asm {
     /// Chip the words are for.
     #[arg(long, default_value_t = Chip::DEFAULT.to_string())]
     pub arch: String,
-    /// Where the words go, 16 bytes each; hexadecimal on standard output if left out.
+    /// Where the words go as bytes; hexadecimal on standard output if left out.
     #[arg(short, long)]
     pub output: Option<PathBuf>,
 }

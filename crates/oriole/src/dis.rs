@@ -6,6 +6,7 @@ use crate::files::output::Output;
 use crate::outcome::{Outcome, failed};
 use oriole_chip::Chip;
 use oriole_cubin::Cubin;
+use oriole_sass::{InstructionWord, append_words};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -49,13 +50,14 @@ pub fn dis(arguments: &Dis) -> Outcome {
 /// The instructions of a kernel without those that only fill it up.
 fn decoded(chip: Chip, kernel: &oriole_cubin::read::Kernel) -> Result<Vec<oriole_sass::Instruction>, String> {
     let words = &kernel.code[..code_words(chip, &kernel.code)];
-    let decode =
-        |&word: &u128| oriole_sass::decode(chip, word).map_err(|error| format!("{}: {error}", kernel.name));
+    let decode = |&word: &InstructionWord| {
+        oriole_sass::decode(chip, word).map_err(|error| format!("{}: {error}", kernel.name))
+    };
     words.iter().map(decode).collect()
 }
 
 /// Instructions before the closing self branch and the padding.
-fn code_words(chip: Chip, words: &[u128]) -> usize {
+fn code_words(chip: Chip, words: &[InstructionWord]) -> usize {
     let Some(rules) = oriole_cubin::rules(u16::from(chip.number())) else { return words.len() };
     let mut end = words.len();
     while end > 0 && words[end - 1] == rules.padding {
@@ -101,7 +103,7 @@ fn lines<'a>(
     kernel: &'a oriole_cubin::read::Kernel,
     style: oriole_sass::Style,
     failures: &'a mut Vec<String>,
-) -> impl Iterator<Item = (u64, u128, String, Option<oriole_sass::Instruction>)> + 'a {
+) -> impl Iterator<Item = (u64, InstructionWord, String, Option<oriole_sass::Instruction>)> + 'a {
     kernel.code.iter().enumerate().map(move |(index, &word)| {
         let address = u64::from(chip.words().address(index as u32));
         let read =
@@ -162,7 +164,7 @@ pub fn asm(arguments: &Asm) -> Outcome {
         }
         let (address, line) = address(line);
         if let Some(digits) = line.strip_prefix(RAW_WORD) {
-            match u128::from_str_radix(digits, 16) {
+            match InstructionWord::from_str_radix(digits, 16) {
                 Ok(word) => words.push(word),
                 Err(error) => {
                     return failed(&format!("{}:{}: {error}", arguments.input.display(), number + 1));
@@ -182,7 +184,8 @@ pub fn asm(arguments: &Asm) -> Outcome {
     }
     match output {
         Some(output) => {
-            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let mut bytes = Vec::new();
+            append_words(chip.words(), &words, &mut bytes);
             match output.write(&bytes) {
                 Ok(()) => Outcome::Right,
                 Err(message) => failed(&message),

@@ -459,7 +459,7 @@ impl Linker<'_> {
         member: &Member,
         relocation: &Relocation,
         image: &mut KernelImage,
-    ) -> Result<Option<u128>, ImageError> {
+    ) -> Result<Option<oriole_sass::InstructionWord>, ImageError> {
         let words = self.target.words;
         let end_of_instruction = i64::from(member.base) + words.end(relocation.at);
         let value = match relocation.fixup {

@@ -4,7 +4,7 @@
 
 use crate::form::{self, CONTROL_SHIFT, Form, NO_BIT, SELF, Slot, SlotKind, Token};
 use crate::register::{PT, RegisterFile};
-use crate::{Control, Guard, Instruction, Mods, Operand, OperandKind};
+use crate::{Control, Guard, Instruction, InstructionWord, Mods, Operand, OperandKind};
 use oriole_chip::Chip;
 use smallvec::SmallVec;
 use std::fmt;
@@ -39,12 +39,15 @@ impl fmt::Display for DecodeError {
 impl std::error::Error for DecodeError {}
 
 /// The instruction of a word. `encode` gives the very same word back.
-pub fn decode(chip: Chip, word: u128) -> Result<Instruction, DecodeError> {
+pub fn decode(chip: Chip, word: InstructionWord) -> Result<Instruction, DecodeError> {
     decode_with_form(chip, word).map(|(_, instruction)| instruction)
 }
 
 /// Like `decode`, with the form that the word has.
-pub fn decode_with_form(chip: Chip, word: u128) -> Result<(&'static Form, Instruction), DecodeError> {
+pub fn decode_with_form(
+    chip: Chip,
+    word: InstructionWord,
+) -> Result<(&'static Form, Instruction), DecodeError> {
     let (form, instruction) = find(chip, word)?;
     let wrong = (word ^ form.unused_value) & form.unused;
     if wrong != 0 {
@@ -55,12 +58,12 @@ pub fn decode_with_form(chip: Chip, word: u128) -> Result<(&'static Form, Instru
 
 /// Like `decode`, but bits without a meaning may hold anything: for those who only show words. What they do is not
 /// known, since a bit may have a meaning that the table does not know.
-pub fn decode_lenient(chip: Chip, word: u128) -> Result<Instruction, DecodeError> {
+pub fn decode_lenient(chip: Chip, word: InstructionWord) -> Result<Instruction, DecodeError> {
     find(chip, word).map(|(_, instruction)| instruction)
 }
 
 /// The instruction and its form; unused bits are not looked at.
-fn find(chip: Chip, word: u128) -> Result<(&'static Form, Instruction), DecodeError> {
+fn find(chip: Chip, word: InstructionWord) -> Result<(&'static Form, Instruction), DecodeError> {
     let table = form::table(chip).ok_or(DecodeError::UnsupportedChip(chip))?;
     let opcode = (word & 0xfff) as u16;
     let mut error = DecodeError::UnknownOpcode(opcode);

@@ -6,11 +6,11 @@ use crate::decode::NO_SCOREBOARD;
 use crate::error::EncodeError;
 use crate::fill::{Asked, fill};
 use crate::form::{self, CONTROL_SHIFT, Form, FormId, Table};
-use crate::{Control, Instruction};
+use crate::{Control, Instruction, InstructionWord};
 use oriole_chip::Chip;
 
 /// The word of an instruction.
-pub fn encode(chip: Chip, instruction: &Instruction) -> Result<u128, EncodeError> {
+pub fn encode(chip: Chip, instruction: &Instruction) -> Result<InstructionWord, EncodeError> {
     let table = form::table(chip).ok_or(EncodeError::UnsupportedChip(chip))?;
     let (resolved, body) = choose(table, instruction)?;
     Ok(body | control_bits(resolved.form, instruction, &resolved.slots)?)
@@ -20,7 +20,7 @@ pub fn encode(chip: Chip, instruction: &Instruction) -> Result<u128, EncodeError
 ///
 /// # Errors
 /// The form does not take the instruction.
-pub fn encode_as(chip: Chip, id: FormId, instruction: &Instruction) -> Result<u128, EncodeError> {
+pub fn encode_as(chip: Chip, id: FormId, instruction: &Instruction) -> Result<InstructionWord, EncodeError> {
     let table = form::table(chip).ok_or(EncodeError::UnsupportedChip(chip))?;
     let Resolved { form, slots, .. } = resolve_as(table, id, instruction)?;
     let body = fill(form, &Asked::of(instruction), &slots)?;

@@ -25,6 +25,7 @@ mod role;
 mod substitute;
 pub mod symbol;
 mod width;
+mod word;
 
 pub use access::{Access, accesses, accesses_of};
 pub use decode::{DecodeError, decode};
@@ -43,3 +44,4 @@ pub use register::RegisterFile;
 pub use role::{ResultPart, Slot};
 pub use substitute::{has, on_chip};
 pub use symbol::Symbol;
+pub use word::{InstructionWord, append_words, words_of_bytes};

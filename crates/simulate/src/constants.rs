@@ -94,7 +94,7 @@ pub(crate) fn relocated_code(
     cubin: &Cubin,
     kernel: &Kernel,
     variables: &Variables,
-) -> Vec<u128> {
+) -> Vec<oriole_sass::InstructionWord> {
     let mut code = kernel.code.clone();
     for relocation in &cubin.sections[kernel.text].relocations {
         let value = address(cubin, relocation.symbol, variables).wrapping_add(relocation.addend as u64);

@@ -91,7 +91,7 @@ fn read_queue(op: Op, class: Class) -> ReadQueue {
 }
 
 impl Program {
-    pub(crate) fn decode(chip: Chip, model: &Model, code: &[u128]) -> Program {
+    pub(crate) fn decode(chip: Chip, model: &Model, code: &[oriole_sass::InstructionWord]) -> Program {
         let steps = code
             .iter()
             .map(|&word| {

@@ -12,6 +12,8 @@ use crate::layout::{self, TEXT_ALIGNMENT, padded_words};
 use crate::notes;
 use crate::relocation::RelocationKind;
 use crate::rules::{Rules, rules};
+use oriole_chip::WordShape;
+use oriole_sass::{InstructionWord, append_words};
 use rustc_hash::FxHashMap;
 
 /// Most bytes of initialized global data: they are in the file one by one, zeros included, and a file is made in memory.
@@ -84,9 +86,10 @@ enum Content<'a> {
     Zeros(usize),
     /// Instruction words and what is behind them: one self branch, then so many words of padding.
     Code {
-        words: &'a [u128],
-        self_branch: u128,
-        padding: (u128, usize),
+        shape: WordShape,
+        words: &'a [InstructionWord],
+        self_branch: InstructionWord,
+        padding: (InstructionWord, usize),
     },
 }
 
@@ -96,7 +99,7 @@ impl Content<'_> {
             Content::Bytes(bytes) => bytes.len(),
             Content::Borrowed(bytes) => bytes.len(),
             Content::Zeros(count) => *count,
-            Content::Code { words, padding, .. } => (words.len() + 1 + padding.1) * 16,
+            Content::Code { shape, words, padding, .. } => shape.bytes() * (words.len() + 1 + padding.1),
         }
     }
 
@@ -105,9 +108,9 @@ impl Content<'_> {
             Content::Bytes(bytes) => file.0.extend_from_slice(bytes),
             Content::Borrowed(bytes) => file.0.extend_from_slice(bytes),
             Content::Zeros(count) => file.0.resize(file.len() + count, 0),
-            Content::Code { words, self_branch, padding: (padding, count) } => {
+            Content::Code { shape, words, self_branch, padding: (padding, count) } => {
                 let behind = std::iter::once(self_branch).chain(std::iter::repeat_n(padding, *count));
-                words.iter().chain(behind).for_each(|word| file.0.extend_from_slice(&word.to_le_bytes()));
+                append_words(*shape, words.iter().chain(behind), &mut file.0);
             }
         }
     }
@@ -729,6 +732,7 @@ impl<'a> Writer<'a> {
             let image = &module.kernels[kernel];
             let count = padded_words(self.rules.words, image.code.len()) - image.code.len() - 1;
             let data = Content::Code {
+                shape: self.rules.words,
                 words: &image.code,
                 self_branch: self.rules.self_branch,
                 padding: (self.rules.padding, count),

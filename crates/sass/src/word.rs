@@ -1,0 +1,52 @@
+//! The word of an instruction, as a number and as the bytes of a file.
+//!
+//! It is here so that nothing beyond encoder and decoder knows how wide a word is: others carry words, and turn them to
+//! bytes and back by the shape that the chip gives them.
+
+use oriole_chip::WordShape;
+
+/// An encoded instruction with its scheduling control. A chip with shorter words uses the low bits.
+pub type InstructionWord = u128;
+
+/// The words of code; `None` if the last one is cut off.
+pub fn words_of_bytes(shape: WordShape, code: &[u8]) -> Option<Vec<InstructionWord>> {
+    let words = code.chunks_exact(shape.bytes());
+    if !words.remainder().is_empty() {
+        return None;
+    }
+    Some(words.map(word_of_bytes).collect())
+}
+
+/// Lowest byte first.
+fn word_of_bytes(bytes: &[u8]) -> InstructionWord {
+    bytes.iter().rev().fold(0, |word, &byte| word << 8 | InstructionWord::from(byte))
+}
+
+/// Appends the bytes of words to a file.
+pub fn append_words<'a>(
+    shape: WordShape,
+    words: impl IntoIterator<Item = &'a InstructionWord>,
+    file: &mut Vec<u8>,
+) {
+    for word in words {
+        file.extend_from_slice(&word.to_le_bytes()[..shape.bytes()]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{append_words, words_of_bytes};
+    use oriole_chip::Chip;
+
+    #[test]
+    fn words_become_bytes_and_words_again() {
+        let shape = Chip::SM_90.words();
+        let words = [1, u128::MAX - 1, 0x0123_4567_89ab_cdef << 64];
+        let mut bytes = Vec::new();
+        append_words(shape, &words, &mut bytes);
+        assert_eq!(bytes.len() as u64, shape.size(words.len()));
+        assert_eq!((bytes[0], bytes[47]), (1, 0x01));
+        assert_eq!(words_of_bytes(shape, &bytes).as_deref(), Some(&words[..]));
+        assert_eq!(words_of_bytes(shape, &bytes[1..]), None);
+    }
+}
