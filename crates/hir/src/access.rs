@@ -6,7 +6,7 @@ use oriole_ptx::{Opcode, Space, Word};
 
 use crate::operand::address::{ABSOLUTE, holds};
 use crate::resolver::Resolver;
-use crate::{Address, AddressBase, Instruction, Operand, RegisterId, Variable, VariableHome};
+use crate::{Address, AddressBase, Instruction, Operand, RegisterId, Variable, VariableKind};
 
 /// What is wrong with an access.
 type Fault = (Code, String);
@@ -25,14 +25,14 @@ fn variable_fault(
     variable: &Variable,
     offset: i64,
 ) -> Option<Fault> {
-    let Variable { name, size, space: found, home, .. } = variable;
+    let Variable { name, size, space: found, kind, .. } = variable;
     if is_access(instruction) && !holds(space, *found) {
         let written = if space == Space::Generic { "a generic address" } else { space.name() };
         let mnemonic = instruction.opcode.name();
         let message = format!("`{mnemonic}` accesses `{written}`, but `{name}` is in `.{}`", found.name());
         return Some((Code::StateSpaceMismatch, message));
     }
-    if instruction.opcode == Opcode::Ld && matches!(home, VariableHome::Result(_)) {
+    if instruction.opcode == Opcode::Ld && matches!(kind, VariableKind::Result(_)) {
         let message = format!("`{name}` is a result of this function and cannot be read");
         return Some((Code::InvalidOperand, message));
     }
@@ -42,7 +42,7 @@ fn variable_fault(
             format!("`{name}` has {size} bytes, and this access begins {offset} bytes from its start");
         return Some((Code::InvalidAddress, message));
     }
-    let input = matches!(home, VariableHome::Parameter(_));
+    let input = matches!(kind, VariableKind::Parameter(_));
     if is_parameter(space) && instruction.opcode == Opcode::St && input {
         let message = format!("`{name}` is a parameter of this function and cannot be written");
         return Some((Code::InvalidOperand, message));

@@ -156,8 +156,8 @@ pub struct Variable {
     pub size: u64,
     /// Alignment in bytes.
     pub align: u32,
-    /// Where it is declared.
-    pub home: VariableHome,
+    /// Of the module, of the body, or a parameter.
+    pub kind: VariableKind,
     /// Its name in the module if it is a static variable of this body: one in `.global` or `.const`, of which there is
     /// one whoever runs the body.
     pub symbol: Option<String>,
@@ -171,13 +171,13 @@ impl Variable {
 
     /// Whether it lives as long as the module.
     pub fn is_of_module(&self) -> bool {
-        self.home == VariableHome::Module || self.symbol.is_some()
+        self.kind == VariableKind::Module || self.symbol.is_some()
     }
 }
 
-/// Where a variable is declared.
+/// What a variable belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum VariableHome {
+pub enum VariableKind {
     /// In the module.
     Module,
     /// In this body.

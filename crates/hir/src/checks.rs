@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::signature::is_scoped;
 use crate::{
-    Declared, Header, Linkage, ModuleContext, ModuleVariable, Symbols, Uses, Variable, VariableHome,
+    Declared, Header, Linkage, ModuleContext, ModuleVariable, Symbols, Uses, Variable, VariableKind,
     read_header,
 };
 
@@ -393,8 +393,8 @@ fn shared_bytes(kernel: usize, bodies: &[Outline<'_>], by_name: &FxHashMap<&str,
         }
         let Outline { variables, uses, .. } = bodies[index];
         for variable in variables.iter().filter(|variable| variable.space == Space::Shared) {
-            match variable.home {
-                VariableHome::Module => {
+            match variable.kind {
+                VariableKind::Module => {
                     shared.insert(&variable.name, variable.size);
                 }
                 _ => own += variable.size,

@@ -15,7 +15,7 @@ use crate::resolver::Resolver;
 use crate::signature::{FunctionHead, function_head};
 use crate::statics::Statics;
 use crate::{
-    Body, ModuleContext, RegisterId, Resolved, SignatureInfo, SourceMap, Uses, Variable, VariableHome,
+    Body, ModuleContext, RegisterId, Resolved, SignatureInfo, SourceMap, Uses, Variable, VariableKind,
 };
 
 /// Resolves the function of a unit; `None` if the unit holds none.
@@ -95,10 +95,10 @@ impl<'a> Resolver<'a> {
         let space = if info.is_entry { Space::KernelParameter } else { Space::FunctionParameter };
         let all = info.signature.results.iter().chain(&info.signature.parameters);
         for (index, (parameter, &(name, span))) in all.zip(names).enumerate() {
-            let home = if index < results {
-                VariableHome::Result(index as u32)
+            let kind = if index < results {
+                VariableKind::Result(index as u32)
             } else {
-                VariableHome::Parameter((index - results) as u32)
+                VariableKind::Parameter((index - results) as u32)
             };
             let variable = Variable {
                 name: name.to_string(),
@@ -106,7 +106,7 @@ impl<'a> Resolver<'a> {
                 ty: parameter.ty,
                 size: parameter.size(),
                 align: parameter.align,
-                home,
+                kind,
                 symbol: None,
             };
             let id = self.add_variable(variable, Some(span), u64::from(parameter.ty.bytes()));

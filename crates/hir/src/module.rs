@@ -110,7 +110,7 @@ fn resolve_items(
                     diagnostics.extend(found.into_iter().map(|found| (at, found)));
                     for variable in variables {
                         diagnostics.extend(initializer_order(&variable, at, &first).map(|found| (at, found)));
-                        if symbols.variable_home(&variable.name) == Some(at) {
+                        if symbols.defining_unit(&variable.name) == Some(at) {
                             module.variables.push(variable);
                         }
                     }

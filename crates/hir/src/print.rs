@@ -7,7 +7,7 @@ use std::fmt::{self, Display, Formatter};
 
 use crate::{
     AddressBase, Body, Directives, Immediate, Instruction, Operand, Parameter, Register, Signature,
-    Statement, Table, VariableHome,
+    Statement, Table, VariableKind,
 };
 
 impl Display for Body {
@@ -35,11 +35,11 @@ impl Body {
         for (index, variable) in self.variables.iter().enumerate() {
             write!(out, "v{index}: .{} {} size {}", variable.space.name(), variable.ty, variable.size)?;
             write!(out, " align {}", variable.align)?;
-            match variable.home {
-                VariableHome::Module => writeln!(out, " = {}", variable.name)?,
-                VariableHome::Body => writeln!(out)?,
-                VariableHome::Parameter(number) => writeln!(out, " = parameter {number}")?,
-                VariableHome::Result(number) => writeln!(out, " = result {number}")?,
+            match variable.kind {
+                VariableKind::Module => writeln!(out, " = {}", variable.name)?,
+                VariableKind::Body => writeln!(out)?,
+                VariableKind::Parameter(number) => writeln!(out, " = parameter {number}")?,
+                VariableKind::Result(number) => writeln!(out, " = result {number}")?,
             }
         }
         for (variable, register) in &self.parameter_registers {

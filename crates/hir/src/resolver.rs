@@ -17,7 +17,7 @@ use crate::names::Names;
 use crate::statics::Statics;
 use crate::{
     Body, FunctionId, FunctionRef, ModuleContext, Register, RegisterId, SourceMap, Uses, Variable,
-    VariableHome, VariableId,
+    VariableId, VariableKind,
 };
 
 /// What is kept while a function is resolved.
@@ -121,7 +121,7 @@ impl<'a> Resolver<'a> {
                 ty: info.ty,
                 size: info.size,
                 align: info.align,
-                home: VariableHome::Module,
+                kind: VariableKind::Module,
                 symbol: None,
             };
             self.add_variable(variable, None, u64::from(info.ty.bytes()) * u64::from(info.vector))

@@ -12,7 +12,7 @@ use crate::resolved::{Inlined, LineEntry};
 use crate::resolver::Resolver;
 use crate::signature::{ListKind, Role, parameters};
 use crate::variable::{Attributes, attributes};
-use crate::{LabelId, RegisterId, Signature, Statement, Table, Variable, VariableHome};
+use crate::{LabelId, RegisterId, Signature, Statement, Table, Variable, VariableKind};
 
 impl<'a> Resolver<'a> {
     /// A scope with its statements. Labels are visible in the whole scope, so that they are declared first.
@@ -306,7 +306,7 @@ impl<'a> Resolver<'a> {
                 ty: shape.ty,
                 size: shape.size,
                 align: shape.align,
-                home: VariableHome::Body,
+                kind: VariableKind::Body,
                 symbol,
             },
             Some(span),

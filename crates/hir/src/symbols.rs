@@ -129,7 +129,7 @@ impl ModuleContext for Symbols {
 
 impl Symbols {
     /// The unit that defines a variable, or declares it where no unit defines it.
-    pub fn variable_home(&self, name: &str) -> Option<usize> {
+    pub fn defining_unit(&self, name: &str) -> Option<usize> {
         self.globals.get(name).map(|known| known.1)
     }
 

@@ -8,7 +8,7 @@ use oriole_ptx::Opcode;
 use typed_index_collections::{TiVec, ti_vec};
 
 use crate::flow::Flow;
-use crate::{Body, Instruction, Operand, RegisterId, SourceMap, VariableHome};
+use crate::{Body, Instruction, Operand, RegisterId, SourceMap, VariableKind};
 
 /// What the control flow of a body says against it, by ordinals of instructions.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -54,7 +54,7 @@ struct Accesses {
 fn passed(body: &Body) -> impl Iterator<Item = RegisterId> + '_ {
     let parameters = body.parameter_registers.iter();
     parameters
-        .filter(|(variable, _)| matches!(body.variables[*variable].home, VariableHome::Parameter(_)))
+        .filter(|(variable, _)| matches!(body.variables[*variable].kind, VariableKind::Parameter(_)))
         .map(|&(_, register)| register)
 }
 

@@ -164,8 +164,8 @@ fn parameter_place(db: &dyn Db, unit: FunctionUnit<'_>, name: &str) -> String {
     let Some(body) = graph::body(db, unit).as_deref().filter(|body| body.is_entry) else {
         return String::new();
     };
-    let index = body.variables.iter().find_map(|variable| match variable.home {
-        oriole_hir::VariableHome::Parameter(index) if variable.name == name => Some(index),
+    let index = body.variables.iter().find_map(|variable| match variable.kind {
+        oriole_hir::VariableKind::Parameter(index) if variable.name == name => Some(index),
         _ => None,
     });
     let parameter = index.and_then(|index| body.parameters.get(index as usize));

@@ -3,7 +3,7 @@
 use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
 use crate::operand::imm;
-use oriole_hir::{Address, AddressBase, Instruction, Operand, VariableHome};
+use oriole_hir::{Address, AddressBase, Instruction, Operand, VariableKind};
 use oriole_ori::{
     Address as OriAddress, ConstBase, IndexedConst, MemoryInfo, Pseudo, Source, SourceKind, Value, Values,
 };
@@ -372,8 +372,8 @@ impl Lower<'_> {
         let mut offset = address.offset + start;
         match address.base {
             AddressBase::Register(id) => index = Some(self.register(id)[0]),
-            AddressBase::Variable(variable) => match self.body.variables[variable].home {
-                VariableHome::Parameter(number) if space == Space::KernelParameter => {
+            AddressBase::Variable(variable) => match self.body.variables[variable].kind {
+                VariableKind::Parameter(number) if space == Space::KernelParameter => {
                     offset += i64::from(self.body.parameters[number as usize].offset);
                 }
                 _ => base = ConstBase::Variable(self.variable_symbol(variable)?),

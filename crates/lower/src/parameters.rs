@@ -5,7 +5,7 @@
 use crate::LowerError;
 use crate::context::{Lower, Lowered, ParameterMemory, Words};
 use crate::operand::imm;
-use oriole_hir::{Instruction, Operand, Parameter, Statement, VariableHome, VariableId};
+use oriole_hir::{Instruction, Operand, Parameter, Statement, VariableId, VariableKind};
 use oriole_ori::{Destination, File, MemoryInfo, Pseudo, Source, SourceKind, Value};
 use oriole_ptx::{Space, Type};
 use oriole_sass::{Mod, Op};
@@ -93,8 +93,8 @@ pub(crate) fn convention(parameters: &[Parameter], results: &[Parameter]) -> Con
 
 impl Lower<'_> {
     /// The variable of a parameter, or of a result, of this function.
-    pub fn parameter_variable(&self, home: VariableHome) -> Option<VariableId> {
-        self.body.variables.position(|v| v.home == home)
+    pub fn parameter_variable(&self, kind: VariableKind) -> Option<VariableId> {
+        self.body.variables.position(|v| v.kind == kind)
     }
 
     /// The words of a `.param` variable that lives in registers.
@@ -121,7 +121,7 @@ impl Lower<'_> {
             return Some(memory);
         }
         let declared = &self.body.variables[variable];
-        if declared.home != VariableHome::Body || declared.size <= 4 * u64::from(COUNT) {
+        if declared.kind != VariableKind::Body || declared.size <= 4 * u64::from(COUNT) {
             return None;
         }
         let memory = ParameterMemory::Frame(self.frame_symbol(variable));
@@ -173,7 +173,7 @@ impl Lower<'_> {
         let addressed = self.addressed_parameters();
         let mut taken = Vec::new();
         for (index, &home) in convention.parameters.iter().enumerate() {
-            let variable = self.parameter_variable(VariableHome::Parameter(index as u32));
+            let variable = self.parameter_variable(VariableKind::Parameter(index as u32));
             match (home, variable) {
                 (Home::Registers(first, count), Some(variable)) => {
                     let words = self.parameter_words(variable);
@@ -195,7 +195,7 @@ impl Lower<'_> {
         receive.emit();
         for (index, &home) in convention.results.iter().enumerate() {
             if let (Home::Block(offset), Some(variable)) =
-                (home, self.parameter_variable(VariableHome::Result(index as u32)))
+                (home, self.parameter_variable(VariableKind::Result(index as u32)))
             {
                 late.push((variable, offset));
             }
@@ -223,7 +223,7 @@ impl Lower<'_> {
             let Statement::Instruction(instruction) = statement else { continue };
             for operand in &instruction.operands {
                 if let &Operand::VariableAddress(variable, _) = operand
-                    && matches!(self.body.variables[variable].home, VariableHome::Parameter(_))
+                    && matches!(self.body.variables[variable].kind, VariableKind::Parameter(_))
                     && !found.contains(&variable)
                 {
                     found.push(variable);
@@ -238,7 +238,7 @@ impl Lower<'_> {
         let convention = convention(&self.body.parameters, &self.body.results);
         let mut sources = Vec::new();
         for (index, home) in convention.results.into_iter().enumerate() {
-            let Some(variable) = self.parameter_variable(VariableHome::Result(index as u32)) else {
+            let Some(variable) = self.parameter_variable(VariableKind::Result(index as u32)) else {
                 continue;
             };
             let values = self.returned_words(variable)?;
@@ -350,13 +350,13 @@ impl Lower<'_> {
     /// True if a `.param` variable of this kind lives in registers here.
     pub fn in_registers(&self, variable: VariableId) -> bool {
         let declared = &self.body.variables[variable];
-        match declared.home {
-            VariableHome::Parameter(_) => !self.body.is_entry,
-            VariableHome::Result(_) => true,
-            VariableHome::Body => {
+        match declared.kind {
+            VariableKind::Parameter(_) => !self.body.is_entry,
+            VariableKind::Result(_) => true,
+            VariableKind::Body => {
                 matches!(declared.space, Space::FunctionParameter | Space::KernelParameter)
             }
-            VariableHome::Module => false,
+            VariableKind::Module => false,
         }
     }
 

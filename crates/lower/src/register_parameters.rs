@@ -6,7 +6,7 @@
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
-use oriole_hir::{Operand, Parameter, RegisterId, VariableHome, VariableId};
+use oriole_hir::{Operand, Parameter, RegisterId, VariableId, VariableKind};
 use oriole_ori::{Source, Value};
 use oriole_ptx::Type;
 use oriole_sass::Mod;
@@ -29,9 +29,9 @@ pub(crate) fn travels_in_own_words(parameter: &Parameter) -> bool {
 
 impl Lower<'_> {
     fn declared_parameter(&self, variable: VariableId) -> Option<&Parameter> {
-        match self.body.variables[variable].home {
-            VariableHome::Parameter(index) => self.body.parameters.get(index as usize),
-            VariableHome::Result(index) => self.body.results.get(index as usize),
+        match self.body.variables[variable].kind {
+            VariableKind::Parameter(index) => self.body.parameters.get(index as usize),
+            VariableKind::Result(index) => self.body.results.get(index as usize),
             _ => None,
         }
     }
@@ -55,7 +55,7 @@ impl Lower<'_> {
             if !parameter.in_register {
                 continue;
             }
-            let Some(variable) = self.parameter_variable(VariableHome::Parameter(index as u32)) else {
+            let Some(variable) = self.parameter_variable(VariableKind::Parameter(index as u32)) else {
                 continue;
             };
             let memory = self.parameter_memory(variable);

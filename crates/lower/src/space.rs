@@ -6,7 +6,7 @@ use crate::context::{Lower, Lowered};
 use crate::operand::imm;
 use crate::special::bank_0;
 use oriole_chip::ParameterWindow;
-use oriole_hir::{FunctionId, Instruction, Operand, VariableHome, VariableId};
+use oriole_hir::{FunctionId, Instruction, Operand, VariableId, VariableKind};
 use oriole_ori::{
     AddressPart, ConstBase, File, LocalVariable, Pseudo, Source, SourceKind, SymbolId, SymbolKind, Value,
 };
@@ -58,7 +58,7 @@ impl Lower<'_> {
             return Err(self.unsupported(format!("an offset of {offset} bytes from `{}`", declared.name)));
         };
         let d = self.b.pair();
-        match (declared.space, declared.home) {
+        match (declared.space, declared.kind) {
             (Space::Global, _) => {
                 let symbol = self.variable_symbol(variable)?;
                 let slot = SourceKind::Const { bank: 4, base: ConstBase::AddressSlot(symbol), offset: 0 };
@@ -93,11 +93,11 @@ impl Lower<'_> {
                 let symbol = self.frame_symbol(variable);
                 self.frame_address(d[0], symbol, small);
             }
-            (Space::KernelParameter, VariableHome::Parameter(index)) => {
+            (Space::KernelParameter, VariableKind::Parameter(index)) => {
                 let place = i64::from(self.body.parameters[index as usize].offset) + offset;
                 self.b.mov(d[0], imm(place as u32));
             }
-            (_, VariableHome::Parameter(_) | VariableHome::Body)
+            (_, VariableKind::Parameter(_) | VariableKind::Body)
                 if self.in_registers(variable) && self.parameter_memory(variable).is_some() =>
             {
                 if let Some(memory) = self.parameter_memory(variable) {
@@ -105,7 +105,7 @@ impl Lower<'_> {
                     self.add(d[0], base.into(), imm((small + start) as u32));
                 }
             }
-            (Space::FunctionParameter, VariableHome::Parameter(_)) if self.frame.contains_key(&variable) => {
+            (Space::FunctionParameter, VariableKind::Parameter(_)) if self.frame.contains_key(&variable) => {
                 let symbol = self.frame[&variable];
                 self.frame_address(d[0], symbol, small);
             }

@@ -1,4 +1,4 @@
-//! The builder: the one way in which stages append instructions to a function. It stands in a block and carries the
+//! The builder: the one way in which stages append instructions to a function. It appends to one block and carries the
 //! origin of the PTX statement at hand (and the guard, if the statement has one), so that no instruction can be
 //! made without saying where it stems from.
 //!

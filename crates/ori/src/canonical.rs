@@ -56,7 +56,7 @@ pub fn order_blocks(function: &mut Function) {
     }
     for table in &mut function.tables {
         if let Table::Targets(blocks) = table {
-            // A target that control cannot reach is never jumped to; the entry stands in, so that the table keeps
+            // A target that control cannot reach is never jumped to; the entry replaces it, so that the table keeps
             // its length.
             blocks.iter_mut().for_each(|block| *block = new_id[*block].unwrap_or(BlockId(0)));
         }

@@ -1,6 +1,6 @@
 //! Def-use and use-def chains: where each value is read or written, as compressed sparse rows by value.
 //!
-//! It is here because a vector for each of many thousand values costs more time than the rest of a sparse analysis. What
+//! It is here because a vector for each of many thousand values costs more time than all else in a sparse analysis. What
 //! the analysis concludes from a use is its own business.
 
 use crate::csr::Csr;

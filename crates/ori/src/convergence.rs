@@ -85,7 +85,7 @@ pub struct Reconvergence<'a> {
     frontiers: Option<TiVec<BlockId, Vec<BlockId>>>,
     /// Loops with the places of their headers in the dominator tree, in that order.
     headers: Vec<(u32, usize)>,
-    /// For each of these headers how many stand before it up to the last one that does not dominate it.
+    /// For each of these headers how many precede it up to the last one that does not dominate it.
     apart: Vec<usize>,
     /// True if some block cannot reach an end.
     endless: bool,
@@ -205,7 +205,7 @@ impl<'a> Reconvergence<'a> {
             return None;
         }
         if let Some(placed) = &self.placed {
-            // The barriers stand: what counts is where they are, not where they could be.
+            // Barriers are placed already: what counts is where they are, not where they could be.
             let mut join = placed.next(self.post.immediate(branch)?);
             while let Some((block, anchor)) = join {
                 if self.dominators.dominates(anchor, branch) {
@@ -403,7 +403,7 @@ fn has_endless(function: &Function, cfg: &Cfg) -> bool {
     cfg.order().iter().any(|&block| !ends[block])
 }
 
-/// Barriers that are already placed and that nobody leaves early.
+/// Barriers that are already placed and that no thread leaves early.
 struct Placed {
     /// For each block itself or the next one above it in the post-dominator tree that waits, if there is one.
     waits: TiVec<BlockId, Option<BlockId>>,

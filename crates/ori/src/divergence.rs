@@ -380,7 +380,7 @@ impl<'a> Analysis<'a> {
         self.leaving = Some(leaving);
     }
 
-    /// For each loop the values written in it that somebody outside reads; a phi outside reads on the edge that leaves
+    /// For each loop the values written in it that have readers outside; a phi outside reads on the edge that leaves
     /// the loop. Values that are known to differ are left out.
     fn values_that_leave(&self) -> Csr<usize, Value> {
         let mut leaving: Vec<(usize, Value)> = Vec::new();

@@ -51,7 +51,7 @@ pub enum Pseudo {
     /// Correctly rounded square root, likewise.
     FSquareRoot,
     /// A call of a function by the ABI. Sources: argument words in order, for an indirect call the target pair
-    /// last; destinations: result words. [`crate::Instruction::call`] says the rest.
+    /// last; destinations: result words. [`crate::Instruction::call`] says everything else.
     Call,
     /// A call of a routine of the compiler, whose private convention [`crate::Instruction::call`] states. Sources and
     /// destinations as for [`Pseudo::Call`]; the results depend on nothing but the arguments.

@@ -347,7 +347,7 @@ fn write_address(f: &mut Formatter<'_>, function: &Function, address: &Address) 
     write!(f, "{}]", BracketOffset(*offset, separator.is_empty()))
 }
 
-/// An offset inside brackets: without a leading plus, and never nothing, where it stands alone.
+/// An offset inside brackets: without a leading plus, and never nothing, where it is alone.
 struct BracketOffset(i32, bool);
 
 impl Display for BracketOffset {

@@ -26,7 +26,7 @@ oriole_index::index_of_tables!(Value);
 pub struct ValueData {
     /// The file it lives in; it never changes.
     pub file: File,
-    /// The PTX register it stands for (declaration index in its function) and which 32-bit component of it;
+    /// The PTX register that it holds (declaration index in its function) and which 32-bit component of it;
     /// `None` for a compiler temporary.
     pub source: Option<(u32, u8)>,
 }

@@ -1,4 +1,4 @@
-//! The page about the text form shows real text: its example parses and prints as it stands there.
+//! The page about the text form shows real text: its example parses and prints as it is written there.
 
 use oriole_ori::{Form, parse, verify};
 

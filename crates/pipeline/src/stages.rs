@@ -4,7 +4,7 @@ use crate::image::LinkedFunction;
 use crate::phases::span;
 use crate::run::{Allocated, ORI_GROUPS, run};
 use crate::{Context, Failure, Group, Profile};
-use oriole_hir::{Body, VariableHome};
+use oriole_hir::{Body, VariableKind};
 use oriole_legalize::routine::Routine;
 use oriole_options::Optimization;
 use oriole_ori::{Assignment, Function, MachineFunction};
@@ -120,7 +120,7 @@ pub fn encode(
     let shared = body
         .variables
         .iter()
-        .filter(|variable| variable.space == Space::Shared && variable.home == VariableHome::Body)
+        .filter(|variable| variable.space == Space::Shared && variable.kind == VariableKind::Body)
         .map(|variable| (variable.name.clone(), variable.size, u64::from(variable.align)))
         .collect();
     Ok(LinkedFunction { shared, ..linked(allocated, finished, context)? })

@@ -267,7 +267,7 @@ pub(crate) fn module_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<(usize, D
             found.extend(
                 oriole_hir::initializer_order(variable, at, &first).map(|diagnostic| (at, diagnostic)),
             );
-            if symbols.variable_home(&variable.name) == Some(at) {
+            if symbols.defining_unit(&variable.name) == Some(at) {
                 defined.push(variable);
             }
         }

@@ -1,6 +1,6 @@
 //! Branches, calls, barriers, and the instructions that lanes of a warp execute together.
 
-use oriole_hir::{Instruction, Operand, Parameter, Signature, Table, VariableHome};
+use oriole_hir::{Instruction, Operand, Parameter, Signature, Table, VariableKind};
 use oriole_ptx::{Opcode, Type, Word, word};
 
 use super::arithmetic::last_type;
@@ -145,8 +145,8 @@ impl FunctionDecoder<'_> {
             let (offset, size) = self.frame_variable(variable)?;
             return Ok(Argument::Frame(offset, size));
         }
-        match self.body.variables[variable].home {
-            VariableHome::Parameter(index) => {
+        match self.body.variables[variable].kind {
+            VariableKind::Parameter(index) => {
                 let parameter = &self.body.parameters[index as usize];
                 Ok(Argument::Parameter(parameter.offset, parameter.size() as u32))
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oriole_hir::{Body, VariableHome, VariableId};
+use oriole_hir::{Body, VariableId, VariableKind};
 use oriole_ptx::Space;
 use typed_index_collections::TiVec;
 
@@ -100,7 +100,7 @@ impl Layout {
             for (number, variable) in function.body.variables.iter_enumerated() {
                 let size =
                     u32::try_from(variable.size).map_err(|_| format!("`{}` is too large", variable.name))?;
-                let module = variable.home == VariableHome::Module;
+                let module = variable.kind == VariableKind::Module;
                 if !matches!(variable.space, Space::Shared | Space::SharedCluster) {
                     continue;
                 }
@@ -201,7 +201,7 @@ impl Frame {
             .iter()
             .map(|variable| {
                 let of_call = variable.space == Space::FunctionParameter
-                    || (variable.space == Space::KernelParameter && variable.home == VariableHome::Body);
+                    || (variable.space == Space::KernelParameter && variable.kind == VariableKind::Body);
                 if variable.space != Space::Local && !of_call {
                     return None;
                 }

@@ -1,6 +1,6 @@
 //! Operands: where values come from and go to, memory operands, and the types that decide.
 
-use oriole_hir::{AddressBase, Immediate, Instruction, Operand, RegisterId, VariableHome, VariableId};
+use oriole_hir::{AddressBase, Immediate, Instruction, Operand, RegisterId, VariableId, VariableKind};
 use oriole_ptx::{Space, Type};
 use rustc_apfloat::Round;
 use smallvec::SmallVec;
@@ -97,8 +97,8 @@ impl FunctionDecoder<'_> {
                 .map_err(|_| "an address before its frame".to_string());
         }
         let description = &self.body.variables[variable];
-        let base = match description.home {
-            VariableHome::Parameter(index) => u64::from(self.body.parameters[index as usize].offset),
+        let base = match description.kind {
+            VariableKind::Parameter(index) => u64::from(self.body.parameters[index as usize].offset),
             _ => {
                 self.layout
                     .variable(self.function, variable, description.module_name())
@@ -147,12 +147,12 @@ impl FunctionDecoder<'_> {
     pub fn formals(&self, parameters: &[oriole_hir::Parameter], results: bool) -> Decode<Vec<Formal>> {
         let mut formals = Vec::with_capacity(parameters.len());
         for (index, parameter) in parameters.iter().enumerate() {
-            let home = if results {
-                VariableHome::Result(index as u32)
+            let kind = if results {
+                VariableKind::Result(index as u32)
             } else {
-                VariableHome::Parameter(index as u32)
+                VariableKind::Parameter(index as u32)
             };
-            let number = self.body.variables.position(|variable| variable.home == home);
+            let number = self.body.variables.position(|variable| variable.kind == kind);
             let number = number.ok_or_else(|| format!("parameter {} has no variable", index + 1))?;
             if let Some(offset) = self.frame.offsets[number] {
                 formals.push(Formal::Frame(offset, parameter.size() as u32));

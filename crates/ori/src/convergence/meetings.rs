@@ -108,7 +108,7 @@ impl Reconvergence<'_> {
             pending.push(Reverse((place(successor), successor)));
         }
         while let Some(Reverse((_, block))) = pending.pop() {
-            // What is alone meets nobody any more.
+            // A single path has no other one to meet.
             if pending.is_empty() {
                 break;
             }
