@@ -408,7 +408,7 @@ mod tests {
         for opcode in Opcode::all() {
             assert!(rows(opcode).next().is_some(), "{} has no row", opcode.name());
             for row in rows(opcode) {
-                assert_eq!(row.opcode, opcode);
+                assert_eq!(row.opcode, opcode, "opcodes are in alphabetical order, as their rows are");
                 assert!(row.doc.len() > 4 && row.doc.ends_with('.'), "{}", row.spelling());
             }
         }
