@@ -312,10 +312,11 @@ const RAW: &[Row<P, C>] = &[
         P::Mask,
         8,
         &[
-            (C::Alu, observed(6)),
+            (C::Alu, observed(4)),
             (C::Special, inferred(6)),
             (C::ToUniform, inferred(6)),
             (C::Address, observed(6)),
+            (C::Data, observed(5)),
         ],
     ),
     Row::new(
@@ -769,7 +770,7 @@ const WAW: &[Row<P, P>] = &[
             (P::WideSingle, observed(10)),
         ],
     ),
-    Row::new(P::Mask, 8, &[(P::Alu, inferred(2)), (P::Fma, observed(1))]),
+    Row::new(P::Mask, 8, &[(P::Alu, observed(1)), (P::Fma, observed(1))]),
     Row::new(
         P::Double,
         11,
@@ -788,6 +789,7 @@ const WAW: &[Row<P, P>] = &[
         &[
             (P::Alu, observed(6)),
             (P::Fma, observed(2)),
+            (P::HalfToSingle, observed(1)),
             (P::Double, observed(11)),
             (P::Dispatch64, observed(10)),
         ],
