@@ -140,6 +140,7 @@ fn json(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String, fail
             value["write_barrier"] = control.write_barrier.into();
             value["read_barrier"] = control.read_barrier.into();
             value["wait"] = control.wait_mask.into();
+            value["batch"] = control.batch.into();
         }
         let _ = writeln!(text, "{value}");
     }

@@ -87,6 +87,10 @@ fn find(chip: Chip, word: InstructionWord) -> Result<(&'static Form, Instruction
     Err(error)
 }
 
+/// Where in the control field the reuse flags are, or the place in a batch.
+pub(crate) const TOP_SHIFT: u32 = 17;
+/// The last place in a batch that is one.
+pub(crate) const LAST_BATCH: u8 = 5;
 /// What the field of a scoreboard holds where none is set.
 pub(crate) const NO_SCOREBOARD: u32 = 7;
 /// How many scoreboards a warp has; their field could name one more.
@@ -131,9 +135,10 @@ fn read(
     }
     let bits = (word >> CONTROL_SHIFT) as u32;
     let control = read_control(form, bits).ok_or(DecodeError::Control)?;
-    for n in 0..3 {
-        if bits >> (17 + n) & 1 == 1 {
-            let operand = operands.get_mut(form.reuse[n] as usize).ok_or(DecodeError::Control)?;
+    let flags = if form.has_batch() { 0 } else { bits >> TOP_SHIFT };
+    for (n, &slot) in form.reuse.iter().enumerate() {
+        if flags >> n & 1 == 1 {
+            let operand = operands.get_mut(slot as usize).ok_or(DecodeError::Control)?;
             operand.reuse = true;
         }
     }
@@ -149,14 +154,16 @@ fn read_control(form: &Form, bits: u32) -> Option<Control> {
         number if u64::from(number) >= SCOREBOARDS || !allowed => None,
         number => Some(Some(number as u8)),
     };
+    let batch = if form.has_batch() { (bits >> TOP_SHIFT) as u8 & 7 } else { 0 };
     let control = Control {
         stall: (bits & 15) as u8,
         yields: bits >> 4 & 1 == 0,
         write_barrier: barrier(bits >> 5, form.write_barrier)?,
         read_barrier: barrier(bits >> 8, form.read_barrier)?,
         wait_mask: (bits >> 11 & 0x3f) as u8,
+        batch,
     };
-    let valid = bits >> 20 == 0 && (control.stall != 0 || control.yields);
+    let valid = bits >> 20 == 0 && batch <= LAST_BATCH && (control.stall != 0 || control.yields);
     valid.then_some(control)
 }
 

@@ -2,7 +2,7 @@
 //! of opcode is made here.
 
 use crate::choose::{Resolved, choose, choose_for, refusal, resolve_as};
-use crate::decode::NO_SCOREBOARD;
+use crate::decode::{LAST_BATCH, NO_SCOREBOARD, TOP_SHIFT};
 use crate::error::EncodeError;
 use crate::fill::{Asked, fill};
 use crate::form::{self, CONTROL_SHIFT, Form, FormId, Table};
@@ -45,10 +45,14 @@ fn control_bits(form: &Form, instruction: &Instruction, slots: &[u8]) -> Result<
     if control.read_barrier.is_some() && !form.read_barrier {
         return Err(EncodeError::Control(op, "it cannot release a read barrier"));
     }
+    if control.batch > LAST_BATCH || control.batch != 0 && !form.has_batch() {
+        return Err(EncodeError::Control(op, "it has no such place in a batch"));
+    }
+    bits |= u32::from(control.batch) << TOP_SHIFT;
     for (index, (operand, &at)) in instruction.operands.iter().zip(slots).enumerate() {
         if operand.reuse {
             let bit = form.reuse.iter().position(|&slot| slot == at).ok_or(EncodeError::Reuse(op, index))?;
-            bits |= 1 << (17 + bit);
+            bits |= 1 << TOP_SHIFT << bit;
         }
     }
     Ok((bits as u128) << CONTROL_SHIFT)

@@ -130,10 +130,13 @@ pub struct Control {
     pub read_barrier: Option<u8>,
     /// Scoreboards waited for before issue, bit n for SBn.
     pub wait_mask: u8,
+    /// Of a texture access its place in a batch, 0..=5: seen are 1 on the first access of several and 4 on the last. The
+    /// bits are reuse flags where the operands go through the register cache; the disassembler does not write it.
+    pub batch: u8,
 }
 
 impl Control {
     /// Stall one cycle, wait for nothing, set nothing.
     pub const NEUTRAL: Control =
-        Control { stall: 1, yields: false, write_barrier: None, read_barrier: None, wait_mask: 0 };
+        Control { stall: 1, yields: false, write_barrier: None, read_barrier: None, wait_mask: 0, batch: 0 };
 }

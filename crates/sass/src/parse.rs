@@ -440,8 +440,7 @@ fn parse_control(text: &str, start: usize) -> Result<(Control, Option<u8>), Pars
         return Ok((Control::NEUTRAL, None));
     }
     let mut descriptor = None;
-    let mut control =
-        Control { stall: 0, yields: false, write_barrier: None, read_barrier: None, wait_mask: 0 };
+    let mut control = Control { stall: 0, ..Control::NEUTRAL };
     for word in text.split_whitespace() {
         let at = start + (word.as_ptr() as usize - text.as_ptr() as usize);
         let bad = || ParseError::Control(at);
@@ -453,6 +452,7 @@ fn parse_control(text: &str, start: usize) -> Result<(Control, Option<u8>), Pars
             "yield" if value.is_empty() => control.yields = true,
             "write" => control.write_barrier = Some(number()?),
             "read" => control.read_barrier = Some(number()?),
+            "batch" => control.batch = number()?,
             "wait" => {
                 for member in value.split(',') {
                     let member = member.parse::<u8>().ok().filter(|&n| n < 6).ok_or_else(bad)?;

@@ -382,4 +382,7 @@ fn control(out: &mut String, control: Control) {
             (0..8).filter(|n| control.wait_mask >> n & 1 == 1).map(|n: u8| n.to_string()).collect();
         let _ = write!(out, " wait={}", waits.join(","));
     }
+    if control.batch != 0 {
+        let _ = write!(out, " batch={}", control.batch);
+    }
 }

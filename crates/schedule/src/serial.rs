@@ -47,6 +47,7 @@ pub fn assign(function: &mut MachineFunction, model: &Model, forms: &'static Tab
                 write_barrier: write,
                 read_barrier: read,
                 wait_mask: if accepts_wait(instruction) { ALL } else { 0 },
+                ..Control::NEUTRAL
             };
             let waiting = Control { stall: LONGEST_STALL, yields: true, wait_mask: ALL, ..Control::NEUTRAL };
             let pauses = usize::from(longest.saturating_sub(1) / LONGEST_STALL);

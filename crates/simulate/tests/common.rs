@@ -42,6 +42,7 @@ pub fn assemble(text: &str) -> Cubin {
                     write_barrier: variable.then_some(0),
                     read_barrier: None,
                     wait_mask: 1,
+                    ..Control::NEUTRAL
                 };
             }
             encode(chip, &instruction).unwrap_or_else(|error| panic!("{body}: {error}"))

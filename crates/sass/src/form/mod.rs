@@ -13,6 +13,7 @@ pub(crate) use shape::can_be_left_out;
 use shape::shapes;
 pub use shape::{MOST_OPERANDS, Shape};
 
+use crate::info::Unit;
 use crate::{Mod, Op, RegisterFile, Symbol};
 use oriole_chip::{Chip, RegisterFiles, WordShape};
 use std::sync::OnceLock;
@@ -368,6 +369,12 @@ impl Form {
     /// The twelve bits of the opcode.
     pub fn opcode(&self) -> u16 {
         (self.value & 0xfff) as u16
+    }
+
+    /// Whether the word says a place in a batch where others have reuse flags. The disassembler takes one from every
+    /// instruction whose time is not fixed; only texture accesses were seen with one.
+    pub fn has_batch(&self) -> bool {
+        self.op.info().units == [Unit::Texture]
     }
 }
 
