@@ -27,6 +27,11 @@ pub fn accepts_write_barrier(op: Op) -> bool {
     op.info().write_scoreboard != Scoreboard::No
 }
 
+/// True if an instruction of variable time tells by a scoreboard that its results are there.
+fn reports_results(op: Op) -> bool {
+    matches!(op.info().write_scoreboard, Scoreboard::Yes | Scoreboard::Fence)
+}
+
 /// True if the word may set a read scoreboard.
 pub fn accepts_read_barrier(op: Op) -> bool {
     op.info().read_scoreboard != Scoreboard::No
@@ -89,21 +94,18 @@ impl Model {
 
     /// True if results or source reads of the instruction complete at a time that only a scoreboard tells.
     pub fn is_variable(&self, op: Op, mods: &Mods) -> bool {
-        self.is_variable_class(self.class(op, mods)) || is_reported_fence(op)
+        self.is_variable_as(op, self.class(op, mods))
+    }
+
+    /// The same of an instruction whose class is known.
+    pub fn is_variable_as(&self, op: Op, class: Class) -> bool {
+        self.is_variable_class(class) || is_reported_fence(op)
     }
 
     /// True if the instruction must set a write scoreboard when its results are used. `FENCE` has no result;
     /// its scoreboard tells that the fence is through.
     pub fn needs_write_barrier(&self, op: Op, mods: &Mods) -> bool {
-        self.is_variable(op, mods)
-            && matches!(op.info().write_scoreboard, Scoreboard::Yes | Scoreboard::Fence)
-    }
-
-    /// True if the instruction must set a read scoreboard when a register that it reads is overwritten. General
-    /// registers count always; uniform registers only for the asynchronous engines. `MEMBAR` reads nothing; its
-    /// scoreboard tells that the fence is through.
-    pub fn needs_read_barrier(&self, op: Op, mods: &Mods) -> bool {
-        self.is_variable(op, mods) && accepts_read_barrier(op)
+        self.is_variable(op, mods) && reports_results(op)
     }
 
     /// The least stall that the opcode itself demands, whatever follows; 1 for most. `ERRBAR` has the special
@@ -133,14 +135,15 @@ impl Model {
         exception.map_or(op.info().estimate, |row| row.1)
     }
 
-    /// What an instruction reports. An instruction without results (or with none but `RZ`) reports none, and one without
-    /// register sources no reads; fences report all the same.
-    pub fn reports(&self, instruction: &Instruction, touched: Touched) -> Reports {
+    /// What an instruction of this class reports. An instruction without results (or with none but `RZ`) reports none, and
+    /// one without register sources no reads: general registers count always, uniform registers only for the asynchronous
+    /// engines. Fences report all the same.
+    pub fn reports(&self, instruction: &Instruction, class: Class, touched: Touched) -> Reports {
         let (op, mods) = (instruction.op, &instruction.mods);
-        if !self.is_variable(op, mods) {
+        if !self.is_variable_as(op, class) {
             return Reports::default();
         }
-        let bulk = matches!(self.class(op, mods), Class::Bulk | Class::Sync);
+        let bulk = matches!(class, Class::Bulk | Class::Sync);
         let (results, sources) = (touched.results, touched.general || bulk && touched.uniform);
         if is_reported_fence(op) {
             let set = |scoreboard: Scoreboard| scoreboard == Scoreboard::Fence;
@@ -161,8 +164,8 @@ impl Model {
                 Reports { write: to_general && results, read: !to_general && sources, fence: false }
             }
             _ => Reports {
-                write: results && self.needs_write_barrier(op, mods),
-                read: sources && self.needs_read_barrier(op, mods),
+                write: results && reports_results(op),
+                read: sources && accepts_read_barrier(op),
                 fence: false,
             },
         }

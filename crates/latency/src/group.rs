@@ -263,11 +263,11 @@ impl Producer {
         })
     }
 
-    pub fn kind(self) -> Kind {
-        match self {
-            p if p <= Producer::OtherGeneral => Kind::General,
-            p if p <= Producer::OtherPredicate => Kind::Predicate,
-            p if p <= Producer::OtherUniform => Kind::Uniform,
+    pub const fn kind(self) -> Kind {
+        match self as u8 {
+            row if row <= Producer::OtherGeneral as u8 => Kind::General,
+            row if row <= Producer::OtherPredicate as u8 => Kind::Predicate,
+            row if row <= Producer::OtherUniform as u8 => Kind::Uniform,
             _ => Kind::UniformPredicate,
         }
     }
@@ -374,11 +374,11 @@ impl Consumer {
         }
     }
 
-    pub fn kind(self) -> Kind {
-        match self {
-            c if c <= Consumer::OtherGeneral => Kind::General,
-            c if c <= Consumer::Guard => Kind::Predicate,
-            c if c <= Consumer::OtherUniform => Kind::Uniform,
+    pub const fn kind(self) -> Kind {
+        match self as u8 {
+            column if column <= Consumer::OtherGeneral as u8 => Kind::General,
+            column if column <= Consumer::Guard as u8 => Kind::Predicate,
+            column if column <= Consumer::OtherUniform as u8 => Kind::Uniform,
             _ => Kind::UniformPredicate,
         }
     }

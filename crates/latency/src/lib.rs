@@ -19,7 +19,7 @@ pub use control::{
     is_branch_like, waits,
 };
 pub use model::{Listed, Model};
-pub use operand_cache::{CACHE_SLOTS, Cached, banks};
+pub use operand_cache::{CACHE_SLOTS, Cached, banks, operand_cache};
 pub use oriole_sass::info::{Class, Unit};
 pub use oriole_sass::{ResultPart, Slot};
 pub use resource::{Resources, UNITS};

@@ -24,6 +24,8 @@ pub struct Listed {
 pub struct Model {
     chips: &'static [u8],
     raw: [[Cell; CONSUMERS]; PRODUCERS],
+    /// The longest distance of each row of `raw`.
+    longest: [u8; PRODUCERS],
     waw: [[Cell; PRODUCERS]; PRODUCERS],
     waw_variable: [Cell; PRODUCERS],
     war: [[Cell; PRODUCERS]; CONSUMERS],
@@ -59,12 +61,32 @@ const fn guess(cells: &mut [Cell], longest: u8) {
     }
 }
 
+/// For each result the longest distance to a reader of its register file.
+const fn longest(raw: &[[Cell; CONSUMERS]; PRODUCERS]) -> [u8; PRODUCERS] {
+    let mut longest = [0; PRODUCERS];
+    let mut row = 0;
+    while row < PRODUCERS {
+        let mut column = 0;
+        while column < CONSUMERS {
+            let same_file = ALL_PRODUCERS[row].kind() as u8 == ALL_CONSUMERS[column].kind() as u8;
+            let cycles = raw[row][column].cycles();
+            if same_file && cycles > longest[row] {
+                longest[row] = cycles;
+            }
+            column += 1;
+        }
+        row += 1;
+    }
+    longest
+}
+
 impl Model {
     /// A model in which nothing is known.
     const fn empty(tables: &'static Tables) -> Model {
         Model {
             chips: tables.chips,
             raw: [[Cell::guessed(0); CONSUMERS]; PRODUCERS],
+            longest: [0; PRODUCERS],
             waw: [[Cell::guessed(0); PRODUCERS]; PRODUCERS],
             waw_variable: [Cell::guessed(0); PRODUCERS],
             war: [[Cell::guessed(tables.war_default); PRODUCERS]; CONSUMERS],
@@ -135,6 +157,7 @@ impl Model {
             model.variable[tables.timing.variable[row] as usize] = true;
             row += 1;
         }
+        model.longest = longest(&model.raw);
         model
     }
 
@@ -188,12 +211,7 @@ impl Model {
 
     /// The longest latency of a fixed result: no reader needs more. `None` if a scoreboard reports it.
     pub fn longest(&self, producer: Class, part: ResultPart) -> Option<u8> {
-        let row = self.producer(producer, part)?;
-        let raw = ALL_CONSUMERS
-            .iter()
-            .filter(|c| c.kind() == row.kind())
-            .map(|&c| self.raw[row as usize][c as usize].cycles());
-        raw.max()
+        self.producer(producer, part).map(|row| self.longest[row as usize])
     }
 
     /// Every pair of groups that can meet, in the order of the tables. A write that a scoreboard reports is listed as

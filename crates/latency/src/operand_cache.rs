@@ -12,8 +12,7 @@
 //! * An entry does not live longer than the warp's turn: it is lost where an instruction yields, and at branches.
 //! * Nobody tells the cache that a register was overwritten.
 
-use crate::{Class, Model};
-use oriole_sass::{Mods, Op};
+use crate::Class;
 
 /// Slots of an instruction that have a cache.
 pub const CACHE_SLOTS: usize = 3;
@@ -27,20 +26,19 @@ pub struct Cached {
     pub registers: u8,
 }
 
-impl Model {
-    /// How the source in a slot (0 to 2 for A to C) is cached, `None` if flags on it have no known meaning.
-    pub fn operand_cache(&self, op: Op, mods: &Mods, slot: usize) -> Option<Cached> {
-        match self.class(op, mods) {
-            Class::Double => Some(Cached { double: true, registers: 2 }),
-            Class::Wide if slot == 2 => Some(Cached { double: false, registers: 2 }),
-            Class::Alu | Class::Mask | Class::Fma | Class::Dual | Class::Wide => {
-                Some(Cached { double: false, registers: 1 })
-            }
-            Class::Half | Class::HalfToSingle | Class::HalfAlu | Class::ToUniform => {
-                Some(Cached { double: false, registers: 1 })
-            }
-            _ => None,
+/// How an instruction of the class caches the source in a slot (0 to 2 for A to C), `None` if flags on it have no known
+/// meaning.
+pub fn operand_cache(class: Class, slot: usize) -> Option<Cached> {
+    match class {
+        Class::Double => Some(Cached { double: true, registers: 2 }),
+        Class::Wide if slot == 2 => Some(Cached { double: false, registers: 2 }),
+        Class::Alu | Class::Mask | Class::Fma | Class::Dual | Class::Wide => {
+            Some(Cached { double: false, registers: 1 })
         }
+        Class::Half | Class::HalfToSingle | Class::HalfAlu | Class::ToUniform => {
+            Some(Cached { double: false, registers: 1 })
+        }
+        _ => None,
     }
 }
 

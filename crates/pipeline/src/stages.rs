@@ -95,16 +95,15 @@ pub fn explain(allocated: &Allocated, context: &Context) -> Vec<Vec<oriole_isel:
 /// The chip has no form of `NOP`.
 pub fn finish(machine: MachineFunction, context: &Context) -> Result<MachineFunction, Failure> {
     (context.check)();
-    let mut machine = machine;
     let settings = context.settings;
     let ordering = span("AdvancedPhasePostSched");
     let tables = context.target.schedule();
-    oriole_schedule::after_allocation(&mut machine, &tables, &settings.finish);
+    let mut finishing = oriole_schedule::Finishing::new(machine, &tables);
+    oriole_schedule::after_allocation(&mut finishing, &tables, &settings.finish);
     drop(ordering);
     let _span = span("AdvancedScoreboardsAndOpexes");
-    oriole_schedule::control_words(&mut machine, &tables, &settings.finish)
-        .map_err(|error| Failure::internal("AdvancedScoreboardsAndOpexes", error))?;
-    Ok(machine)
+    oriole_schedule::control_words(finishing, &tables, &settings.finish)
+        .map_err(|error| Failure::internal("AdvancedScoreboardsAndOpexes", error))
 }
 
 /// Encodes: phase 122. Beside the words it gives what layout must know of the function.

@@ -1,13 +1,15 @@
 //! What one machine instruction means to the control words: its class, the registers it touches with their roles, and
 //! what it reports by scoreboard. Computed once per instruction.
 
+use crate::{Tables, reverse_postorder};
 use oriole_chip::MOST_UNIFORM;
 use oriole_latency::{Class, Model, Reports, ResultPart, Slot, Touched};
-use oriole_ori::MachineInstruction;
+use oriole_ori::{BlockId, MachineFunction, MachineInstruction};
 use oriole_sass::form::Table;
 use oriole_sass::register::{PT, RZ};
 use oriole_sass::{Access, Op, RegisterFile, accesses};
 use smallvec::SmallVec;
+use typed_index_collections::TiVec;
 
 /// Where the files begin in one numbering of all tracked registers. Convergence barriers are kept in order by the machine.
 const UNIFORM: u16 = RZ as u16 + 1;
@@ -27,10 +29,36 @@ pub fn number(file: RegisterFile, register: u8) -> Option<u16> {
     })
 }
 
+/// A function whose forms are chosen, with what each of its instructions does: both are ordered and completed together.
+pub struct Finishing {
+    pub(crate) function: MachineFunction,
+    pub(crate) effects: TiVec<BlockId, Vec<Effects>>,
+    /// Blocks in reverse postorder; unreachable ones come last, so that they too get control words.
+    pub(crate) order: Vec<BlockId>,
+}
+
+impl Finishing {
+    /// Looks at every instruction.
+    pub fn new(function: MachineFunction, tables: &Tables) -> Finishing {
+        let of = |machine: &MachineInstruction| Effects::new(tables.latency, tables.forms, machine);
+        let effects =
+            function.blocks.iter().map(|block| block.instructions.iter().map(of).collect()).collect();
+        Finishing { order: reverse_postorder(&function), effects, function }
+    }
+
+    /// The function as it is now.
+    pub fn function(&self) -> &MachineFunction {
+        &self.function
+    }
+}
+
 /// What an instruction does.
+#[derive(Clone)]
 pub struct Effects {
     /// Scheduling class.
     pub class: Class,
+    /// Results or source reads complete at a time that only a scoreboard tells.
+    pub variable: bool,
     /// Registers read.
     pub reads: SmallVec<[(u16, Slot); 6]>,
     /// Registers written.
@@ -45,8 +73,10 @@ impl Effects {
     /// The effects of an instruction.
     pub fn new(model: &Model, forms: &'static Table, machine: &MachineInstruction) -> Effects {
         let instruction = &machine.instruction;
+        let class = model.class(instruction.op, &instruction.mods);
         let mut effects = Effects {
-            class: model.class(instruction.op, &instruction.mods),
+            class,
+            variable: model.is_variable_as(instruction.op, class),
             reads: SmallVec::new(),
             writes: SmallVec::new(),
             reports: Reports::default(),
@@ -64,8 +94,13 @@ impl Effects {
                 }
             }
         });
-        effects.reports = model.reports(instruction, touched);
+        effects.reports = model.reports(instruction, class, touched);
         effects
+    }
+
+    /// General registers written.
+    pub fn general_writes(&self) -> impl Iterator<Item = u8> {
+        self.writes.iter().filter(|&&(register, _)| register < UNIFORM).map(|&(register, _)| register as u8)
     }
 
     /// True if the scoreboard for sources covers this read: general registers, and for asynchronous engines uniform

@@ -24,6 +24,7 @@ mod top_down;
 mod words;
 
 pub use decoded::decoded;
+pub use effects::Finishing;
 pub use profile::{LaunchBounds, Profile, profile};
 pub use report::report;
 pub use statistics::{Hiding, Statistics, Usage, statistics, usage};
@@ -83,45 +84,38 @@ pub fn before_allocation(function: &mut Function, tables: &Tables, options: &Ord
 }
 
 /// Orders the machine instructions within the blocks of a function (phase 106), registers and forms being chosen.
-pub fn after_allocation(function: &mut MachineFunction, tables: &Tables, options: &FinishOptions) {
+pub fn after_allocation(finishing: &mut Finishing, tables: &Tables, options: &FinishOptions) {
     if options.reorder {
-        let blocks = reverse_postorder(function);
-        post_ra::order(function, tables.latency, tables.forms, &blocks);
+        post_ra::order(finishing, tables.latency);
     }
 }
 
-/// Fills in the control word of every instruction (phases 113 to 116). The stream must be complete: after this,
-/// only this function itself may have added an instruction (`NOP`, where a stall does not fit one word).
+/// Fills in the control word of every instruction (phases 113 to 116). The stream is complete then: only `NOP`s are added,
+/// where a stall does not fit one word.
 ///
 /// # Errors
 /// The chip has no form of `NOP`.
 pub fn control_words(
-    function: &mut MachineFunction,
+    mut finishing: Finishing,
     tables: &Tables,
     options: &FinishOptions,
-) -> Result<(), ScheduleError> {
+) -> Result<MachineFunction, ScheduleError> {
     let &Tables { forms, latency: model, .. } = tables;
-    let nop = words::Nop::new(forms).map_err(|_| ScheduleError::Nop)?;
+    let nop = words::Nop::new(tables).map_err(|_| ScheduleError::Nop)?;
     if options.serial {
-        serial::assign(function, model, forms, &nop);
-        return Ok(());
+        serial::assign(&mut finishing, model, &nop);
+        return Ok(finishing.function);
     }
-    let effects: TiVec<BlockId, Vec<effects::Effects>> = function
-        .blocks
-        .iter()
-        .map(|block| block.instructions.iter().map(|m| effects::Effects::new(model, forms, m)).collect())
-        .collect();
-    let order = reverse_postorder(function);
-    scoreboards::assign(function, &effects, &order);
+    scoreboards::assign(&mut finishing);
     let cap = if options.stall_cap == 0 { words::LONGEST_STALL } else { options.stall_cap };
-    stalls::assign(function, &effects, &order, model, &nop, cap);
+    stalls::assign(&mut finishing, model, &nop, cap);
     if options.reuse {
-        reuse::assign(function, model, forms);
+        reuse::assign(&mut finishing, forms);
     }
-    Ok(())
+    Ok(finishing.function)
 }
 
-/// Blocks in reverse postorder; unreachable ones come last, so that they too get control words.
+/// Blocks in reverse postorder; unreachable ones come last.
 fn reverse_postorder(function: &MachineFunction) -> Vec<BlockId> {
     let count = function.blocks.len();
     let mut order = Vec::with_capacity(count);

@@ -5,12 +5,11 @@
 //! too late for the order that was made before allocation. Nothing moves between blocks and no register changes. The
 //! order decides only how long the code waits, never whether it is right: stalls and scoreboards are computed after it.
 
-use crate::effects::{Effects, REGISTERS, Registers};
+use crate::effects::{Effects, Finishing, REGISTERS, Registers};
 use crate::graph::{Accesses, Edges, Graph, Kind};
 use oriole_latency::{Class, Model, ResultPart};
 use oriole_ori::effects::{is_convergent_operation, is_fixed_register};
-use oriole_ori::{BlockId, MachineBlock, MachineFunction, MachineInstruction};
-use oriole_sass::form::Table;
+use oriole_ori::{BlockId, MachineBlock, MachineInstruction};
 use oriole_sass::{Effect, Instruction, Op, OperandKind};
 use smallvec::SmallVec;
 use typed_index_collections::{TiVec, ti_vec};
@@ -19,21 +18,22 @@ use typed_index_collections::{TiVec, ti_vec};
 const LATE_READ: u32 = 12;
 
 /// Orders the instructions of every block.
-pub fn order(function: &mut MachineFunction, model: &Model, forms: &'static Table, blocks: &[BlockId]) {
+pub fn order(finishing: &mut Finishing, model: &Model) {
+    let Finishing { function, effects, order } = finishing;
     // Cycles until the results that are pending at the end of a block arrive, by register. Blocks that come later in the
     // order, over back edges, are not known and count as nothing pending.
     let mut left: TiVec<BlockId, Vec<(u16, u32)>> = ti_vec![Vec::new(); function.blocks.len()];
     let mut pending: Vec<(u16, u32)> = Vec::new();
     let mut arrival = vec![0u32; REGISTERS];
     let mut uses: Vec<Uses> = vec![Uses::default(); REGISTERS];
-    for &id in blocks {
+    for &id in &*order {
         arrival.fill(0);
         for (register, cycles) in std::mem::take(&mut left[id]) {
             let known = &mut arrival[usize::from(register)];
             *known = (*known).max(cycles);
         }
         pending.clear();
-        order_block(&mut function.blocks[id], model, forms, &mut arrival, &mut uses);
+        order_block(&mut function.blocks[id], &mut effects[id], model, &mut arrival, &mut uses);
         let late = (0u16..).zip(&arrival).filter(|&(_, &cycles)| cycles > 0);
         pending.extend(late.map(|(r, &cycles)| (r, cycles)));
         for &successor in &function.blocks[id].successors {
@@ -84,11 +84,10 @@ struct Uses {
 }
 
 /// Time from the issue of an instruction until its result is there.
-fn result_time(model: &Model, from: &MachineInstruction, class: Class, part: ResultPart) -> u32 {
-    let Instruction { op, mods, .. } = &from.instruction;
-    match model.is_variable(*op, mods) {
-        true => u32::from(model.estimate(*op)),
-        false => model.longest(class, part).map_or(1, u32::from),
+fn result_time(model: &Model, from: &MachineInstruction, effects: &Effects, part: ResultPart) -> u32 {
+    match effects.variable {
+        true => u32::from(model.estimate(from.instruction.op)),
+        false => model.longest(effects.class, part).map_or(1, u32::from),
     }
 }
 
@@ -139,10 +138,10 @@ fn register_edges(
     let e = &effects[index];
     for &(register, slot) in &e.reads {
         if let Some((from, part)) = registers[usize::from(register)].writer {
-            let class = effects[from as usize].class;
-            let distance = match model.raw(class, part, e.class, slot) {
+            let writer = &effects[from as usize];
+            let distance = match model.raw(writer.class, part, e.class, slot) {
                 Some(distance) => u32::from(distance.cycles),
-                None => result_time(model, &block.instructions[from as usize], class, part),
+                None => result_time(model, &block.instructions[from as usize], writer, part),
             };
             edges.push((from, distance));
         }
@@ -150,10 +149,10 @@ fn register_edges(
     for &(register, part) in &e.writes {
         let uses = &registers[usize::from(register)];
         if let Some((from, first)) = uses.writer {
-            let class = effects[from as usize].class;
-            let distance = match model.waw(class, first, e.class, part) {
+            let writer = &effects[from as usize];
+            let distance = match model.waw(writer.class, first, e.class, part) {
                 Some(distance) => u32::from(distance.cycles),
-                None => result_time(model, &block.instructions[from as usize], class, first),
+                None => result_time(model, &block.instructions[from as usize], writer, first),
             };
             edges.push((from, distance));
         }
@@ -267,31 +266,31 @@ impl<'a> Clock<'a> {
 /// the results arrive that are pending at the start, and after the call those at the end.
 fn order_block(
     block: &mut MachineBlock,
+    effects: &mut Vec<Effects>,
     model: &Model,
-    forms: &'static Table,
     arrival: &mut [u32],
     uses: &mut [Uses],
 ) {
-    let effects: Vec<Effects> = block.instructions.iter().map(|m| Effects::new(model, forms, m)).collect();
-    let graph = graph(block, &effects, model, uses);
-    let mut clock = Clock::new(model, block, &effects, &graph, arrival);
+    let graph = graph(block, effects, model, uses);
+    let mut clock = Clock::new(model, block, effects, &graph, arrival);
     let old: Vec<u32> = (0..effects.len() as u32).collect();
     let old_times: Vec<u32> = old.iter().map(|&node| clock.issue(node)).collect();
     let old_end = clock.cycle;
-    let clock = Clock::new(model, block, &effects, &graph, arrival);
-    let (new, new_times, new_end) = list(clock, &heights(block, &effects, &graph, model));
+    let clock = Clock::new(model, block, effects, &graph, arrival);
+    let (new, new_times, new_end) = list(clock, &heights(block, effects, &graph, model));
     let better = new_end < old_end;
     let (places, times, end) = if better { (new, new_times, new_end) } else { (old, old_times, old_end) };
     arrival.iter_mut().for_each(|cycles| *cycles = cycles.saturating_sub(end));
     for (&node, &time) in places.iter().zip(&times) {
         let e = &effects[node as usize];
         for &(register, part) in &e.writes {
-            let there = time + result_time(model, &block.instructions[node as usize], e.class, part);
+            let there = time + result_time(model, &block.instructions[node as usize], e, part);
             arrival[usize::from(register)] = there.saturating_sub(end);
         }
     }
     if better {
         arrange(&mut block.instructions, &places);
+        arrange(effects, &places);
     }
 }
 
@@ -314,7 +313,7 @@ fn heights(block: &MachineBlock, effects: &[Effects], graph: &Graph, model: &Mod
             .writes
             .iter()
             .filter(|&&(r, _)| !overwritten.contains(r))
-            .map(|&(_, part)| result_time(model, machine, e.class, part))
+            .map(|&(_, part)| result_time(model, machine, e, part))
             .max();
         let below = graph.after(node as u32).iter().map(|&(to, cycles)| height[to as usize] + cycles).max();
         height[node] = below.unwrap_or(1).max(live_out_latency.unwrap_or(1));

@@ -3,11 +3,11 @@
 //!
 //! The flags are set last, because they depend on the final order and on where the warp may be put aside.
 
-use oriole_latency::{CACHE_SLOTS, Cached, Class, Model, banks};
-use oriole_ori::MachineFunction;
+use crate::effects::Finishing;
+use oriole_latency::{CACHE_SLOTS, Cached, Class, banks, operand_cache};
 use oriole_sass::form::Table;
 use oriole_sass::register::RZ;
-use oriole_sass::{Access, Op, OperandKind, RegisterFile, accesses, cached_operands};
+use oriole_sass::{Op, OperandKind, cached_operands};
 
 /// The last reader of a slot and bank since which nothing happened that loses its register.
 #[derive(Clone, Copy)]
@@ -22,16 +22,14 @@ struct Reader {
 type Readers = [[[Option<Reader>; 2]; CACHE_SLOTS]; 2];
 
 /// Sets the flags of all instructions; other fields are final.
-pub fn assign(function: &mut MachineFunction, model: &Model, forms: &'static Table) {
-    for block in &mut function.blocks {
+pub fn assign(finishing: &mut Finishing, forms: &'static Table) {
+    for (block, effects) in finishing.function.blocks.iter_mut().zip(&finishing.effects) {
         let mut last = Readers::default();
-        for index in 0..block.instructions.len() {
+        for (index, e) in effects.iter().enumerate() {
             let machine = &mut block.instructions[index];
             let instruction = &mut machine.instruction;
             instruction.operands.iter_mut().for_each(|operand| operand.reuse = false);
-            let (op, mods) = (instruction.op, &instruction.mods);
-            let class = model.class(op, mods);
-            let known = model.operand_cache(op, mods, 0).is_some();
+            let known = operand_cache(e.class, 0).is_some();
             // A form that does not take its instruction is reported where it is encoded.
             let slots = match known {
                 true => cached_operands(forms, machine.form, instruction).unwrap_or_default(),
@@ -43,7 +41,7 @@ pub fn assign(function: &mut MachineFunction, model: &Model, forms: &'static Tab
                 let OperandKind::Reg(first) = instruction.operands[usize::from(operand)].kind else {
                     continue;
                 };
-                let Some(cached) = model.operand_cache(op, mods, slot).filter(|_| first != RZ) else {
+                let Some(cached) = operand_cache(e.class, slot).filter(|_| first != RZ) else {
                     continue;
                 };
                 let readers = &mut last[usize::from(cached.double)][slot];
@@ -60,18 +58,14 @@ pub fn assign(function: &mut MachineFunction, model: &Model, forms: &'static Tab
                 }
             }
             let mut lost = instruction.control.yields;
-            lost |= class == Class::Control && !matches!(op, Op::BSSY | Op::WARPSYNC);
-            accesses(forms, machine.form, instruction, |access| {
-                if let Access::Write { file: RegisterFile::General, register, .. } = access {
-                    for reader in last.iter_mut().flatten().flatten() {
-                        let overwritten =
-                            |r: &mut Reader| register.wrapping_sub(r.first) < r.cached.registers;
-                        reader.take_if(|r| overwritten(r));
-                    }
-                }
-            });
+            lost |= e.class == Class::Control && !matches!(instruction.op, Op::BSSY | Op::WARPSYNC);
             if lost {
                 last = Readers::default();
+            }
+            for register in e.general_writes() {
+                for reader in last.iter_mut().flatten().flatten() {
+                    reader.take_if(|reader| register.wrapping_sub(reader.first) < reader.cached.registers);
+                }
             }
             for (instruction, operand) in keep {
                 block.instructions[instruction].instruction.operands[usize::from(operand)].reuse = true;

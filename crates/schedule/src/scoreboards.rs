@@ -5,7 +5,7 @@
 //! two instructions may share one, and a wait means that all of them are through. Whatever the numbers, the waits are
 //! right; good numbers only make them short.
 
-use crate::effects::{Effects, REGISTERS, Registers};
+use crate::effects::{Effects, Finishing, REGISTERS, Registers};
 use oriole_latency::{SCOREBOARDS, counted_scoreboard};
 use oriole_ori::csr::Csr;
 use oriole_ori::{BlockId, MachineFunction};
@@ -142,7 +142,8 @@ fn usable(function: &MachineFunction) -> u8 {
 }
 
 /// Fills in scoreboards and waits of all instructions.
-pub fn assign(function: &mut MachineFunction, effects: &TiSlice<BlockId, Vec<Effects>>, order: &[BlockId]) {
+pub fn assign(finishing: &mut Finishing) {
+    let Finishing { function, effects, order } = finishing;
     let usable = usable(function);
     let (touched, written) = later(function, effects);
     let mut entry: TiVec<BlockId, Entry> = ti_vec![Entry::Unknown; function.blocks.len()];
@@ -151,7 +152,7 @@ pub fn assign(function: &mut MachineFunction, effects: &TiSlice<BlockId, Vec<Eff
     }
     let mut state = Pending::nothing();
     // DenseIds, with the waits as far as they are known: back edges come later and cannot change a number.
-    for &block in order {
+    for &block in &*order {
         entry[block].load(&mut state);
         choose(function, block, &effects[block], &mut state, usable, &touched[block], &written[block]);
         for &successor in &function.blocks[block].successors {

@@ -1,11 +1,9 @@
 //! The serial mode: every instruction waits for everything before it. It is right by construction, so that it
 //! tells wrong code from wrong dependencies.
 
-use crate::effects::Effects;
+use crate::effects::Finishing;
 use crate::words::{LONGEST_STALL, Nop, accepts_wait, yields};
 use oriole_latency::{Model, counted_scoreboard, is_branch_like};
-use oriole_ori::MachineFunction;
-use oriole_sass::form::Table;
 use oriole_sass::{Control, Op};
 
 /// The scoreboard that every result sets. Number 0 stays free for counted groups.
@@ -15,23 +13,22 @@ const SOURCE: u8 = 2;
 const ALL: u8 = 1 << RESULT | 1 << SOURCE;
 
 /// Fills in all control words.
-pub fn assign(function: &mut MachineFunction, model: &Model, forms: &'static Table, nop: &Nop) {
-    for block in &mut function.blocks {
+pub fn assign(finishing: &mut Finishing, model: &Model, nop: &Nop) {
+    for (block, effects) in finishing.function.blocks.iter_mut().zip(&finishing.effects) {
         let mut out = Vec::with_capacity(block.instructions.len());
-        for mut machine in std::mem::take(&mut block.instructions) {
+        for (mut machine, effects) in std::mem::take(&mut block.instructions).into_iter().zip(effects) {
             if !accepts_wait(&machine.instruction) {
                 out.push(nop.beside(&machine, Control { wait_mask: ALL, stall: 2, ..Control::NEUTRAL }));
             }
-            let effects = Effects::new(model, forms, &machine);
             let instruction = &mut machine.instruction;
-            let (op, mods) = (instruction.op, &instruction.mods);
+            let op = instruction.op;
             let results = effects.writes.iter().filter_map(|&(_, part)| model.longest(effects.class, part));
             let longest = results.max().unwrap_or(0);
             let stall = match op {
                 // The special long pause of an error barrier.
                 Op::ERRBAR => 0,
                 _ if is_branch_like(op) => model.minimum_stall(op).max(5),
-                _ if model.is_variable(op, mods) => model.minimum_stall(op).max(2),
+                _ if effects.variable => model.minimum_stall(op).max(2),
                 _ => LONGEST_STALL,
             };
             let counted = counted_scoreboard(op);
@@ -43,7 +40,7 @@ pub fn assign(function: &mut MachineFunction, model: &Model, forms: &'static Tab
             };
             instruction.control = Control {
                 stall,
-                yields: op == Op::ERRBAR || yields(model, op, mods, stall),
+                yields: op == Op::ERRBAR || yields(op, effects, stall),
                 write_barrier: write,
                 read_barrier: read,
                 wait_mask: if accepts_wait(instruction) { ALL } else { 0 },

@@ -2,7 +2,7 @@
 //! dataflow over the graph carries, for each register, who wrote or read it how many cycles ago; where the first
 //! instruction of a block comes too early after a predecessor, that one's last instruction stalls longer.
 
-use crate::effects::Effects;
+use crate::effects::{Effects, Finishing};
 use crate::words::{LONGEST_STALL, Nop, accepts_wait, yields};
 use oriole_latency::{Class, Model, ResultPart, Slot};
 use oriole_ori::{BlockId, MachineFunction, MachineInstruction};
@@ -137,7 +137,6 @@ fn walk(
     let mut stalls: Vec<u16> = Vec::with_capacity(instructions.len());
     let mut lead = 0;
     for (index, (machine, e)) in instructions.iter().zip(effects).enumerate() {
-        let op = machine.instruction.op;
         let mut missing = state.missing(e, model);
         // A scoreboard may be waited for two cycles after it was set.
         let sets =
@@ -156,9 +155,8 @@ fn walk(
         if missing > 0 {
             state.pass(missing);
         }
-        let late = model.is_variable(op, &machine.instruction.mods);
         for &(register, slot) in &e.reads {
-            if !late || slot == Slot::Guard {
+            if !e.variable || slot == Slot::Guard {
                 state.note(register, Event::Read(e.class, slot), model);
             }
         }
@@ -169,6 +167,7 @@ fn walk(
                 }
             }
         }
+        let op = machine.instruction.op;
         let mut stall = u16::from(model.minimum_stall(op));
         if op == Op::ERRBAR {
             // The special pause: at least as long as the longest plain one.
@@ -185,14 +184,8 @@ fn walk(
 }
 
 /// Fills in stalls and yield flags; puts in `NOP`s where a stall does not fit.
-pub fn assign(
-    function: &mut MachineFunction,
-    effects: &TiSlice<BlockId, Vec<Effects>>,
-    order: &[BlockId],
-    model: &Model,
-    nop: &Nop,
-    cap: u8,
-) {
+pub fn assign(finishing: &mut Finishing, model: &Model, nop: &Nop, cap: u8) {
+    let Finishing { function, effects, order } = finishing;
     let count = function.blocks.len();
     let mut position: TiVec<BlockId, u32> = ti_vec![u32::MAX; count];
     for (place, &block) in order.iter().enumerate() {
@@ -220,9 +213,15 @@ pub fn assign(
         }
     }
     let cap = u16::from(cap.clamp(1, LONGEST_STALL));
-    for &block in order {
+    for &block in &*order {
+        let instructions = &mut function.blocks[block].instructions;
         // Only behind empty blocks something is left for the block itself.
-        write(&mut function.blocks[block].instructions, &stalls[block], lead[block], model, nop, cap);
+        let added = write(instructions, &effects[block], &stalls[block], lead[block], model, nop, cap);
+        if !added.is_empty() {
+            let doing = added.iter().map(|&(before, _)| (before, nop.effects().clone())).collect();
+            put_in(&mut effects[block], doing);
+            put_in(instructions, added);
+        }
     }
 }
 
@@ -243,21 +242,21 @@ fn extra(
     missing.max().unwrap_or(0)
 }
 
-/// Writes the stalls of a block into its words.
+/// Writes the stalls of a block into its words; gives what has to be put before which instruction, mostly nothing.
 fn write(
-    instructions: &mut Vec<MachineInstruction>,
+    instructions: &mut [MachineInstruction],
+    effects: &[Effects],
     stalls: &[u16],
     pause: u8,
     model: &Model,
     nop: &Nop,
     cap: u16,
-) {
-    // What has to be put before which instruction; mostly nothing.
+) -> Vec<(usize, MachineInstruction)> {
     let mut added: Vec<(usize, MachineInstruction)> = Vec::new();
     let passing = |cycles: u16| Control { stall: cycles as u8, yields: cycles >= 12, ..Control::NEUTRAL };
     let mut pause = u16::from(pause);
     let count = instructions.len();
-    for (index, (machine, &stall)) in instructions.iter_mut().zip(stalls).enumerate() {
+    for (index, ((machine, e), &stall)) in instructions.iter_mut().zip(effects).zip(stalls).enumerate() {
         // What the last instruction cannot hold passes before it: behind it may be another block.
         if index + 1 == count && machine.instruction.op != Op::ERRBAR {
             pause += stall.saturating_sub(cap);
@@ -284,7 +283,7 @@ fn write(
         } else {
             let first = left.min(cap);
             instruction.control.stall = first as u8;
-            instruction.control.yields = yields(model, instruction.op, &instruction.mods, first as u8);
+            instruction.control.yields = yields(instruction.op, e, first as u8);
             left -= first;
         }
         while left > 0 {
@@ -293,17 +292,19 @@ fn write(
             left -= cycles;
         }
     }
-    if added.is_empty() {
-        return;
-    }
+    added
+}
+
+/// Puts each of these before the place in the list that it names.
+fn put_in<T>(list: &mut Vec<T>, added: Vec<(usize, T)>) {
+    let mut all = Vec::with_capacity(list.len() + added.len());
     let mut added = added.into_iter().peekable();
-    let mut all = Vec::with_capacity(count + added.len());
-    for (index, machine) in std::mem::take(instructions).into_iter().enumerate() {
-        while let Some((_, added)) = added.next_if(|&(before, _)| before == index) {
-            all.push(added);
+    for (index, old) in std::mem::take(list).into_iter().enumerate() {
+        while let Some((_, new)) = added.next_if(|&(before, _)| before == index) {
+            all.push(new);
         }
-        all.push(machine);
+        all.push(old);
     }
-    all.extend(added.map(|(_, nop)| nop));
-    *instructions = all;
+    all.extend(added.map(|(_, new)| new));
+    *list = all;
 }

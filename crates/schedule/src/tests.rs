@@ -1,6 +1,6 @@
 //! Control words of small pieces of code, as text before and after; orders of small blocks.
 
-use crate::{Tables, after_allocation, before_allocation, control_words};
+use crate::{Finishing, Tables, after_allocation, before_allocation, control_words};
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
 use oriole_options::{FinishOptions, Options, OrderOptions, ScheduleMode};
@@ -37,7 +37,8 @@ fn words(input: &str, options: FinishOptions, expected: Expect) {
             function.blocks.last_mut().expect("a block").instructions.push(machine);
         }
     }
-    control_words(&mut function, &tables(), &options).expect("control words");
+    let finishing = Finishing::new(function, &tables());
+    let function = control_words(finishing, &tables(), &options).expect("control words");
     let mut out = String::new();
     for block in &function.blocks {
         out += "--\n";
@@ -253,9 +254,10 @@ fn late(input: &str, expected: Expect) {
         let plain = machine(instruction, Origin(0));
         function.blocks[BlockId(0)].instructions.push(MachineInstruction { memory, ..plain });
     }
-    after_allocation(&mut function, &tables(), &options());
+    let mut finishing = Finishing::new(function, &tables());
+    after_allocation(&mut finishing, &tables(), &options());
     let mut out = String::new();
-    for machine in &function.blocks[BlockId(0)].instructions {
+    for machine in &finishing.function().blocks[BlockId(0)].instructions {
         out += &text(Chip::SM_90, &machine.instruction, Some(0), Style::Plain).expect("text");
         out += "\n";
     }
@@ -398,8 +400,9 @@ proptest::proptest! {
             function.blocks[BlockId(0)].instructions.push(MachineInstruction { memory, ..plain });
         }
         let before = function.blocks[BlockId(0)].instructions.clone();
-        after_allocation(&mut function, &tables(), &options());
-        let after = &function.blocks[BlockId(0)].instructions;
+        let mut finishing = Finishing::new(function, &tables());
+        after_allocation(&mut finishing, &tables(), &options());
+        let after = &finishing.function().blocks[BlockId(0)].instructions;
         proptest::prop_assert_eq!(before.len(), after.len());
         for (at, second) in after.iter().enumerate() {
             let Origin(place) = second.origin;

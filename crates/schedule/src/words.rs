@@ -1,8 +1,9 @@
 //! Rules of a single control word: what an opcode accepts, and when the yield flag is set.
 
-use oriole_latency::{Model, is_branch_like};
+use crate::Tables;
+use crate::effects::Effects;
+use oriole_latency::is_branch_like;
 use oriole_ori::{MachineInstruction, Origin};
-use oriole_sass::form::Table;
 use oriole_sass::{Control, EncodeError, Guard, Instruction, Mod, Mods, Op};
 use smallvec::SmallVec;
 
@@ -11,11 +12,11 @@ pub const LONGEST_STALL: u8 = 15;
 
 /// The yield flag that goes with a stall. A stall of 12 or more only works with it; short stalls and everything
 /// that reports by scoreboard or branches go without.
-pub fn yields(model: &Model, op: Op, mods: &Mods, stall: u8) -> bool {
+pub fn yields(op: Op, effects: &Effects, stall: u8) -> bool {
     match stall {
         12.. => true,
         0..=2 => false,
-        _ => op == Op::DEPBAR || !(model.is_variable(op, mods) || is_branch_like(op)),
+        _ => op == Op::DEPBAR || !(effects.variable || is_branch_like(op)),
     }
 }
 
@@ -25,14 +26,17 @@ pub fn accepts_wait(instruction: &Instruction) -> bool {
 }
 
 /// The instruction that only passes time or waits.
-pub struct Nop(MachineInstruction);
+pub struct Nop {
+    machine: MachineInstruction,
+    effects: Effects,
+}
 
 impl Nop {
-    /// That of a chip with these forms.
+    /// That of a chip.
     ///
     /// # Errors
-    /// There is none.
-    pub fn new(forms: &'static Table) -> Result<Nop, EncodeError> {
+    /// The chip has none.
+    pub fn new(tables: &Tables) -> Result<Nop, EncodeError> {
         let instruction = Instruction {
             guard: Guard::ALWAYS,
             op: Op::NOP,
@@ -40,12 +44,18 @@ impl Nop {
             operands: SmallVec::new(),
             control: Control::NEUTRAL,
         };
-        MachineInstruction::new(forms, instruction, Origin(0)).map(Nop)
+        let machine = MachineInstruction::new(tables.forms, instruction, Origin(0))?;
+        Ok(Nop { effects: Effects::new(tables.latency, tables.forms, &machine), machine })
+    }
+
+    /// What it does.
+    pub fn effects(&self) -> &Effects {
+        &self.effects
     }
 
     /// One that is put behind (or before) `neighbour` and shares its origin.
     pub fn beside(&self, neighbour: &MachineInstruction, control: Control) -> MachineInstruction {
-        let mut nop = MachineInstruction { origin: neighbour.origin, ..self.0.clone() };
+        let mut nop = MachineInstruction { origin: neighbour.origin, ..self.machine.clone() };
         nop.instruction.control = control;
         nop
     }

@@ -96,8 +96,9 @@ fn computed_control_words_satisfy_the_checker() {
         let tables = oriole_schedule::Tables::of(chip).expect("tables");
         let before = oriole_simulate::lint(&cubin).len();
         cubin.kernels.retain_mut(|kernel| {
-            let Some(mut new) = function(&kernel.code, chip) else { return false };
-            oriole_schedule::control_words(&mut new, &tables, &options).expect("control words");
+            let Some(old) = function(&kernel.code, chip) else { return false };
+            let finishing = oriole_schedule::Finishing::new(old, &tables);
+            let new = oriole_schedule::control_words(finishing, &tables, &options).expect("control words");
             let list: Vec<_> = new.blocks.iter().flat_map(|b| &b.instructions).collect();
             if list.len() != kernel.code.len() {
                 grown += 1;

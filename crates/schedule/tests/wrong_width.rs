@@ -28,10 +28,11 @@ fn cubin(lines: &[&str], planted: impl Fn(&Instruction, FormId) -> FormId) -> Cu
         machine
     });
     let block = MachineBlock { instructions: instructions.collect(), ..MachineBlock::default() };
-    let mut function = MachineFunction { blocks: ti_vec![block], ..MachineFunction::default() };
+    let function = MachineFunction { blocks: ti_vec![block], ..MachineFunction::default() };
     let options = oriole_options::FinishOptions { reuse: false, ..Options::default().finish() };
     let tables = oriole_schedule::Tables::of(CHIP).expect("tables");
-    oriole_schedule::control_words(&mut function, &tables, &options).expect("control words");
+    let finishing = oriole_schedule::Finishing::new(function, &tables);
+    let function = oriole_schedule::control_words(finishing, &tables, &options).expect("control words");
     let machines = function.blocks.iter().flat_map(|block| &block.instructions);
     let code = machines.map(|m| oriole_sass::encode(CHIP, &m.instruction).expect("a word")).collect();
     let kernel = KernelImage { name: "k".into(), code, registers: 64, ..KernelImage::default() };

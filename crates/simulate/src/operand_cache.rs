@@ -3,7 +3,7 @@
 //! overwritten in between, the reader gets the old value.
 
 use crate::program::Step;
-use oriole_latency::{CACHE_SLOTS, Model, banks, is_branch_like};
+use oriole_latency::{CACHE_SLOTS, Model, banks, is_branch_like, operand_cache};
 use oriole_sass::form::Form;
 use oriole_sass::register::RZ;
 use oriole_sass::{Access, Instruction, Op, OperandKind, RegisterFile};
@@ -21,10 +21,11 @@ pub(crate) struct Source {
 /// The sources of an instruction that go through the cache.
 pub(crate) fn sources(model: &Model, form: &Form, instruction: &Instruction) -> Vec<Source> {
     let mut list = Vec::new();
+    let class = model.class(instruction.op, &instruction.mods);
     for (slot, &at) in form.reuse.iter().enumerate() {
         let Some(operand) = instruction.operands.get(usize::from(at)) else { continue };
         let OperandKind::Reg(first) = operand.kind else { continue };
-        let cached = model.operand_cache(instruction.op, &instruction.mods, slot);
+        let cached = operand_cache(class, slot);
         if let Some(cached) = cached.filter(|_| first != RZ) {
             list.push(Source {
                 double: cached.double,
