@@ -87,6 +87,9 @@ impl Touched {
 impl Model {
     /// The scheduling class of an opcode with its modifiers.
     pub fn class(&self, op: Op, mods: &Mods) -> Class {
+        if !self.has_own_classes {
+            return op.info().class(mods);
+        }
         let mut exceptions = self.timing.chain().flat_map(|timing| timing.classes);
         let exception = exceptions.find(|(of, with, _)| *of == op && with.iter().all(|&m| mods.has(m)));
         exception.map_or_else(|| op.info().class(mods), |row| row.2)
@@ -111,8 +114,7 @@ impl Model {
     /// The least stall that the opcode itself demands, whatever follows; 1 for most. `ERRBAR` has the special
     /// stall 0 with yield, which is not handled by this number.
     pub fn minimum_stall(&self, op: Op) -> u8 {
-        let exception = self.timing.chain().flat_map(|timing| timing.stalls).find(|row| row.0 == op);
-        exception.map_or(op.info().least_stall, |row| row.1)
+        self.stalls[op as usize]
     }
 
     /// The least stall that code may have: under a guard it may be less than what is asked of code of our own. Mature
@@ -131,8 +133,7 @@ impl Model {
     /// Estimated cycles until the results of a variable instruction arrive. For priorities only, never for
     /// correctness; published or guessed figures.
     pub fn estimate(&self, op: Op) -> u16 {
-        let exception = self.timing.chain().flat_map(|timing| timing.estimates).find(|row| row.0 == op);
-        exception.map_or(op.info().estimate, |row| row.1)
+        self.estimates[op as usize]
     }
 
     /// What an instruction of this class reports. An instruction without results (or with none but `RZ`) reports none, and

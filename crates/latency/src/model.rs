@@ -5,6 +5,7 @@ use crate::group::{ALL_CONSUMERS, ALL_PRODUCERS, CONSUMERS, Consumer, PRODUCERS,
 use crate::table::{Cell, Distance, Row, Tables, Timing};
 use crate::{Class, ResultPart, Slot, tables};
 use oriole_chip::Chip;
+use oriole_sass::Op;
 use std::fmt;
 
 /// One pair of a table as a report shows it.
@@ -31,6 +32,14 @@ pub struct Model {
     war: [[Cell; PRODUCERS]; CONSUMERS],
     war_variable: [Cell; CONSUMERS],
     variable: [bool; CLASSES],
+    /// Whether some opcode is of another class here than everywhere.
+    pub(crate) has_own_classes: bool,
+    /// The least stall of each opcode.
+    pub(crate) stalls: [u8; Op::COUNT],
+    /// The estimate of each opcode.
+    pub(crate) estimates: [u16; Op::COUNT],
+    /// Issue cycles for which an instruction of each class keeps its units busy.
+    pub(crate) intervals: [u8; CLASSES],
     pub(crate) timing: &'static Timing,
 }
 
@@ -59,6 +68,72 @@ const fn guess(cells: &mut [Cell], longest: u8) {
         }
         at += 1;
     }
+}
+
+// Facts of timing as columns: those that a chip's facts are a delta of, and over them its own, of which the first that
+// names an opcode counts.
+
+const fn has_own_classes(timing: &Timing) -> bool {
+    match timing.like {
+        Some(base) if timing.classes.is_empty() => has_own_classes(base),
+        _ => !timing.classes.is_empty(),
+    }
+}
+
+const fn stalls(timing: &Timing) -> [u8; Op::COUNT] {
+    let mut stalls = [0; Op::COUNT];
+    let mut at = 0;
+    match timing.like {
+        Some(base) => stalls = self::stalls(base),
+        None => {
+            while at < Op::COUNT {
+                stalls[at] = Op::all()[at].info().least_stall;
+                at += 1;
+            }
+        }
+    }
+    at = timing.stalls.len();
+    while at > 0 {
+        at -= 1;
+        let (op, stall) = timing.stalls[at];
+        stalls[op as usize] = stall;
+    }
+    stalls
+}
+
+const fn estimates(timing: &Timing) -> [u16; Op::COUNT] {
+    let mut estimates = [0; Op::COUNT];
+    let mut at = 0;
+    match timing.like {
+        Some(base) => estimates = self::estimates(base),
+        None => {
+            while at < Op::COUNT {
+                estimates[at] = Op::all()[at].info().estimate;
+                at += 1;
+            }
+        }
+    }
+    at = timing.estimates.len();
+    while at > 0 {
+        at -= 1;
+        let (op, estimate) = timing.estimates[at];
+        estimates[op as usize] = estimate;
+    }
+    estimates
+}
+
+const fn intervals(timing: &Timing) -> [u8; CLASSES] {
+    let mut intervals = match timing.like {
+        Some(base) => intervals(base),
+        None => [1; CLASSES],
+    };
+    let mut at = timing.intervals.len();
+    while at > 0 {
+        at -= 1;
+        let (class, cycles) = timing.intervals[at];
+        intervals[class as usize] = cycles;
+    }
+    intervals
 }
 
 /// For each result the longest distance to a reader of its register file.
@@ -92,6 +167,10 @@ impl Model {
             war: [[Cell::guessed(tables.war_default); PRODUCERS]; CONSUMERS],
             war_variable: [Cell::guessed(tables.war_default); CONSUMERS],
             variable: [false; CLASSES],
+            has_own_classes: false,
+            stalls: stalls(tables.timing),
+            estimates: estimates(tables.timing),
+            intervals: intervals(tables.timing),
             timing: tables.timing,
         }
     }
@@ -103,6 +182,10 @@ impl Model {
             None => Model::empty(tables),
         };
         (model.chips, model.timing) = (tables.chips, tables.timing);
+        model.has_own_classes = has_own_classes(tables.timing);
+        model.stalls = stalls(tables.timing);
+        model.estimates = estimates(tables.timing);
+        model.intervals = intervals(tables.timing);
         let mut row = 0;
         while row < tables.raw.len() {
             let Row { from, longest, to } = tables.raw[row];

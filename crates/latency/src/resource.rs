@@ -16,9 +16,7 @@ impl Model {
         let class = self.class(op, mods);
         let mut exceptions = self.timing.chain().flat_map(|timing| timing.intervals_of);
         let own = exceptions.find(|row| row.0 == op && row.1 == class);
-        let mut classes = self.timing.chain().flat_map(|timing| timing.intervals);
-        let of_class = || classes.find(|row| row.0 == class).map(|row| row.1);
-        let cycles = own.map(|row| row.2).or_else(of_class).unwrap_or(1);
+        let cycles = own.map_or(self.intervals[class as usize], |row| row.2);
         let mut busy = [0; UNITS];
         op.info().units.iter().for_each(|&unit| busy[unit as usize] = cycles);
         busy

@@ -4,7 +4,7 @@
 
 use crate::error::{EncodeError, Leftover};
 use crate::fill::{Asked, fill, guard_bits, operand_bits};
-use crate::form::{Field, Form, FormId, Shape, Slot, SlotKind, Table};
+use crate::form::{Field, Form, FormId, MOST_OPERANDS, OperandKinds, Shape, Slot, SlotKind, Table};
 use crate::{Instruction, Operand, OperandKind};
 use smallvec::SmallVec;
 
@@ -35,7 +35,7 @@ pub(crate) fn choose(
 
 /// Of the forms that take the instruction the one that adds the fewest operands of its own; `None` if none takes it.
 pub(crate) fn choose_for(table: &'static Table, asked: &Asked<'_>) -> Option<Resolved> {
-    let shape = Shape::of_operands(asked.operands)?;
+    let kinds = OperandKinds::of(asked.operands)?;
     let mut best: Option<(usize, Resolved)> = None;
     for id in table.ids_of(asked.op) {
         let form = table.form(id);
@@ -43,7 +43,7 @@ pub(crate) fn choose_for(table: &'static Table, asked: &Asked<'_>) -> Option<Res
         if missing > form.slots.len() || best.as_ref().is_some_and(|(least, _)| missing >= *least) {
             continue;
         }
-        let Some(slots) = align(form, table.shape(id), asked.operands, shape) else { continue };
+        let Some(slots) = align(form, table.shape(id), asked.operands, &kinds) else { continue };
         let constraints = table.constraints(id);
         if constraints.allow(form, asked.mods, asked.operands, &slots)
             && numbers_fit(form, asked.operands, &slots, constraints.shares_fields)
@@ -82,13 +82,13 @@ pub(crate) fn refusal(table: &'static Table, asked: &Asked<'_>) -> EncodeError {
         return EncodeError::UnknownOpcode(op);
     }
     let mut error = EncodeError::Operands(op);
-    let Some(shape) = Shape::of_operands(asked.operands) else { return error };
+    let Some(kinds) = OperandKinds::of(asked.operands) else { return error };
     for id in table.ids_of(op) {
         let form = table.form(id);
         if form.slots.len() < asked.operands.len() {
             continue;
         }
-        let Some(slots) = align(form, table.shape(id), asked.operands, shape) else { continue };
+        let Some(slots) = align(form, table.shape(id), asked.operands, &kinds) else { continue };
         if let Err(found) = fill(form, asked, &slots)
             && severity(&found) >= severity(&error)
         {
@@ -106,8 +106,8 @@ pub(crate) fn resolve_as(
 ) -> Result<Resolved, EncodeError> {
     let wrong = || EncodeError::Operands(instruction.op);
     let form = table.get(id).filter(|form| form.op == instruction.op).ok_or_else(wrong)?;
-    let shape = Shape::of_operands(&instruction.operands).ok_or_else(wrong)?;
-    let slots = align(form, table.shape(id), &instruction.operands, shape).ok_or_else(wrong)?;
+    let kinds = OperandKinds::of(&instruction.operands).ok_or_else(wrong)?;
+    let slots = align(form, table.shape(id), &instruction.operands, &kinds).ok_or_else(wrong)?;
     Ok(Resolved { id, form, slots })
 }
 
@@ -121,22 +121,35 @@ fn severity(error: &EncodeError) -> u8 {
     }
 }
 
+/// The slots of operands of which none is left out.
+const IN_ORDER: [u8; MOST_OPERANDS] = {
+    let mut slots = [0; MOST_OPERANDS];
+    let mut at = 0;
+    while at < MOST_OPERANDS {
+        slots[at] = at as u8;
+        at += 1;
+    }
+    slots
+};
+
 /// Gives each operand a slot, in order; slots without an operand must be ones that the text may leave out.
-fn align(form: &Form, own: Shape, operands: &[Operand], shape: Shape) -> Option<Slots> {
+fn align(form: &Form, own: &Shape, operands: &[Operand], kinds: &OperandKinds) -> Option<Slots> {
+    if !own.takes(kinds) {
+        return None;
+    }
     if form.slots.len() == operands.len() {
-        let fit = own.has_kinds_of(shape)
-            && form.slots.iter().zip(operands).all(|(slot, operand)| fits(slot, operand));
-        return fit.then(|| (0..operands.len() as u8).collect());
+        let fit = form.slots.iter().zip(operands).all(|(slot, operand)| fits(slot, operand));
+        return fit.then(|| Slots::from_slice(&IN_ORDER[..operands.len()]));
     }
     let mut chosen = Slots::new();
-    Alignment { slots: form.slots, own, operands, shape }.place(0, &mut chosen).then_some(chosen)
+    Alignment { slots: form.slots, own, operands, kinds }.place(0, &mut chosen).then_some(chosen)
 }
 
 struct Alignment<'a> {
     slots: &'static [Slot],
-    own: Shape,
+    own: &'a Shape,
     operands: &'a [Operand],
-    shape: Shape,
+    kinds: &'a OperandKinds,
 }
 
 impl Alignment<'_> {
@@ -150,7 +163,7 @@ impl Alignment<'_> {
             if self.slots.len() - index < self.operands.len() - at {
                 return false;
             }
-            if self.own.kind(index) == self.shape.kind(at) && fits(&self.slots[index], &self.operands[at]) {
+            if self.own.kind(index) == self.kinds.kind(at) && fits(&self.slots[index], &self.operands[at]) {
                 chosen.push(index as u8);
                 if self.place(index + 1, chosen) {
                     return true;
@@ -221,7 +234,7 @@ mod tests {
     /// The reference: each form is filled, and the first one whose word can be written with the fewest operands of its
     /// own is taken.
     fn by_trial(table: &'static Table, asked: &Asked<'_>) -> Option<(FormId, Slots)> {
-        let shape = Shape::of_operands(asked.operands)?;
+        let kinds = OperandKinds::of(asked.operands)?;
         let mut best: Option<(usize, FormId, Slots)> = None;
         for id in table.ids_of(asked.op) {
             let form = table.form(id);
@@ -229,7 +242,7 @@ mod tests {
             if best.as_ref().is_some_and(|(least, ..)| missing >= *least) {
                 continue;
             }
-            let Some(slots) = align(form, table.shape(id), asked.operands, shape) else { continue };
+            let Some(slots) = align(form, table.shape(id), asked.operands, &kinds) else { continue };
             if fill(form, asked, &slots).is_ok() {
                 best = Some((missing, id, slots));
             }

@@ -1496,7 +1496,7 @@ impl Mod {
     }
 
     /// Every value, in the order of spelling.
-    pub fn all() -> &'static [Mod] {
+    pub const fn all() -> &'static [Mod] {
         &ALL
     }
 }

@@ -614,7 +614,7 @@ impl Op {
     }
 
     /// Every value, in the order of spelling.
-    pub fn all() -> &'static [Op] {
+    pub const fn all() -> &'static [Op] {
         &ALL
     }
 }

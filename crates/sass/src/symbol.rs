@@ -1685,7 +1685,7 @@ impl Symbol {
     }
 
     /// Every value, in the order of spelling.
-    pub fn all() -> &'static [Symbol] {
+    pub const fn all() -> &'static [Symbol] {
         &ALL
     }
 }

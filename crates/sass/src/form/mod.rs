@@ -9,6 +9,7 @@ mod shape;
 mod tables;
 
 use constraints::Constraints;
+pub(crate) use shape::OperandKinds;
 pub(crate) use shape::can_be_left_out;
 use shape::shapes;
 pub use shape::{MOST_OPERANDS, Shape};
@@ -323,8 +324,8 @@ impl Table {
     }
 
     /// The shape of a form that the table has.
-    pub(crate) fn shape(&self, id: FormId) -> Shape {
-        self.shapes[usize::from(id.0)]
+    pub(crate) fn shape(&self, id: FormId) -> &'static Shape {
+        &self.shapes[usize::from(id.0)]
     }
 
     /// The constraints of a form that the table has.

@@ -270,7 +270,11 @@ impl When {
 /// A value that may depend on modifiers: the first row that holds counts.
 pub type Choice<T> = &'static [(When, T)];
 
+#[inline]
 fn choose<T: Copy>(rows: Choice<T>, mods: &Mods) -> Option<T> {
+    if let [(When { each: [], none: [] }, value)] = rows {
+        return Some(*value);
+    }
     rows.iter().find(|(when, _)| when.holds(mods)).map(|&(_, value)| value)
 }
 
@@ -320,11 +324,13 @@ pub struct OpInfo {
 
 impl OpInfo {
     /// The scheduling class. A chip may have exceptions: its latency table says so.
+    #[inline]
     pub fn class(&self, mods: &Mods) -> Class {
         choose(self.class, mods).unwrap_or(Class::Other)
     }
 
     /// How the source with this index is read.
+    #[inline]
     pub fn source(&self, mods: &Mods, index: usize) -> SourceType {
         choose(self.sources, mods)
             .map_or(SourceType::Other, |types| types.first.get(index).copied().unwrap_or(types.rest))
@@ -337,8 +343,12 @@ impl OpInfo {
 }
 
 impl Op {
+    /// How many opcodes there are.
+    pub const COUNT: usize = table::INFO.len();
+
     /// The facts of the opcode.
-    pub fn info(self) -> &'static OpInfo {
+    #[inline]
+    pub const fn info(self) -> &'static OpInfo {
         &table::INFO[self as usize]
     }
 }

@@ -66,7 +66,7 @@ pub fn names(kind: &NameKind, names: &BTreeSet<String>) -> String {
          /// The value with this spelling.\n    pub fn from_name(name: &str) -> Option<{name}> {{\n        \
          // The table is sorted by spelling, so that a lookup is a binary search.\n        \
          NAMES.binary_search(&name).ok().map(|index| ALL[index])\n    }}\n\n    \
-         /// Every value, in the order of spelling.\n    pub fn all() -> &'static [{name}] {{\n        &ALL\n    }}\n}}\n"
+         /// Every value, in the order of spelling.\n    pub const fn all() -> &'static [{name}] {{\n        &ALL\n    }}\n}}\n"
     );
     out
 }
