@@ -2,7 +2,7 @@
 //! write ends it, so that the effect of each choice on the registers is exact, and a chain of
 //! computations is finished before the next one is begun.
 
-use crate::region::{Counts, FILES, Region};
+use crate::region::{Counts, FILES, Known, Region};
 
 /// So many ready instructions are compared.
 const WINDOW: usize = 48;
@@ -21,28 +21,80 @@ fn depths(region: &Region) -> Vec<u32> {
     depth
 }
 
-/// How many values more of each file are live above an instruction than below it.
-fn change(region: &Region, live: &[bool], node: u32) -> [i32; 3] {
-    let own = &region.operands[node as usize];
-    let mut change = [0; 3];
-    for &v in &own.definitions {
-        let ends = live[v as usize] && !own.guarded;
-        change[usize::from(region.file[v as usize])] -= i32::from(ends);
+/// What placing an instruction above all that are placed would do to the registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Effect {
+    /// How many values more of each file are live above it than below it.
+    change: [i32; 3],
+    /// When the last of the values that end here came to life.
+    born: u32,
+}
+
+/// Liveness above the instructions that are placed.
+struct State<'a> {
+    region: &'a Region,
+    count: Counts,
+    live: Vec<bool>,
+    /// When each value came to life, counted in places from the end.
+    birth: Vec<u32>,
+    /// What instructions would do.
+    effects: Known<'a, Effect>,
+}
+
+impl State<'_> {
+    fn new(region: &Region) -> State<'_> {
+        let (count, live) = region.end();
+        State { region, count, live, birth: vec![0; region.file.len()], effects: Known::nothing(region) }
     }
-    for &v in &own.uses {
-        let written = !own.guarded && own.definitions.contains(&v);
-        let begins = !live[v as usize] || written;
-        change[usize::from(region.file[v as usize])] += i32::from(begins);
+
+    /// What an instruction would do. It depends on the state of its values only.
+    fn effect(&mut self, node: u32) -> Effect {
+        if let Some(known) = self.effects.get(node) {
+            debug_assert_eq!(known, self.effect_anew(node));
+            return known;
+        }
+        let effect = self.effect_anew(node);
+        self.effects.set(node, effect);
+        effect
     }
-    change
+
+    fn effect_anew(&self, node: u32) -> Effect {
+        let State { region, live, birth, .. } = self;
+        let own = &region.operands[node as usize];
+        let mut effect = Effect { change: [0; 3], born: 0 };
+        for &v in &own.definitions {
+            if live[v as usize] {
+                effect.change[usize::from(region.file[v as usize])] -= i32::from(!own.guarded);
+                effect.born = effect.born.max(birth[v as usize]);
+            }
+        }
+        for &v in &own.uses {
+            let written = !own.guarded && own.definitions.contains(&v);
+            let begins = !live[v as usize] || written;
+            effect.change[usize::from(region.file[v as usize])] += i32::from(begins);
+        }
+        effect
+    }
+
+    /// Places an instruction, the one with this number from the end.
+    fn place(&mut self, node: u32, number: u32) {
+        let State { region, count, live, birth, effects } = self;
+        let mut changed = |v: u32| effects.forget(v);
+        region.step_backwards(node, count, live, &mut changed);
+        for &v in &region.operands[node as usize].uses {
+            let born = &mut birth[v as usize];
+            if *born == 0 {
+                *born = number;
+                changed(v);
+            }
+        }
+    }
 }
 
 /// An order in which few values are live at once. As long as fewer than `budget` are, latencies are hidden.
 pub fn order(region: &Region, budget: Counts) -> Vec<u32> {
     let depth = depths(region);
-    let (mut count, mut live) = region.end();
-    // When each value came to life, counted in places from the end.
-    let mut birth = vec![0u32; region.file.len()];
+    let mut state = State::new(region);
     let mut waiting = region.graph.after_counts();
     let mut ready_at: Vec<u32> = region.live_out_latency.iter().map(|&cycles| cycles - 1).collect();
     // The last to become ready are at the end.
@@ -50,32 +102,27 @@ pub fn order(region: &Region, budget: Counts) -> Vec<u32> {
     let mut places = Vec::with_capacity(region.len());
     let mut cycle = 0u32;
     while !ready.is_empty() {
-        let short: [bool; 3] = std::array::from_fn(|k| count[k].saturating_add(SLACK[k]) > budget[k]);
-        let key = |slot: usize| -> (i64, i64, i64) {
-            let node = ready[slot];
+        let short: [bool; 3] = std::array::from_fn(|k| state.count[k].saturating_add(SLACK[k]) > budget[k]);
+        let mut key = |node: u32| -> (i32, u32) {
             if short.contains(&true) {
-                let change = change(region, &live, node);
+                let Effect { change, born } = state.effect(node);
                 let more: i32 = (0..FILES.len()).filter(|&k| short[k]).map(|k| change[k]).sum();
                 // What was begun last is continued first; what ends nothing, as stores do, waits.
-                let ended = region.operands[node as usize].definitions.iter().filter(|&&v| live[v as usize]);
-                let born = ended.map(|&v| birth[v as usize]).max().unwrap_or(0);
-                (i64::from(-more), i64::from(born), slot as i64)
+                (-more, born)
             } else {
                 let wait = ready_at[node as usize].saturating_sub(cycle);
-                (-i64::from(wait), i64::from(depth[node as usize]), slot as i64)
+                (-(wait as i32), depth[node as usize])
             }
         };
         let first = ready.len().saturating_sub(WINDOW);
-        let Some(slot) = (first..ready.len()).max_by_key(|&slot| key(slot)) else { break };
+        // Of equals the last.
+        let best = (first..ready.len()).max_by_key(|&slot| key(ready[slot]));
+        let Some(slot) = best else { break };
         let node = ready.remove(slot);
         let issue = cycle.max(ready_at[node as usize]);
         cycle = issue + 1;
-        region.step_backwards(node, &mut count, &mut live);
         places.push(node);
-        for &v in &region.operands[node as usize].uses {
-            let born = &mut birth[v as usize];
-            *born = if *born == 0 { places.len() as u32 } else { *born };
-        }
+        state.place(node, places.len() as u32);
         for &(from, cycles) in region.graph.before(node) {
             let at = from as usize;
             ready_at[at] = ready_at[at].max(issue + cycles);

@@ -222,6 +222,7 @@ impl ProgramOrder {
 
 /// The time at which each instruction issues in an order, and the time after the last one. `arrival` says when the
 /// registers that the block does not write itself are there.
+#[derive(Clone)]
 struct Clock<'a> {
     model: &'a Model,
     block: &'a MachineBlock,
@@ -257,8 +258,28 @@ impl<'a> Clock<'a> {
             let ready = &mut self.ready_at[to as usize];
             *ready = (*ready).max(time + distance);
         }
-        self.cycle = time + u32::from(self.model.minimum_stall(self.block.instructions[at].instruction.op));
+        self.cycle = time + self.stall(node);
         time
+    }
+
+    fn stall(&self, node: u32) -> u32 {
+        u32::from(self.model.minimum_stall(self.block.instructions[node as usize].instruction.op))
+    }
+
+    /// No order ends sooner: one instruction issues after the other, and each after those that it waits for.
+    fn least_end(&self) -> u32 {
+        let mut ready_at = self.ready_at.clone();
+        let (mut busy, mut end) = (0, 0);
+        for node in 0..ready_at.len() as u32 {
+            let time = ready_at[node as usize];
+            for &(to, distance) in self.graph.after(node) {
+                let ready = &mut ready_at[to as usize];
+                *ready = (*ready).max(time + distance);
+            }
+            busy += self.stall(node);
+            end = end.max(time + self.stall(node));
+        }
+        end.max(busy)
     }
 }
 
@@ -272,14 +293,20 @@ fn order_block(
     uses: &mut [Uses],
 ) {
     let graph = graph(block, effects, model, uses);
-    let mut clock = Clock::new(model, block, effects, &graph, arrival);
+    let start = Clock::new(model, block, effects, &graph, arrival);
     let old: Vec<u32> = (0..effects.len() as u32).collect();
+    let mut clock = start.clone();
     let old_times: Vec<u32> = old.iter().map(|&node| clock.issue(node)).collect();
     let old_end = clock.cycle;
-    let clock = Clock::new(model, block, effects, &graph, arrival);
-    let (new, new_times, new_end) = list(clock, &heights(block, effects, &graph, model));
-    let better = new_end < old_end;
-    let (places, times, end) = if better { (new, new_times, new_end) } else { (old, old_times, old_end) };
+    let mut better = old_end > start.least_end();
+    let (mut places, mut times, mut end) = (old, old_times, old_end);
+    if better {
+        let (new, new_times, new_end) = list(start, &heights(block, effects, &graph, model));
+        better = new_end < old_end;
+        if better {
+            (places, times, end) = (new, new_times, new_end);
+        }
+    }
     arrival.iter_mut().for_each(|cycles| *cycles = cycles.saturating_sub(end));
     for (&node, &time) in places.iter().zip(&times) {
         let e = &effects[node as usize];
@@ -336,9 +363,10 @@ fn list(mut clock: Clock<'_>, height: &[u32]) -> (Vec<u32>, Vec<u32>, u32) {
     while !ready.is_empty() {
         let key = |node: u32| {
             let wait = clock.ready_at[node as usize].saturating_sub(clock.cycle);
-            (std::cmp::Reverse(wait), height[node as usize], std::cmp::Reverse(node))
+            (std::cmp::Reverse(wait), height[node as usize])
         };
-        let best = (0..ready.len().min(WINDOW)).max_by_key(|&slot| key(ready[slot]));
+        // Of equals the first.
+        let best = (0..ready.len().min(WINDOW)).rev().max_by_key(|&slot| key(ready[slot]));
         let Some(slot) = best else { break };
         let node = ready.remove(slot);
         times.push(clock.issue(node));

@@ -4,6 +4,7 @@
 use crate::dense_ids::DenseIds;
 use crate::graph::Graph;
 use oriole_latency::Model;
+use oriole_ori::csr::Csr;
 use oriole_ori::{File, Function, Instruction, Opcode, Value};
 use smallvec::SmallVec;
 
@@ -24,12 +25,17 @@ pub struct Operands {
     pub guarded: bool,
 }
 
+/// A region with no more instructions than this is short.
+const SHORT: usize = 16;
+
 /// A block to be ordered.
 pub struct Region {
     /// Order and distances.
     pub graph: Graph,
     /// For each instruction the values.
     pub operands: Vec<Operands>,
+    /// For each value the instructions that read or write it; `None` in a short region.
+    touching: Option<Csr<usize, u32>>,
     /// For each value the index into [`FILES`].
     pub file: Vec<u8>,
     /// Values that are live after the block.
@@ -95,7 +101,8 @@ impl Region {
             }
         });
         let live_out_latency = live_out_latency.collect();
-        Region { graph, operands, file, live_out: out, through, live_out_latency }
+        let touching = (operands.len() > SHORT).then(|| touching(file.len(), &operands));
+        Region { graph, operands, touching, file, live_out: out, through, live_out_latency }
     }
 
     /// How many instructions there are.
@@ -112,9 +119,15 @@ impl Region {
         (count, self.live_out.clone())
     }
 
-    /// Moves a state of liveness backwards over an instruction. Gives the most values live while it executes: a dead
-    /// result takes a register all the same.
-    pub fn step_backwards(&self, node: u32, count: &mut Counts, live: &mut [bool]) -> Counts {
+    /// Moves a state of liveness backwards over an instruction; tells `changed` which values begin or end to be live. Gives
+    /// the most values live while it executes: a dead result takes a register all the same.
+    pub fn step_backwards(
+        &self,
+        node: u32,
+        count: &mut Counts,
+        live: &mut [bool],
+        mut changed: impl FnMut(u32),
+    ) -> Counts {
         let own = &self.operands[node as usize];
         let mut with_dead = *count;
         for &v in &own.definitions {
@@ -124,11 +137,13 @@ impl Region {
             } else if !own.guarded {
                 live[v as usize] = false;
                 count[at] -= 1;
+                changed(v);
             }
         }
         for &v in &own.uses {
             if !std::mem::replace(&mut live[v as usize], true) {
                 count[usize::from(self.file[v as usize])] += 1;
+                changed(v);
             }
         }
         std::array::from_fn(|k| with_dead[k].max(count[k]))
@@ -139,7 +154,7 @@ impl Region {
         let (mut count, mut live) = self.end();
         let mut peak = count;
         for &node in order.iter().rev() {
-            let here = self.step_backwards(node, &mut count, &mut live);
+            let here = self.step_backwards(node, &mut count, &mut live, |_| {});
             peak.iter_mut().zip(here).for_each(|(p, c)| *p = (*p).max(c));
         }
         peak
@@ -174,4 +189,52 @@ impl Region {
         }
         end
     }
+}
+
+/// What is known of the instructions of a region, each until something changes for one of its values.
+pub struct Known<'a, T> {
+    region: &'a Region,
+    of: Vec<Option<T>>,
+    /// Something is known.
+    any: bool,
+}
+
+impl<T: Copy> Known<'_, T> {
+    /// Nothing is known yet.
+    pub fn nothing(region: &Region) -> Known<'_, T> {
+        Known { region, of: vec![None; region.len()], any: false }
+    }
+
+    /// What is known of an instruction.
+    pub fn get(&self, node: u32) -> Option<T> {
+        self.of[node as usize]
+    }
+
+    /// Learns something.
+    pub fn set(&mut self, node: u32, known: T) {
+        self.of[node as usize] = Some(known);
+        self.any = true;
+    }
+
+    /// Forgets what is known of the instructions that read or write a value; in a short region of all, which is quicker than
+    /// to find out which they are.
+    pub fn forget(&mut self, v: u32) {
+        match &self.region.touching {
+            _ if !self.any => {}
+            Some(touching) => touching.of(v as usize).iter().for_each(|&node| self.of[node as usize] = None),
+            None => {
+                self.of.fill(None);
+                self.any = false;
+            }
+        }
+    }
+}
+
+/// For each of so many values the instructions that have it among their operands.
+fn touching(values: usize, operands: &[Operands]) -> Csr<usize, u32> {
+    Csr::of_visits(values, 0, |give| {
+        for (node, own) in (0..).zip(operands) {
+            own.uses.iter().chain(&own.definitions).for_each(|&v| give(v as usize, node));
+        }
+    })
 }

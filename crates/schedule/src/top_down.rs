@@ -1,7 +1,7 @@
 //! The top-down list scheduler: of the ready instructions the one that waits least, and of those the one on the longest path
 //! to the end; where registers run short, the one that frees most.
 
-use crate::region::{Counts, FILES, Region};
+use crate::region::{Counts, FILES, Known, Region};
 
 /// So many ready instructions are compared; more would cost time without much gain.
 const WINDOW: usize = 48;
@@ -15,6 +15,8 @@ struct State<'a> {
     readers: Vec<u32>,
     live: Vec<bool>,
     count: Counts,
+    /// How many values more of each file would be live behind instructions.
+    changes: Known<'a, [i32; 3]>,
 }
 
 impl State<'_> {
@@ -23,38 +25,54 @@ impl State<'_> {
         let (mut count, mut live) = region.end();
         let mut readers = vec![0; region.file.len()];
         for node in (0..region.len() as u32).rev() {
-            region.step_backwards(node, &mut count, &mut live);
+            region.step_backwards(node, &mut count, &mut live, |_| {});
             region.operands[node as usize].uses.iter().for_each(|&v| readers[v as usize] += 1);
         }
-        State { region, readers, live, count }
+        State { region, readers, live, count, changes: Known::nothing(region) }
     }
 
     fn is_last(&self, v: u32) -> bool {
         self.readers[v as usize] == 1 && !self.region.live_out[v as usize] && self.live[v as usize]
     }
 
-    /// How many values more of a file are live after the instruction.
-    fn change(&self, node: u32, file: usize) -> i32 {
+    /// How many values more of each file are live after the instruction. It depends on the state of its values only.
+    fn change(&mut self, node: u32) -> [i32; 3] {
+        if let Some(known) = self.changes.get(node) {
+            debug_assert_eq!(known, self.change_anew(node));
+            return known;
+        }
+        let change = self.change_anew(node);
+        self.changes.set(node, change);
+        change
+    }
+
+    fn change_anew(&self, node: u32) -> [i32; 3] {
         let own = &self.region.operands[node as usize];
-        let of_file = |v: &&u32| usize::from(self.region.file[**v as usize]) == file;
-        let begun = own.definitions.iter().filter(of_file).filter(|v| !self.live[**v as usize]).count();
-        let ended = own.uses.iter().filter(of_file).filter(|v| self.is_last(**v)).count();
-        begun as i32 - ended as i32
+        let file = |v: u32| usize::from(self.region.file[v as usize]);
+        let mut change = [0; 3];
+        own.definitions.iter().filter(|&&v| !self.live[v as usize]).for_each(|&v| change[file(v)] += 1);
+        own.uses.iter().filter(|&&v| self.is_last(v)).for_each(|&v| change[file(v)] -= 1);
+        change
     }
 
     fn issue(&mut self, node: u32) {
-        let own = &self.region.operands[node as usize];
+        let region = self.region;
+        let own = &region.operands[node as usize];
         for &v in &own.uses {
             if self.is_last(v) {
                 self.live[v as usize] = false;
-                self.count[usize::from(self.region.file[v as usize])] -= 1;
+                self.count[usize::from(region.file[v as usize])] -= 1;
             }
             self.readers[v as usize] -= 1;
+            if self.readers[v as usize] <= 1 {
+                self.changes.forget(v);
+            }
         }
         for &v in &own.definitions {
-            let wanted = self.readers[v as usize] > 0 || self.region.live_out[v as usize];
+            let wanted = self.readers[v as usize] > 0 || region.live_out[v as usize];
             if wanted && !std::mem::replace(&mut self.live[v as usize], true) {
-                self.count[usize::from(self.region.file[v as usize])] += 1;
+                self.count[usize::from(region.file[v as usize])] += 1;
+                self.changes.forget(v);
             }
         }
     }
@@ -83,15 +101,16 @@ pub fn order(region: &Region, budget: Counts) -> Vec<u32> {
     let mut cycle = 0u32;
     while !ready.is_empty() {
         let tight = (0..FILES.len()).find(|&k| state.count[k].saturating_add(SLACK[k]) > budget[k]);
-        let key = |node: u32| {
-            let wait = i64::from(ready_at[node as usize].saturating_sub(cycle));
-            let height = i64::from(height[node as usize]);
+        let mut key = |node: u32| -> (i32, i32) {
+            let wait = ready_at[node as usize].saturating_sub(cycle) as i32;
+            let height = height[node as usize] as i32;
             match tight {
-                Some(k) => (i64::from(-state.change(node, k)), height - wait, -i64::from(node)),
-                None => (-wait, height, -i64::from(node)),
+                Some(k) => (-state.change(node)[k], height - wait),
+                None => (-wait, height),
             }
         };
-        let best = (0..ready.len().min(WINDOW)).max_by_key(|&slot| key(ready[slot]));
+        // Of equals the first.
+        let best = (0..ready.len().min(WINDOW)).rev().max_by_key(|&slot| key(ready[slot]));
         let Some(slot) = best else { break };
         let node = ready.remove(slot);
         let issue = cycle.max(ready_at[node as usize]);
