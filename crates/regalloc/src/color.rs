@@ -8,7 +8,7 @@ mod spill;
 
 use crate::AllocateError;
 use crate::abi;
-use crate::operands::{Group, alignment, destinations, is_parallel_copy, is_partial, replace, sources};
+use crate::operands::{Group, Slot, alignment, destinations, is_parallel_copy, is_partial, replace, sources};
 use crate::set::RegisterSet;
 use crate::work::Work;
 use oriole_chip::RegisterFiles;
@@ -76,7 +76,7 @@ impl Bundles {
     }
 
     /// True if the group was joined: all members in a row, each place held by one value.
-    fn join(&mut self, group: &Group) -> bool {
+    fn join(&mut self, group: &Group<'_>) -> bool {
         let mut seen = FxHashSet::default();
         if !group.values.iter().all(|v| seen.insert(*v)) {
             return false;
@@ -182,6 +182,7 @@ fn join_operands(
     let reads = sources(&work.function, instruction, file, work.stack_pointer);
     let writes = destinations(instruction, file);
     let writing = writes.len();
+    let mut replaced: Vec<(Slot, Vec<Value>)> = Vec::new();
     for (k, group) in writes.into_iter().chain(reads).enumerate() {
         if (group.values.len() == 1 && group.fixed.is_none()) || bundles.join(&group) {
             continue;
@@ -198,7 +199,7 @@ fn join_operands(
             })
             .collect();
         let guarded = k < writing && is_partial(instruction);
-        for (&copy, &v) in copies.iter().zip(&group.values) {
+        for (&copy, &v) in copies.iter().zip(group.values) {
             let between = |to: Value, from: Value| {
                 let mut between = Instruction::new(Pseudo::Copy, origin);
                 between.destinations.push(Destination::new(file, [to]));
@@ -212,12 +213,14 @@ fn join_operands(
                 give(true, between(v, copy));
             }
         }
-        replace(instruction, group.operand, &copies);
-        for (&copy, &v) in copies.iter().zip(&group.values) {
+        for (&copy, &v) in copies.iter().zip(group.values) {
             work.original[copy] = work.original[v];
         }
-        let fresh = Group { values: copies.into_iter().collect(), ..group };
-        bundles.join(&fresh);
+        bundles.join(&Group { values: &copies, ..group });
+        replaced.push((group.operand, copies));
+    }
+    for (operand, copies) in replaced {
+        replace(instruction, operand, &copies);
     }
 }
 

@@ -187,16 +187,24 @@ pub(crate) fn general(
     least_recently_used: bool,
     budget: Option<CostBudget>,
 ) -> Result<(), AllocateError> {
-    let mut usable = RegisterSet::range(0, limit);
-    usable.remove(abi::STACK_POINTER);
-    let routine = work.function.routine;
-    if let Some(clobbers) = routine {
-        usable = usable.within(RegisterSet::from_words([clobbers.general, 0, 0, 0]));
-    }
-    let cheap =
-        if work.function.is_entry || routine.is_some() { usable } else { usable.without(abi::saved()) };
+    let usable = usable(&work.function, limit);
+    let cheap = if work.function.is_entry || work.function.routine.is_some() {
+        usable
+    } else {
+        usable.without(abi::saved())
+    };
     let registers = Registers { file: File::R, usable, count: limit, cheap, least_recently_used, budget };
     file(work, before, inputs, &registers)
+}
+
+/// The general registers below a limit that a function may use for values.
+pub(crate) fn usable(function: &Function, limit: u16) -> RegisterSet {
+    let mut usable = RegisterSet::range(0, limit);
+    usable.remove(abi::STACK_POINTER);
+    match function.routine {
+        Some(clobbers) => usable.within(RegisterSet::from_words([clobbers.general, 0, 0, 0])),
+        None => usable,
+    }
 }
 
 /// Scans one file and repairs the edges.

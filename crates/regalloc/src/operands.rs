@@ -2,12 +2,13 @@
 
 use oriole_ori::{Address, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value, Values};
 use smallvec::SmallVec;
+use std::slice;
 
 /// Values that must lie in consecutive registers, the first aligned.
-#[derive(Clone, Debug)]
-pub struct Group {
+#[derive(Clone, Copy, Debug)]
+pub struct Group<'a> {
     /// Lowest first.
-    pub values: SmallVec<[Value; 4]>,
+    pub values: &'a [Value],
     /// Where the first must be.
     pub fixed: Option<u8>,
     /// Which operand it is.
@@ -20,11 +21,11 @@ pub enum Slot {
     /// The guard.
     Guard,
     /// A source with plain values or an index.
-    Source(usize),
+    Source(u32),
     /// Part 0 (descriptor), 1 (base) or 2 (uniform) of an address.
-    Address(usize, u8),
+    Address(u32, u8),
     /// A destination.
-    Destination(usize),
+    Destination(u32),
 }
 
 /// The power of two that the first register of a group must be a multiple of.
@@ -49,25 +50,25 @@ pub fn is_parallel_copy(instruction: &Instruction) -> bool {
 }
 
 /// Groups that the instruction reads in this file; the stack pointer has its register for good and is left out.
-pub fn sources(
+pub fn sources<'a>(
     function: &Function,
-    instruction: &Instruction,
+    instruction: &'a Instruction,
     file: File,
     stack_pointer: Value,
-) -> SmallVec<[Group; 4]> {
+) -> SmallVec<[Group<'a>; 4]> {
     let mut groups = SmallVec::new();
-    let mut add = |values: &[Value], fixed: Option<u8>, operand: Slot| {
+    let mut add = |values: &'a [Value], fixed: Option<u8>, operand: Slot| {
         if values.first().is_some_and(|&v| function.file(v) == file && v != stack_pointer) {
-            groups.push(Group { values: SmallVec::from_slice(values), fixed, operand });
+            groups.push(Group { values, fixed, operand });
         }
     };
-    if let Some(guard) = instruction.guard {
-        add(&[guard.value], None, Slot::Guard);
+    if let Some(guard) = &instruction.guard {
+        add(slice::from_ref(&guard.value), None, Slot::Guard);
     }
-    for (index, source) in instruction.sources.iter().enumerate() {
+    for (index, source) in (0..).zip(&instruction.sources) {
         match &source.kind {
             SourceKind::Values(values) => add(values, source.fixed, Slot::Source(index)),
-            SourceKind::ConstIndexed(place) => add(&[place.index], None, Slot::Source(index)),
+            SourceKind::ConstIndexed(place) => add(slice::from_ref(&place.index), None, Slot::Source(index)),
             SourceKind::Address(address) => {
                 let Address { descriptor, base, uniform, .. } = &**address;
                 if let Some(descriptor) = descriptor {
@@ -83,12 +84,12 @@ pub fn sources(
 }
 
 /// Groups that the instruction writes in this file.
-pub fn destinations(instruction: &Instruction, file: File) -> SmallVec<[Group; 2]> {
+pub fn destinations(instruction: &Instruction, file: File) -> SmallVec<[Group<'_>; 2]> {
     let mut groups = SmallVec::new();
-    for (index, destination) in instruction.destinations.iter().enumerate() {
+    for (index, destination) in (0..).zip(&instruction.destinations) {
         if destination.file == file && !destination.values.is_empty() {
             groups.push(Group {
-                values: SmallVec::from_slice(&destination.values),
+                values: &destination.values,
                 fixed: destination.fixed,
                 operand: Slot::Destination(index),
             });
@@ -97,36 +98,31 @@ pub fn destinations(instruction: &Instruction, file: File) -> SmallVec<[Group; 2
     groups
 }
 
+/// The values of an operand, to be replaced; none where the instruction has no such operand.
+pub fn values_mut(instruction: &mut Instruction, operand: Slot) -> &mut [Value] {
+    match operand {
+        Slot::Guard => match &mut instruction.guard {
+            Some(guard) => slice::from_mut(&mut guard.value),
+            None => &mut [],
+        },
+        Slot::Source(index) => match &mut instruction.sources[index as usize].kind {
+            SourceKind::Values(list) => list,
+            SourceKind::ConstIndexed(place) => slice::from_mut(&mut place.index),
+            _ => &mut [],
+        },
+        Slot::Address(index, part) => match (&mut instruction.sources[index as usize].kind, part) {
+            (SourceKind::Address(address), 0) => address.descriptor.as_deref_mut().unwrap_or_default(),
+            (SourceKind::Address(address), 1) => &mut address.base,
+            (SourceKind::Address(address), _) => &mut address.uniform,
+            _ => &mut [],
+        },
+        Slot::Destination(index) => &mut instruction.destinations[index as usize].values,
+    }
+}
+
 /// Puts other values into an operand.
 pub fn replace(instruction: &mut Instruction, operand: Slot, values: &[Value]) {
-    let copy = |to: &mut [Value]| to.copy_from_slice(values);
-    match operand {
-        Slot::Guard => {
-            if let Some(guard) = &mut instruction.guard {
-                guard.value = values[0];
-            }
-        }
-        Slot::Source(index) => match &mut instruction.sources[index].kind {
-            SourceKind::Values(list) => copy(list),
-            SourceKind::ConstIndexed(place) => place.index = values[0],
-            _ => {}
-        },
-        Slot::Address(index, part) => {
-            if let SourceKind::Address(address) = &mut instruction.sources[index].kind {
-                let Address { descriptor, base, uniform, .. } = &mut **address;
-                match part {
-                    0 => {
-                        if let Some(descriptor) = descriptor {
-                            copy(descriptor);
-                        }
-                    }
-                    1 => copy(base),
-                    _ => copy(uniform),
-                }
-            }
-        }
-        Slot::Destination(index) => copy(&mut instruction.destinations[index].values),
-    }
+    values_mut(instruction, operand).copy_from_slice(values);
 }
 
 /// `[base + offset]`, a 32-bit local address.

@@ -6,7 +6,7 @@
 //! * With the least recently used register first, once their number is fixed: reusing a register late leaves fewer false
 //!   dependences, so that scheduling after allocation has more freedom.
 
-use crate::driver::general;
+use crate::driver::{general, usable};
 use crate::linear_scan::{CostBudget, ScanInputs, weight};
 use crate::work::Work;
 use oriole_ori::BlockId;
@@ -78,9 +78,13 @@ pub fn improve(work: &mut Work, before: Work, inputs: &ScanInputs, floor: u16) {
     let first = Cost::of(work, inputs).and(FEWER_BUDGET);
     let mut highest = work.highest();
     while highest > FEWEST.max(floor) {
-        let limit = (highest - 1) / UNIT * UNIT;
+        let limit = ((highest - 1) / UNIT * UNIT).max(floor);
+        // Where more has to be held than fits, the frame is used, which nobody has asked for.
+        if first.memory == 0 && inputs.held > usable(&before.function, limit).len() {
+            break;
+        }
         let trial = start(&before, inputs);
-        let Some(trial) = attempt(trial, Some(&before), inputs, limit.max(floor), false, first) else {
+        let Some(trial) = attempt(trial, Some(&before), inputs, limit, false, first) else {
             break;
         };
         highest = trial.highest();

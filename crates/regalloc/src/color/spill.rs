@@ -1,7 +1,7 @@
 //! Spilling of uniform values between definition and use: what can be made without reading a register is made again before
 //! each use, the others are kept in a general register.
 
-use crate::operands::{destinations, is_parallel_copy, is_partial, replace, sources};
+use crate::operands::{Slot, destinations, is_parallel_copy, is_partial, replace, sources};
 use crate::work::Work;
 use oriole_ori::{Destination, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value};
 use oriole_sass::Op;
@@ -76,7 +76,7 @@ impl Rewriter<'_> {
         // The old value of a guarded result is read, too; it comes back into the register of the result.
         if is_partial(&instruction) {
             for group in destinations(&instruction, File::UR) {
-                for &v in &group.values {
+                for &v in group.values {
                     if let Some(&general) = self.kept.get(&v) {
                         self.insert(copy(File::UR, v, general, origin));
                     }
@@ -107,6 +107,7 @@ impl Rewriter<'_> {
     /// Lets the instruction read new values instead of the evicted ones.
     fn reload_sources(&mut self, instruction: &mut Instruction) {
         let origin = instruction.origin;
+        let mut replaced: Vec<(Slot, Vec<Value>)> = Vec::new();
         for group in sources(&self.work.function, instruction, File::UR, self.work.stack_pointer) {
             let mut values: Vec<Value> = group.values.to_vec();
             for k in 0..values.len() {
@@ -131,7 +132,10 @@ impl Rewriter<'_> {
                     self.insert(copy(File::UR, new, general, origin));
                 }
             }
-            replace(instruction, group.operand, &values);
+            replaced.push((group.operand, values));
+        }
+        for (operand, values) in replaced {
+            replace(instruction, operand, &values);
         }
     }
 }

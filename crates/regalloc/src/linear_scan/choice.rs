@@ -1,5 +1,6 @@
 //! Decisions of the linear scan: which register a value is assigned, which value is evicted, where a tuple goes.
 
+use super::instruction::Assigned;
 use super::{COPY, FREE, NONE, Scan};
 use crate::operands::{Group, Slot, alignment};
 use crate::set::RegisterSet;
@@ -125,7 +126,7 @@ impl Scan<'_> {
     }
 
     /// Cheapest aligned range for a group of sources.
-    pub(super) fn source_base(&self, group: &Group) -> Option<u8> {
+    pub(super) fn source_base(&self, group: &Group<'_>) -> Option<u8> {
         let count = group.values.len() as u16;
         let align = u16::from(alignment(group.values.len()));
         let free = self.free().without(self.forbidden).without(self.pinned).len();
@@ -182,18 +183,16 @@ impl Scan<'_> {
         best.map(|(_, base)| base as u8)
     }
 
-    /// Brings a group of sources to where it must be and pins it. Gives the registers.
+    /// Brings a group of sources to where it must be and pins it. Gives the lowest register.
     /// With `in_place` the registers are overwritten: what lives on must be somewhere else too.
     pub(super) fn place_sources(
         &mut self,
-        group: &Group,
+        group: &Group<'_>,
         in_place: bool,
-        lives: &dyn Fn(Value) -> bool,
-    ) -> Option<SmallVec<[u8; 4]>> {
+        lives: impl Fn(Value) -> bool,
+    ) -> Option<u8> {
         if group.values.len() == 1 && group.fixed.is_none() && !in_place {
-            return self
-                .place_single(group.values[0], lives(group.values[0]))
-                .map(|r| SmallVec::from_slice(&[r]));
+            return self.place_single(group.values[0], lives(group.values[0]));
         }
         let base = match group.fixed {
             Some(base) => base,
@@ -201,10 +200,8 @@ impl Scan<'_> {
         };
         let mut range = RegisterSet::default();
         (0..group.values.len()).for_each(|k| range.insert(base + k as u8));
-        let mut registers = SmallVec::new();
         for (k, &v) in group.values.iter().enumerate() {
             let r = base + k as u8;
-            registers.push(r);
             if self.occupant[usize::from(r)] == v.0 && in_place && lives(v) {
                 self.relocate(v, range);
             }
@@ -226,11 +223,11 @@ impl Scan<'_> {
             }
             self.pinned.insert(r);
         }
-        Some(registers)
+        Some(base)
     }
 
     /// The source of a warp group's multiply that is as wide as its result: the last such one.
-    pub(super) fn accumulators(&self, order: &[(Group, bool)], writes: &[Group]) -> Option<Slot> {
+    pub(super) fn accumulators(&self, order: &[(Group<'_>, bool)], writes: &[Group<'_>]) -> Option<Slot> {
         let width = writes.first()?.values.len();
         let groups =
             order.iter().filter(|(g, _)| g.values.len() == width && matches!(g.operand, Slot::Source(_)));
@@ -281,18 +278,14 @@ impl Scan<'_> {
     }
 
     /// Cheapest aligned range for results.
-    pub(super) fn destination_base(
-        &self,
-        group: &Group,
-        sources: &[(Group, SmallVec<[u8; 4]>)],
-    ) -> Option<u8> {
+    pub(super) fn destination_base(&self, group: &Group<'_>, sources: &[Assigned<'_>]) -> Option<u8> {
         let count = group.values.len() as u16;
         let align = u16::from(alignment(group.values.len()));
         if count == 1 {
             let v = group.values[0];
             let free = self.free().without(self.defined);
             // A copy wants the register of its source, an accumulator that of its old value.
-            let sources = sources.iter().filter(|(g, _)| g.values.len() == 1).map(|(_, r)| r[0]);
+            let sources = sources.iter().filter(|(g, _)| g.values.len() == 1).map(|&(_, r)| r);
             let hint = self.web_register[self.find(v)];
             if hint == NONE && self.inputs.tuple[v].is_none() {
                 for r in sources {
@@ -311,8 +304,8 @@ impl Scan<'_> {
         let free_elsewhere = self.free().without(busy).without(self.forbidden).len();
         let source_hints: SmallVec<[u8; 4]> = sources
             .iter()
-            .filter(|(g, r)| g.values.len() == usize::from(count) && r[0] % align as u8 == 0)
-            .map(|(_, r)| r[0])
+            .filter(|(g, r)| g.values.len() == usize::from(count) && r % align as u8 == 0)
+            .map(|&(_, r)| r)
             .collect();
         let hints: SmallVec<[u8; 4]> = group
             .values

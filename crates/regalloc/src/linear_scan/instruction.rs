@@ -5,14 +5,17 @@ use super::occupancy::{COPY, FREE};
 use super::{NONE, Scan, Site};
 use crate::AllocateError;
 use crate::next_use::NEVER;
-use crate::operands::{Group, Slot, destinations, is_partial, replace, sources};
+use crate::operands::{Group, Slot, destinations, is_partial, sources, values_mut};
 use crate::set::RegisterSet;
 use oriole_ori::{File, Instruction, Opcode, Pseudo, Value};
 use oriole_sass::Class;
 use smallvec::SmallVec;
 
-/// A group of values and their registers.
-type Assigned = (Group, SmallVec<[u8; 4]>);
+/// A group of values and the lowest of their registers, which follow each other.
+pub(super) type Assigned<'a> = (Group<'a>, u8);
+
+/// The operands of an instruction in the register file at hand, each with its lowest register.
+type Operands = SmallVec<[(Slot, u8); 8]>;
 
 /// Whether a value that the instruction reads is read again.
 fn lives(after_uses: &[(Value, u32)], v: Value) -> bool {
@@ -35,22 +38,39 @@ impl Scan<'_> {
         after_definitions: &[(Value, u32)],
         after_uses: &[(Value, u32)],
     ) -> Result<(), AllocateError> {
-        let file = self.registers.file;
         self.begin();
         if instruction.opcode == Opcode::Pseudo(Pseudo::Undefined) {
             self.undefined(instruction, mark, after_definitions);
-            self.begin();
-            return Ok(());
+        } else {
+            for (operand, base) in self.assign_operands(&instruction, after_definitions, after_uses)? {
+                for (value, register) in values_mut(&mut instruction, operand).iter_mut().zip(base..) {
+                    *value = self.work.part_in(*value, register);
+                }
+            }
+            self.out.push(instruction);
+            self.marks.push(mark);
         }
-        let partial = is_partial(&instruction);
-        let reads = sources(&self.work.function, &instruction, file, self.work.stack_pointer);
-        let writes = destinations(&instruction, file);
-        self.clear_overwritten(&instruction, &writes, after_uses);
+        self.begin();
+        Ok(())
+    }
+
+    /// Decides the registers of all operands, and moves the state behind the instruction, which is to come next in the output.
+    fn assign_operands(
+        &mut self,
+        instruction: &Instruction,
+        after_definitions: &[(Value, u32)],
+        after_uses: &[(Value, u32)],
+    ) -> Result<Operands, AllocateError> {
+        let file = self.registers.file;
+        let partial = is_partial(instruction);
+        let reads = sources(&self.work.function, instruction, file, self.work.stack_pointer);
+        let writes = destinations(instruction, file);
+        self.clear_overwritten(instruction, &writes, after_uses);
 
         // Sources: those that have no choice first, then the widest. A guarded result is a source of its old value.
-        let mut order: SmallVec<[(Group, bool); 6]> = reads.into_iter().map(|g| (g, false)).collect();
+        let mut order: SmallVec<[(Group<'_>, bool); 6]> = reads.into_iter().map(|g| (g, false)).collect();
         if partial {
-            order.extend(writes.iter().cloned().map(|g| (g, true)));
+            order.extend(writes.iter().map(|&g| (g, true)));
         }
         // Old values come before sources of the same width: they must be at assigned, a source may be a copy.
         order.sort_by_key(|(g, tied)| (g.fixed.is_none(), !tied, std::cmp::Reverse(g.values.len())));
@@ -58,13 +78,11 @@ impl Scan<'_> {
         // written, and no other source may lie there.
         let early = matches!(instruction.opcode, Opcode::Sass(op) if op.info().class(&instruction.mods) == Class::Group);
         let accumulators = if early && !partial { self.accumulators(&order, &writes) } else { None };
-        let mut placed: SmallVec<[Assigned; 6]> = SmallVec::new();
+        let mut placed: SmallVec<[Assigned<'_>; 6]> = SmallVec::new();
         for (group, _) in order {
             let in_place = accumulators == Some(group.operand);
-            let registers = self
-                .place_sources(&group, in_place, &|v| lives(after_uses, v))
-                .ok_or_else(|| self.too_few())?;
-            placed.push((group, registers));
+            let base = self.place_sources(&group, in_place, |v| lives(after_uses, v));
+            placed.push((group, base.ok_or_else(|| self.too_few())?));
         }
         let tied = if partial { after_definitions } else { &[] };
         let dying = self.free_dying(after_uses, tied, early);
@@ -72,27 +90,23 @@ impl Scan<'_> {
             if partial { SmallVec::new() } else { self.assign_results(&writes, &placed, accumulators)? };
         self.emit_moves(instruction.origin);
 
-        // The instruction itself.
         self.clock += 1;
-        for (group, registers) in placed.iter().chain(&results) {
-            registers.iter().for_each(|&r| self.used[usize::from(r)] = self.clock);
-            let values: SmallVec<[Value; 4]> =
-                group.values.iter().zip(registers).map(|(&v, &r)| self.work.part_in(v, r)).collect();
-            replace(&mut instruction, group.operand, &values);
+        let mut operands = Operands::new();
+        for &(group, base) in placed.iter().chain(&results) {
+            let first = usize::from(base);
+            self.used[first..first + group.values.len()].fill(self.clock);
+            operands.push((group.operand, base));
         }
-        self.out.push(instruction);
-        self.marks.push(mark);
         self.end_uses(dying);
-        for (group, registers) in &results {
-            self.define(group, registers, after_definitions, true);
+        for &(group, base) in &results {
+            self.define(&group, base, after_definitions, true);
         }
-        for (group, registers) in &placed {
+        for &(group, base) in &placed {
             if matches!(group.operand, Slot::Destination(_)) {
-                self.define(group, registers, after_definitions, false);
+                self.define(&group, base, after_definitions, false);
             }
         }
-        self.begin();
-        Ok(())
+        Ok(operands)
     }
 
     /// An undefined value needs no register, since nothing is known of it.
@@ -113,7 +127,7 @@ impl Scan<'_> {
     fn clear_overwritten(
         &mut self,
         instruction: &Instruction,
-        writes: &[Group],
+        writes: &[Group<'_>],
         after_uses: &[(Value, u32)],
     ) {
         if let Some(call) = &instruction.call {
@@ -173,14 +187,14 @@ impl Scan<'_> {
     }
 
     /// Assigns registers to the results, those that have no choice first, then the widest.
-    fn assign_results(
+    fn assign_results<'a>(
         &mut self,
-        writes: &[Group],
-        placed: &[Assigned],
+        writes: &[Group<'a>],
+        placed: &[Assigned<'a>],
         accumulators: Option<Slot>,
-    ) -> Result<SmallVec<[Assigned; 2]>, AllocateError> {
+    ) -> Result<SmallVec<[Assigned<'a>; 2]>, AllocateError> {
         let mut results = SmallVec::new();
-        let mut order: SmallVec<[Group; 2]> = writes.iter().cloned().collect();
+        let mut order: SmallVec<[Group<'_>; 2]> = SmallVec::from_slice(writes);
         order.sort_by_key(|g| (g.fixed.is_none(), std::cmp::Reverse(g.values.len())));
         for group in order {
             let old = placed
@@ -188,24 +202,20 @@ impl Scan<'_> {
                 .find(|(g, _)| Some(g.operand) == accumulators && g.values.len() == group.values.len());
             let base = match (group.fixed, old) {
                 (Some(base), _) => base,
-                (None, Some((_, registers))) => {
-                    for &r in registers {
-                        self.occupant.set(usize::from(r), FREE);
-                    }
-                    registers[0]
+                (None, Some(&(_, base))) => {
+                    (0..group.values.len()).for_each(|k| self.occupant.set(usize::from(base) + k, FREE));
+                    base
                 }
                 (None, None) => self.destination_base(&group, placed).ok_or_else(|| self.too_few())?,
             };
             let mut range = RegisterSet::default();
             (0..group.values.len()).for_each(|k| range.insert(base + k as u8));
-            let mut registers = SmallVec::new();
             for k in 0..group.values.len() {
                 let r = base + k as u8;
                 self.clear(r, range);
                 self.defined.insert(r);
-                registers.push(r);
             }
-            results.push((group, registers));
+            results.push((group, base));
         }
         Ok(results)
     }
@@ -230,10 +240,10 @@ impl Scan<'_> {
         }
     }
 
-    /// The results of a group have been written to these registers. `new` is false for guarded results, which keep the
-    /// register of their old value.
-    fn define(&mut self, group: &Group, registers: &[u8], after_definitions: &[(Value, u32)], new: bool) {
-        for (&v, &r) in group.values.iter().zip(registers) {
+    /// The next instruction of the output writes the results of a group to the registers from this one on. `new` is false
+    /// for guarded results, which keep the register of their old value.
+    fn define(&mut self, group: &Group<'_>, base: u8, after_definitions: &[(Value, u32)], new: bool) {
+        for (&v, r) in group.values.iter().zip(base..) {
             let next = after_definitions.iter().find(|(d, _)| *d == v).map_or(NEVER, |(_, n)| *n);
             self.next[v] = next;
             self.in_memory[v] = self.stored_at_definition[v];
@@ -241,7 +251,7 @@ impl Scan<'_> {
                 self.assigned[v] = r;
                 self.occupant.set(usize::from(r), v.0);
                 self.remember(v, r);
-                let index = self.out.len() as u32;
+                let index = self.out.len() as u32 + 1;
                 self.site[v] = Some(Site { block: self.block, index, register: r, depth: self.depth });
             }
             if next == NEVER {

@@ -34,6 +34,9 @@ pub struct ScanInputs {
     pub slow: TiVec<BlockId, bool>,
     /// For each block the most values of the file alive at once; for a header those of the loop.
     pub pressure: TiVec<BlockId, u32>,
+    /// The most values alive at once that only a register or the frame can hold: they can neither be made anew nor be
+    /// unknown.
+    pub held: u32,
 }
 
 fn calls_routine(instruction: &Instruction) -> bool {
@@ -72,22 +75,29 @@ impl ScanInputs {
             tuple: std::iter::repeat_with(|| None).take(values).collect(),
             slow: function.blocks.iter().map(|block| block.instructions.iter().any(calls_routine)).collect(),
             pressure: ti_vec![0; function.blocks.len()],
+            held: 0,
         };
-        inputs.look_at_operands(work, file);
-        inputs.count_pressure();
+        let undefined = inputs.look_at_operands(work, file);
+        let held = inputs.held(&undefined);
+        inputs.count_pressure(&held);
         inputs
     }
 
-    fn look_at_operands(&mut self, work: &Work, file: File) {
+    /// Finds what can be made anew, webs and tuples; gives the values that are undefined somewhere.
+    fn look_at_operands(&mut self, work: &Work, file: File) -> Vec<Value> {
+        let mut undefined = Vec::new();
         let function = &work.function;
         let mut definitions: TiVec<Value, u32> = ti_vec![0u32; self.single.len()];
         for &block in self.cfg.order() {
             let marks = &work.inserted[block];
             for (instruction, &mark) in function.block(block).instructions.iter().zip(marks) {
                 let groups = destinations(instruction, file);
+                if instruction.opcode == Opcode::Pseudo(Pseudo::Undefined) {
+                    undefined.extend(groups.iter().flat_map(|group| group.values));
+                }
                 let copy = is_parallel_copy(instruction);
                 for group in &groups {
-                    for &v in &group.values {
+                    for &v in group.values {
                         // Copies of many values count twice: they have no one place behind which to store.
                         definitions[v] += if copy || is_partial(instruction) { 2 } else { 1 };
                         self.single[v] = definitions[v] == 1;
@@ -118,30 +128,49 @@ impl ScanInputs {
         for value in self.web.keys() {
             self.web[value] = root(&mut self.web, value);
         }
+        undefined
+    }
+
+    /// The values that can neither be made anew nor be unknown. What nothing defines is unknown, and so may be what parallel
+    /// copies make of it.
+    fn held(&self, undefined: &[Value]) -> TiVec<Value, bool> {
+        let mut unknown: TiVec<Value, bool> = ti_vec![false; self.single.len()];
+        if let Some(&entry) = self.cfg.order().first() {
+            self.next_use.at_entry(entry).iter().for_each(|&(v, _)| unknown[self.web[v]] = true);
+        }
+        undefined.iter().for_each(|&v| unknown[self.web[v]] = true);
+        let held = |(v, made): (Value, &Option<_>)| made.is_none() && !unknown[self.web[v]];
+        self.rematerializations.iter_enumerated().map(held).collect()
     }
 
     /// Counts what is alive, from the end of each block backwards.
-    fn count_pressure(&mut self) {
+    fn count_pressure(&mut self, held: &TiSlice<Value, bool>) {
         // For each value the block in which it was last seen alive.
         let mut seen: TiVec<Value, u32> = ti_vec![u32::MAX; self.single.len()];
         for &block in self.cfg.order() {
-            let mut count = self.next_use.at_exit(block).len() as u32;
-            self.next_use.at_exit(block).iter().for_each(|&(v, _)| seen[v] = block.0);
-            let mut highest = count;
+            let at_exit = self.next_use.at_exit(block);
+            let mut count = at_exit.len() as u32;
+            let mut count_held = at_exit.iter().filter(|&&(v, _)| held[v]).count() as u32;
+            at_exit.iter().for_each(|&(v, _)| seen[v] = block.0);
+            let (mut highest, mut highest_held) = (count, count_held);
             for touch in self.touches.of(block).rev() {
                 if !touch.partial {
                     for &v in touch.definitions {
                         let was = std::mem::replace(&mut seen[v], u32::MAX);
                         count -= u32::from(was == block.0);
+                        count_held -= u32::from(was == block.0 && held[v]);
                     }
                 }
                 for v in touch.kept() {
                     let was = std::mem::replace(&mut seen[v], block.0);
                     count += u32::from(was != block.0);
+                    count_held += u32::from(was != block.0 && held[v]);
                 }
                 highest = highest.max(count);
+                highest_held = highest_held.max(count_held);
             }
             self.pressure[block] = highest;
+            self.held = self.held.max(highest_held);
         }
         // The pressure of a loop is the highest of its blocks; outer loops stand before the loops in them.
         let mut highest = vec![0; self.loops.loops.len()];
@@ -163,7 +192,7 @@ fn note_tuple(tuple: &mut TiSlice<Value, Option<Box<TupleHint>>>, group: &Group)
     if group.values.len() > 1 {
         for (index, &v) in group.values.iter().enumerate() {
             if tuple[v].is_none() {
-                let hint = TupleHint { members: group.values.clone(), index: index as u8 };
+                let hint = TupleHint { members: SmallVec::from_slice(group.values), index: index as u8 };
                 tuple[v] = Some(Box::new(hint));
             }
         }

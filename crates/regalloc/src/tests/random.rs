@@ -1,6 +1,11 @@
 //! Random functions: any graph, values with many definitions, guarded results, tuples, calls, copies of many values.
 
+use crate::driver::{Prepared, general, prepare, usable};
+use crate::linear_scan::ScanInputs;
+use crate::reallocate::start;
 use crate::tests::run;
+use crate::work::Work;
+use oriole_chip::Chip;
 use oriole_ori::{
     Block, BlockId, CallShape, Destination, File, Function, Guard, Instruction, Opcode, Origin, Pseudo,
     Source, SourceKind, SymbolKind, SymbolRef, Value,
@@ -232,6 +237,51 @@ fn with_routines(mut function: Function, seed: u64) -> Function {
         }));
     }
     function
+}
+
+/// Where more values have to be held than there are registers, no allocation does without the frame.
+#[test]
+fn held_values_are_in_registers_or_in_the_frame() {
+    let mut beyond = 0;
+    for seed in 1..=120 {
+        let mut input = function(seed);
+        // Constants, which can be made anew where they are read, and most other values are known from the start.
+        let values: Vec<Value> = input.values.keys().filter(|&v| input.file(v) == File::R).collect();
+        let constants: Vec<Value> = (0..24).map(|_| input.new_value(File::R, None)).collect();
+        let write = |op: Op, v: Value| {
+            let mut write = Instruction::new(op, Origin(0));
+            write.destinations.push(Destination::new(File::R, [v]));
+            write
+        };
+        let made = constants.iter().map(|&v| {
+            let mut made = write(Op::MOV, v);
+            made.sources.push(Source::imm(v.0));
+            made
+        });
+        let read = constants.iter().map(|&v| {
+            let mut read = Instruction::new(Op::IMAD, Origin(0));
+            read.sources.push(Source::value(v));
+            read
+        });
+        let known = values.into_iter().filter(|v| v.0 % 8 != 0).map(|v| write(Op::IMAD, v));
+        let first: Vec<Instruction> = made.chain(read).chain(known).collect();
+        input.blocks[BlockId(0)].instructions.splice(0..0, first);
+        crate::abi::bind(&mut input, Chip::SM_90.register_files()).expect("the convention fits");
+        let Prepared { function, stack_pointer, frame } = prepare(input).expect("a function without phis");
+        let before = Work::new(function, stack_pointer, frame.spill_base);
+        let inputs = ScanInputs::new(&before, File::R);
+        for limit in (16..64).step_by(4) {
+            if inputs.held <= usable(&before.function, limit).len() {
+                continue;
+            }
+            let mut work = start(&before, &inputs);
+            if general(&mut work, Some(&before), &inputs, limit, false, None).is_ok() {
+                beyond += 1;
+                assert!(work.stores + work.loads > 0, "seed {seed} limit {limit}: {}", before.function);
+            }
+        }
+    }
+    assert!(beyond > 100, "{beyond}: the limits are too wide");
 }
 
 #[test]
