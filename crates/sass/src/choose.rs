@@ -132,50 +132,47 @@ const IN_ORDER: [u8; MOST_OPERANDS] = {
     slots
 };
 
-/// Gives each operand a slot, in order; slots without an operand must be ones that the text may leave out.
+/// Gives each operand a slot, in order, the first that leaves one for each operand behind it; slots without an operand must
+/// be ones that the text may leave out.
 fn align(form: &Form, own: &Shape, operands: &[Operand], kinds: &OperandKinds) -> Option<Slots> {
-    if !own.takes(kinds) {
+    if !own.may_take(kinds) {
         return None;
     }
-    if form.slots.len() == operands.len() {
-        let fit = form.slots.iter().zip(operands).all(|(slot, operand)| fits(slot, operand));
-        return fit.then(|| Slots::from_slice(&IN_ORDER[..operands.len()]));
+    let (slots, count) = (form.slots, operands.len());
+    if slots.len() == count {
+        let fit =
+            own.has_kinds_of(kinds) && slots.iter().zip(operands).all(|(slot, operand)| fits(slot, operand));
+        return fit.then(|| Slots::from_slice(&IN_ORDER[..count]));
+    }
+    // For each slot the operands that it takes, and for each place between slots from which operand on the slots behind it
+    // can hold all that are left: bit n for operand n.
+    let mut taken = [0u32; MOST_OPERANDS];
+    let mut holds = [0u32; MOST_OPERANDS + 1];
+    holds[slots.len()] = 1 << count;
+    for at in (0..slots.len()).rev() {
+        let behind = holds[at + 1];
+        let of_kind = kinds.of_kind(own.kind(at)) & behind >> 1;
+        taken[at] = match own.takes_all_of_kind(at) {
+            true => of_kind,
+            false => (0..count)
+                .filter(|&n| of_kind >> n & 1 == 1 && fits(&slots[at], &operands[n]))
+                .fold(0, |bits, n| bits | 1 << n),
+        };
+        holds[at] = if own.is_optional(at) { taken[at] | behind } else { taken[at] };
+        if holds[at] == 0 {
+            return None;
+        }
+    }
+    if holds[0] & 1 == 0 {
+        return None;
     }
     let mut chosen = Slots::new();
-    Alignment { slots: form.slots, own, operands, kinds }.place(0, &mut chosen).then_some(chosen)
-}
-
-struct Alignment<'a> {
-    slots: &'static [Slot],
-    own: &'a Shape,
-    operands: &'a [Operand],
-    kinds: &'a OperandKinds,
-}
-
-impl Alignment<'_> {
-    /// Gives the operands that have no slot yet one each, from slot `from` on.
-    fn place(&self, from: usize, chosen: &mut Slots) -> bool {
-        let at = chosen.len();
-        if at == self.operands.len() {
-            return (from..self.slots.len()).all(|slot| self.own.is_optional(slot));
+    for (at, taken) in (0u8..).zip(&taken[..slots.len()]) {
+        if taken >> chosen.len() & 1 == 1 {
+            chosen.push(at);
         }
-        for index in from..self.slots.len() {
-            if self.slots.len() - index < self.operands.len() - at {
-                return false;
-            }
-            if self.own.kind(index) == self.kinds.kind(at) && fits(&self.slots[index], &self.operands[at]) {
-                chosen.push(index as u8);
-                if self.place(index + 1, chosen) {
-                    return true;
-                }
-                chosen.pop();
-            }
-            if !self.own.is_optional(index) {
-                return false;
-            }
-        }
-        false
     }
+    Some(chosen)
 }
 
 /// True if the operand is of the slot's kind; whether its numbers fit is not asked.
@@ -228,13 +225,33 @@ fn fits(slot: &Slot, operand: &Operand) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::form::can_be_left_out;
     use crate::{Mod, decode};
     use oriole_chip::Chip;
+
+    /// The reference: the slots of the operands from `chosen` on are searched for from slot `from` on, the first ones first.
+    fn place(form: &Form, operands: &[Operand], from: usize, chosen: &mut Slots) -> bool {
+        let Some(operand) = operands.get(chosen.len()) else {
+            return form.slots[from..].iter().all(can_be_left_out);
+        };
+        for (index, slot) in form.slots.iter().enumerate().skip(from) {
+            if fits(slot, operand) {
+                chosen.push(index as u8);
+                if place(form, operands, index + 1, chosen) {
+                    return true;
+                }
+                chosen.pop();
+            }
+            if !can_be_left_out(slot) {
+                return false;
+            }
+        }
+        false
+    }
 
     /// The reference: each form is filled, and the first one whose word can be written with the fewest operands of its
     /// own is taken.
     fn by_trial(table: &'static Table, asked: &Asked<'_>) -> Option<(FormId, Slots)> {
-        let kinds = OperandKinds::of(asked.operands)?;
         let mut best: Option<(usize, FormId, Slots)> = None;
         for id in table.ids_of(asked.op) {
             let form = table.form(id);
@@ -242,8 +259,8 @@ mod tests {
             if best.as_ref().is_some_and(|(least, ..)| missing >= *least) {
                 continue;
             }
-            let Some(slots) = align(form, table.shape(id), asked.operands, &kinds) else { continue };
-            if fill(form, asked, &slots).is_ok() {
+            let mut slots = Slots::new();
+            if place(form, asked.operands, 0, &mut slots) && fill(form, asked, &slots).is_ok() {
                 best = Some((missing, id, slots));
             }
         }

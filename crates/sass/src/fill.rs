@@ -117,9 +117,15 @@ pub(crate) fn fill(form: &'static Form, instruction: &Asked<'_>, slots: &[u8]) -
         };
         return Err(EncodeError::Modifiers(op, leftover));
     }
-    let mut written = 0;
-    for (index, (operand, &at)) in instruction.operands.iter().zip(slots).enumerate() {
-        let slot = &form.slots[at as usize];
+    let (mut written, mut left_out) = (0, 0);
+    let mut operands = slots.iter().zip(instruction.operands).enumerate().peekable();
+    for (at, slot) in form.slots.iter().enumerate() {
+        let Some((index, (_, operand))) = operands.next_if(|(_, (own, _))| usize::from(**own) == at) else {
+            for field in slot.fields {
+                left_out |= field.place(field.elided_bits().unwrap_or(0));
+            }
+            continue;
+        };
         let bits = operand_bits(slot, operand).ok_or(EncodeError::Range(op, index))?;
         for (field, bits) in slot.fields.iter().zip(bits) {
             let (mask, placed) = (field.mask(), field.place(bits));
@@ -131,15 +137,7 @@ pub(crate) fn fill(form: &'static Form, instruction: &Asked<'_>, slots: &[u8]) -
             word |= placed;
         }
     }
-    for (at, slot) in form.slots.iter().enumerate() {
-        if slots.contains(&(at as u8)) {
-            continue;
-        }
-        for field in slot.fields {
-            word |= field.place(field.elided_bits().unwrap_or(0));
-        }
-    }
-    Ok(word | guard_bits(form, instruction.guard).ok_or(EncodeError::Guard(op))?)
+    Ok(word | left_out | guard_bits(form, instruction.guard).ok_or(EncodeError::Guard(op))?)
 }
 
 /// A suffix that the form always has says nothing where the operand itself is left out.

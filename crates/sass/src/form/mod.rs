@@ -400,7 +400,8 @@ impl Field {
 
     /// The bits of the word that it covers.
     pub fn mask(&self) -> u128 {
-        run_mask(self.low) | run_mask(self.high)
+        let low = run_mask(self.low);
+        if self.high.1 == 0 { low } else { low | run_mask(self.high) }
     }
 
     /// The raw bits.

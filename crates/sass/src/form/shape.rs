@@ -16,11 +16,15 @@ pub struct Shape {
     kinds: [u8; MOST_OPERANDS],
     /// Bit n: the text may leave operand n out.
     optional: u16,
+    /// Bit n: some slot is of kind n.
+    taken: u32,
+    /// Bit n: some slot of kind n cannot be left out.
+    needed: u32,
     count: u8,
 }
 
 impl Shape {
-    const EMPTY: Shape = Shape { kinds: [0; MOST_OPERANDS], optional: 0, count: 0 };
+    const EMPTY: Shape = Shape { kinds: [0; MOST_OPERANDS], optional: 0, taken: 0, needed: 0, count: 0 };
 
     /// The kind of operand `at`.
     pub(crate) const fn kind(&self, at: usize) -> u8 {
@@ -32,22 +36,21 @@ impl Shape {
         self.optional >> at & 1 == 1
     }
 
-    /// True if the operands can be given a slot each, in order, as far as their kinds say; slots that are left must be ones
-    /// that the text may leave out.
-    pub(crate) fn takes(&self, operands: &OperandKinds) -> bool {
-        if self.count == operands.count {
-            return self.kinds == operands.kinds;
-        }
-        // Bit n: the slots so far can hold the first n operands.
-        let mut held = 1u32;
-        for (at, &kind) in self.kinds[..usize::from(self.count)].iter().enumerate() {
-            let with_this = (held & operands.places[usize::from(kind)]) << 1;
-            held = if self.is_optional(at) { held | with_this } else { with_this };
-            if held == 0 {
-                return false;
-            }
-        }
-        held >> operands.count & 1 == 1
+    /// False if some operand is of a kind that no slot has, or none is of a kind that cannot be left out; the order is not
+    /// asked for.
+    #[inline]
+    pub(crate) const fn may_take(&self, operands: &OperandKinds) -> bool {
+        operands.present & !self.taken == 0 && self.needed & !operands.present == 0
+    }
+
+    /// True if the operands are of the same kinds, one for one.
+    pub(crate) fn has_kinds_of(&self, operands: &OperandKinds) -> bool {
+        self.kinds == operands.kinds
+    }
+
+    /// True if a slot that has the kind of an operand takes it for that reason.
+    pub(crate) const fn takes_all_of_kind(&self, at: usize) -> bool {
+        !matches!(self.kinds[at], CONSTANT | BINDLESS | MEMORY | ATTRIBUTE | SYMBOL)
     }
 
     /// The shape of a form.
@@ -56,9 +59,13 @@ impl Shape {
         let mut shape = Shape { count: slots.len() as u8, ..Shape::EMPTY };
         let mut at = 0;
         while at < slots.len() {
-            shape.kinds[at] = slot_kind(&slots[at]);
+            let kind = slot_kind(&slots[at]);
+            shape.kinds[at] = kind;
+            shape.taken |= 1 << kind;
             if can_be_left_out(&slots[at]) {
                 shape.optional |= 1 << at;
+            } else {
+                shape.needed |= 1 << kind;
             }
             at += 1;
         }
@@ -72,7 +79,8 @@ pub(crate) struct OperandKinds {
     kinds: [u8; MOST_OPERANDS],
     /// For each kind the operands that are of it, bit n for operand n.
     places: [u32; KINDS],
-    count: u8,
+    /// Bit n: some operand is of kind n.
+    present: u32,
 }
 
 impl OperandKinds {
@@ -81,17 +89,19 @@ impl OperandKinds {
         if operands.len() > MOST_OPERANDS {
             return None;
         }
-        let (mut kinds, mut places) = ([0; MOST_OPERANDS], [0; KINDS]);
+        let (mut kinds, mut places, mut present) = ([0; MOST_OPERANDS], [0; KINDS], 0);
         for (at, operand) in operands.iter().enumerate() {
-            kinds[at] = operand_kind(&operand.kind)?;
-            places[usize::from(kinds[at])] |= 1 << at;
+            let kind = operand_kind(&operand.kind)?;
+            kinds[at] = kind;
+            places[usize::from(kind)] |= 1 << at;
+            present |= 1 << kind;
         }
-        Some(OperandKinds { kinds, places, count: operands.len() as u8 })
+        Some(OperandKinds { kinds, places, present })
     }
 
-    /// The kind of operand `at`.
-    pub(crate) fn kind(&self, at: usize) -> u8 {
-        self.kinds[at]
+    /// The operands of a kind, bit n for operand n.
+    pub(crate) fn of_kind(&self, kind: u8) -> u32 {
+        self.places[usize::from(kind)]
     }
 }
 
@@ -122,8 +132,13 @@ pub(crate) const fn can_be_left_out(slot: &Slot) -> bool {
 }
 
 // Kinds that a slot may take beside its own have the number of that kind: an index register that the text may leave
-// out, the parts of an address, a name. A descriptor may be one that texts leave out. The exact test is made for the
-// few forms whose numbers agree.
+// out, the parts of an address, a name. A descriptor may be one that texts leave out. For these the exact test is made.
+
+const CONSTANT: u8 = 9;
+const BINDLESS: u8 = 11;
+const MEMORY: u8 = 12;
+const ATTRIBUTE: u8 = 15;
+const SYMBOL: u8 = 17;
 
 const fn slot_kind(slot: &Slot) -> u8 {
     match slot.kind {
@@ -135,14 +150,14 @@ const fn slot_kind(slot: &Slot) -> u8 {
         SlotKind::Scoreboard => 6,
         SlotKind::Imm => 7,
         SlotKind::Float(_) => 8,
-        SlotKind::Const | SlotKind::ConstIndexed => 9,
+        SlotKind::Const | SlotKind::ConstIndexed => CONSTANT,
         SlotKind::ConstUniformIndexed => 10,
-        SlotKind::ConstBindless | SlotKind::ConstBindlessIndexed => 11,
-        SlotKind::Memory { .. } => 12,
+        SlotKind::ConstBindless | SlotKind::ConstBindlessIndexed => BINDLESS,
+        SlotKind::Memory { .. } => MEMORY,
         SlotKind::MatrixDescriptor => 14,
-        SlotKind::Attribute { .. } => 15,
+        SlotKind::Attribute { .. } => ATTRIBUTE,
         SlotKind::Target => 16,
-        SlotKind::Symbol | SlotKind::FixedSymbol(_) => 17,
+        SlotKind::Symbol | SlotKind::FixedSymbol(_) => SYMBOL,
         SlotKind::ScoreboardSet => 18,
     }
 }
@@ -158,14 +173,14 @@ const fn operand_kind(kind: &OperandKind) -> Option<u8> {
         OperandKind::Scoreboard(_) => 6,
         OperandKind::Imm(_) => 7,
         OperandKind::Float(_) => 8,
-        OperandKind::Const { .. } | OperandKind::ConstIndexed { .. } => 9,
+        OperandKind::Const { .. } | OperandKind::ConstIndexed { .. } => CONSTANT,
         OperandKind::ConstUniformIndexed { .. } => 10,
-        OperandKind::ConstBindless { .. } | OperandKind::ConstBindlessIndexed { .. } => 11,
-        OperandKind::Memory { .. } => 12,
+        OperandKind::ConstBindless { .. } | OperandKind::ConstBindlessIndexed { .. } => BINDLESS,
+        OperandKind::Memory { .. } => MEMORY,
         OperandKind::MatrixDescriptor(_) => 14,
-        OperandKind::Attribute { .. } => 15,
+        OperandKind::Attribute { .. } => ATTRIBUTE,
         OperandKind::Target(_) => 16,
-        OperandKind::Symbol(_) => 17,
+        OperandKind::Symbol(_) => SYMBOL,
         OperandKind::ScoreboardSet(_) => 18,
         OperandKind::SymbolNumber(_) => return None,
     })
