@@ -98,6 +98,14 @@ impl Effects {
         effects
     }
 
+    /// Registers read and written.
+    pub fn touched(&self) -> Registers {
+        let mut touched = Registers::default();
+        self.reads.iter().for_each(|&(register, _)| touched.insert(register));
+        self.writes.iter().for_each(|&(register, _)| touched.insert(register));
+        touched
+    }
+
     /// General registers written.
     pub fn general_writes(&self) -> impl Iterator<Item = u8> {
         self.writes.iter().filter(|&&(register, _)| register < UNIFORM).map(|&(register, _)| register as u8)
@@ -117,11 +125,13 @@ pub struct Registers([u64; REGISTERS.div_ceil(64)]);
 
 impl Registers {
     /// Adds one.
+    #[inline]
     pub fn insert(&mut self, register: u16) {
         self.0[usize::from(register / 64)] |= 1 << (register % 64);
     }
 
     /// True if it is in.
+    #[inline]
     pub fn contains(&self, register: u16) -> bool {
         self.0[usize::from(register / 64)] >> (register % 64) & 1 != 0
     }

@@ -77,7 +77,9 @@ impl Recent {
     /// Cycles that are missing before an instruction may issue.
     fn missing(&self, effects: &Effects, model: &Model) -> u8 {
         let mut missing = 0;
-        for past in &self.past {
+        // Most of what happened, happened to other registers.
+        let touched = effects.touched();
+        for past in self.past.iter().filter(|past| effects.drains || touched.contains(past.register)) {
             let mut need = |distance: u8| missing = missing.max(distance.saturating_sub(past.age));
             if let Event::Written(class, part) = past.event {
                 for &(_, slot) in effects.reads.iter().filter(|(register, _)| *register == past.register) {
