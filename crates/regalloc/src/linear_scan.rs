@@ -114,6 +114,8 @@ pub struct Scan<'a> {
     forbidden: RegisterSet,
     stores: Vec<(Value, u8)>,
     copies: Vec<(Value, u8)>,
+    /// Sources whose last use this is, each with its register or [`NONE`].
+    dying: Vec<(Value, u8)>,
     // Of the current block.
     block: BlockId,
     depth: u32,
@@ -158,6 +160,7 @@ pub fn scan(
         forbidden: RegisterSet::default(),
         stores: Vec::new(),
         copies: Vec::new(),
+        dying: Vec::new(),
         block: BlockId(0),
         depth: 0,
         out: Vec::new(),
@@ -219,8 +222,9 @@ impl Scan<'_> {
             touch.kept().for_each(|v| self.next[v] = index as u32);
             ends[index] = (split, records.len() as u32);
         }
-        self.out.reserve(length);
-        self.marks.reserve(length);
+        // A few more, for moves.
+        self.out.reserve(length + length / 8);
+        self.marks.reserve(length + length / 8);
         for (index, (instruction, mark)) in instructions.into_iter().zip(marks).enumerate() {
             let (split, end) = ends[index];
             let begin = ends.get(index + 1).map_or(0, |e| e.1);

@@ -22,14 +22,6 @@ fn lives(after_uses: &[(Value, u32)], v: Value) -> bool {
     after_uses.iter().find(|(u, _)| *u == v).is_some_and(|(_, next)| *next != NEVER)
 }
 
-/// Sources whose last use this is.
-#[derive(Default)]
-struct Dying {
-    values: SmallVec<[Value; 8]>,
-    /// Those that are in a register, with it.
-    registers: SmallVec<[(Value, u8); 8]>,
-}
-
 impl Scan<'_> {
     pub(super) fn instruction(
         &mut self,
@@ -85,7 +77,7 @@ impl Scan<'_> {
             placed.push((group, base.ok_or_else(|| self.too_few())?));
         }
         let tied = if partial { after_definitions } else { &[] };
-        let dying = self.free_dying(after_uses, tied, early);
+        self.free_dying(after_uses, tied, early);
         let results =
             if partial { SmallVec::new() } else { self.assign_results(&writes, &placed, accumulators)? };
         self.emit_moves(instruction.origin);
@@ -97,7 +89,7 @@ impl Scan<'_> {
             self.used[first..first + group.values.len()].fill(self.clock);
             operands.push((group.operand, base));
         }
-        self.end_uses(dying);
+        self.end_uses();
         for &(group, base) in &results {
             self.define(&group, base, after_definitions, true);
         }
@@ -161,20 +153,14 @@ impl Scan<'_> {
 
     /// Sources that die, and copies of sources, free their registers for results, unless the results are written while
     /// the sources are still read (`early`). `tied` are results that keep the register of a source.
-    fn free_dying(&mut self, after_uses: &[(Value, u32)], tied: &[(Value, u32)], early: bool) -> Dying {
-        let mut dying = Dying::default();
+    fn free_dying(&mut self, after_uses: &[(Value, u32)], tied: &[(Value, u32)], early: bool) {
         for &(v, next) in after_uses {
             self.next[v] = next;
             if next == NEVER && !tied.iter().any(|(d, _)| *d == v) {
-                dying.values.push(v);
-            }
-        }
-        for &v in &dying.values {
-            let assigned = self.assigned[v];
-            if assigned != NONE {
-                dying.registers.push((v, assigned));
-                if !early {
-                    self.occupant.set(usize::from(assigned), FREE);
+                let register = self.assigned[v];
+                self.dying.push((v, register));
+                if !early && register != NONE {
+                    self.occupant.set(usize::from(register), FREE);
                 }
             }
         }
@@ -183,7 +169,6 @@ impl Scan<'_> {
                 self.occupant.set(usize::from(register), FREE);
             }
         }
-        dying
     }
 
     /// Assigns registers to the results, those that have no choice first, then the widest.
@@ -221,15 +206,14 @@ impl Scan<'_> {
     }
 
     /// Ends the live ranges of dying sources, and the copies of sources that this instruction needed.
-    fn end_uses(&mut self, dying: Dying) {
-        for (v, assigned) in dying.registers {
-            if self.occupant[usize::from(assigned)] == v.0 {
-                self.occupant.set(usize::from(assigned), FREE);
+    fn end_uses(&mut self) {
+        for (v, register) in self.dying.drain(..) {
+            if register != NONE {
+                if self.occupant[usize::from(register)] == v.0 {
+                    self.occupant.set(usize::from(register), FREE);
+                }
+                self.assigned[v] = NONE;
             }
-            self.assigned[v] = NONE;
-            self.in_memory[v] = false;
-        }
-        for v in dying.values {
             self.in_memory[v] = false;
         }
         for &(_, register) in &self.copies {
