@@ -15,7 +15,7 @@ pub struct Origin(pub u32);
 /// A guarded instruction keeps the old value of what it does not write. In SSA (between phases 23 and 73) that
 /// old value is listed in `tied`, one for each component of all destinations in order; outside SSA `tied` is empty
 /// and the destination itself is the old value.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(PartialEq, Eq, Hash, Debug)]
 pub struct Instruction {
     /// Operation.
     pub opcode: Opcode,
@@ -77,6 +77,28 @@ pub enum Space {
     Constant,
     /// Compiler-made spill slot.
     Spill,
+}
+
+/// Written out, since the lists are short: the copy that they make of themselves prepares for any length.
+impl Clone for Instruction {
+    fn clone(&self) -> Instruction {
+        let mut destinations = SmallVec::new();
+        self.destinations.iter().for_each(|destination| destinations.push(destination.clone()));
+        let mut sources = SmallVec::new();
+        self.sources.iter().for_each(|source| sources.push(source.clone()));
+        Instruction {
+            opcode: self.opcode,
+            mods: self.mods.clone(),
+            guard: self.guard,
+            destinations,
+            sources,
+            tied: self.tied.clone(),
+            memory: self.memory,
+            call: self.call.clone(),
+            contract: self.contract,
+            origin: self.origin,
+        }
+    }
 }
 
 impl Instruction {
