@@ -195,7 +195,7 @@ fn compile_now(db: &Database, file: SourceFile, config: Config, threads: usize) 
     Compiled { cubin, diagnostics: found }
 }
 
-/// The chip that a file's `.target` asks for, or the first one that can stand in for it.
+/// The chip that a file's `.target` asks for, or the first one that can replace it.
 pub fn target_chip(db: &dyn Db, file: SourceFile) -> Chip {
     let targets = &graph::module_header(db, file).targets;
     let mut supported = Chip::all().into_iter().filter(|chip| chip.is_supported());
@@ -215,7 +215,6 @@ pub fn target_diagnostics(db: &dyn Db, file: SourceFile, config: Config) -> Opti
     if header.targets.is_empty() || header.targets.iter().any(|&target| chip.accepts(target)) {
         return None;
     }
-    let message =
-        format!("the module is for `{}`, which `{chip}` cannot stand in for", header.target_names());
+    let message = format!("the module is for `{}`, which `{chip}` cannot replace", header.target_names());
     Some(at_start(Code::TargetMismatch, message))
 }
