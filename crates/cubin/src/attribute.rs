@@ -99,26 +99,6 @@ attributes! {
 }
 
 impl Attribute {
-    pub(crate) fn none(code: u8) -> Attribute {
-        Attribute { code, payload: Payload::None }
-    }
-
-    pub(crate) fn byte(code: u8, value: u8) -> Attribute {
-        Attribute { code, payload: Payload::Byte(value) }
-    }
-
-    pub(crate) fn half(code: u8, value: u16) -> Attribute {
-        Attribute { code, payload: Payload::Half(value) }
-    }
-
-    pub(crate) fn words(code: u8, values: impl IntoIterator<Item = u32>) -> Attribute {
-        let mut bytes = Bytes::default();
-        for value in values {
-            bytes.u32(value);
-        }
-        Attribute { code, payload: Payload::Sized(bytes.0) }
-    }
-
     /// Name as NVIDIA's tools print it after `EIATTR_`; `None` for a code without a row.
     pub fn name(&self) -> Option<&'static str> {
         NAMES.iter().find(|row| row.0 == self.code).map(|row| row.1)
@@ -138,22 +118,47 @@ impl Attribute {
     }
 }
 
-/// Writes attributes one after the other. A sized payload longer than 65535 bytes is an error: the length field
-/// has 16 bits.
-pub(crate) fn encode(attributes: &[Attribute], out: &mut Bytes) -> Result<(), u8> {
-    for attribute in attributes {
-        let (format, half) = match &attribute.payload {
-            Payload::None => (1, 0),
-            Payload::Byte(value) => (2, u16::from(*value)),
-            Payload::Half(value) => (3, *value),
-            Payload::Sized(bytes) => (4, u16::try_from(bytes.len()).map_err(|_| attribute.code)?),
-        };
-        out.u8(format).u8(attribute.code).u16(half);
-        if let Payload::Sized(bytes) = &attribute.payload {
-            out.raw(bytes);
+/// Attributes as they are stored, one after the other.
+#[derive(Default)]
+pub(crate) struct Attributes {
+    bytes: Bytes,
+    /// The first attribute whose payload is longer than its field of 16 bits can say.
+    too_long: Option<u8>,
+}
+
+impl Attributes {
+    pub(crate) fn none(&mut self, code: u8) {
+        self.head(1, code, 0);
+    }
+
+    pub(crate) fn byte(&mut self, code: u8, value: u8) {
+        self.head(2, code, u16::from(value));
+    }
+
+    pub(crate) fn half(&mut self, code: u8, value: u16) {
+        self.head(3, code, value);
+    }
+
+    pub(crate) fn words(&mut self, code: u8, values: impl IntoIterator<Item = u32>) {
+        let at = self.bytes.len();
+        self.head(4, code, 0);
+        for value in values {
+            self.bytes.u32(value);
+        }
+        match u16::try_from(self.bytes.len() - at - 4) {
+            Ok(length) => self.bytes.patch(at + 2, &length.to_le_bytes()),
+            Err(_) => self.too_long = self.too_long.or(Some(code)),
         }
     }
-    Ok(())
+
+    fn head(&mut self, format: u8, code: u8, half: u16) {
+        self.bytes.u8(format).u8(code).u16(half);
+    }
+
+    /// The bytes, or the code of an attribute that is too long.
+    pub(crate) fn finish(self) -> Result<Vec<u8>, u8> {
+        self.too_long.map_or(Ok(self.bytes.0), Err)
+    }
 }
 
 /// Reads attributes until the bytes end. `Err` is the offset at which the form is broken.

@@ -58,58 +58,62 @@ fn uleb(out: &mut Bytes, mut value: u64) {
     }
 }
 
-/// Appends an entry: its 64-bit length, then the body padded to 8 bytes.
-fn entry(out: &mut Bytes, body: &Bytes) {
-    let mut padded = body.clone();
-    // The 12 bytes before the body count: entries end on multiples of 8 bytes.
-    while !(padded.len() + 12).is_multiple_of(8) {
-        padded.u8(0);
-    }
-    out.u32(DW64).u64(padded.len() as u64).raw(&padded.0);
+/// Begins an entry; gives where its 64-bit length is to stand.
+fn begin(out: &mut Bytes) -> usize {
+    out.u32(DW64);
+    let at = out.len();
+    out.u64(0);
+    at
 }
 
-/// Appends the two entries of one function; returns its address fields.
-pub(crate) fn append(out: &mut Bytes, frame: &Frame) -> Vec<AddressField> {
-    let mut fields = Vec::new();
-    let common_at = out.len() as u64;
-    let mut common = Bytes::default();
-    common.u64(u64::MAX).u8(3).u8(0).u8(4).u8(0x7c);
-    match frame.return_register {
-        None => {
-            uleb(&mut common, 0xffff_ffff);
-        }
-        Some(low) => register(&mut common, low),
-    }
-    common.u8(DEF_CFA);
-    register(&mut common, STACK_POINTER);
-    common.u8(0);
-    for number in [RETURN_PSEUDO_REGISTER, STACK_POINTER] {
-        common.u8(SAME_VALUE);
-        register(&mut common, number);
-    }
-    if let Some(low) = frame.return_register {
-        common.u8(SAME_VALUE);
-        register(&mut common, low);
-        common.u8(VAL_EXPRESSION);
-        register(&mut common, low);
-        // DW_OP_addr (start of the text), DW_OP_bregx (the return offset), DW_OP_plus.
-        common.u8(0x10).u8(0x03);
-        fields.push(AddressField { at: common_at + 12 + common.len() as u64, addend: 0 });
-        common.u64(0).u8(0x92);
-        register(&mut common, low);
-        common.u8(0).u8(0x22);
-    }
-    entry(out, &common);
+/// Ends the entry whose length stands there: its body is padded, so that entries end on multiples of 8 bytes.
+fn end(out: &mut Bytes, length_at: usize) {
+    // Entries begin on such a multiple too, since all before are padded.
+    out.align(8);
+    let length = (out.len() - length_at - 8) as u64;
+    out.patch(length_at, &length.to_le_bytes());
+}
 
-    let start = out.len() as u64 + 12 + 8;
-    let mut body = Bytes::default();
-    body.u64(common_at).u64(0).u64(frame.size);
-    fields.push(AddressField { at: start, addend: frame.offset });
-    if frame.return_register.is_none() || frame.frame_size != 0 {
-        body.u8(ADVANCE_LOC4).u32(frame.established_at.max(16) / 4).u8(DEF_CFA);
-        register(&mut body, 1);
-        uleb(&mut body, u64::from(frame.frame_size));
+/// Appends the two entries of one function; gives its address fields, at most two.
+pub(crate) fn append(out: &mut Bytes, frame: &Frame) -> impl Iterator<Item = AddressField> + use<> {
+    let common_at = out.len() as u64;
+    let common = begin(out);
+    out.u64(u64::MAX).u8(3).u8(0).u8(4).u8(0x7c);
+    match frame.return_register {
+        None => uleb(out, 0xffff_ffff),
+        Some(low) => register(out, low),
     }
-    entry(out, &body);
-    fields
+    out.u8(DEF_CFA);
+    register(out, STACK_POINTER);
+    out.u8(0);
+    for number in [RETURN_PSEUDO_REGISTER, STACK_POINTER] {
+        out.u8(SAME_VALUE);
+        register(out, number);
+    }
+    let start_field = frame.return_register.map(|low| {
+        out.u8(SAME_VALUE);
+        register(out, low);
+        out.u8(VAL_EXPRESSION);
+        register(out, low);
+        // DW_OP_addr (start of the text), DW_OP_bregx (the return offset), DW_OP_plus.
+        out.u8(0x10).u8(0x03);
+        let at = out.len() as u64;
+        out.u64(0).u8(0x92);
+        register(out, low);
+        out.u8(0).u8(0x22);
+        AddressField { at, addend: 0 }
+    });
+    end(out, common);
+
+    let own = begin(out);
+    out.u64(common_at);
+    let offset_field = AddressField { at: out.len() as u64, addend: frame.offset };
+    out.u64(0).u64(frame.size);
+    if frame.return_register.is_none() || frame.frame_size != 0 {
+        out.u8(ADVANCE_LOC4).u32(frame.established_at.max(16) / 4).u8(DEF_CFA);
+        register(out, STACK_POINTER);
+        uleb(out, u64::from(frame.frame_size));
+    }
+    end(out, own);
+    start_field.into_iter().chain([offset_field])
 }

@@ -72,10 +72,12 @@ impl Bytes {
     }
     /// Pads with zero bytes to a multiple of `alignment`.
     pub(crate) fn align(&mut self, alignment: usize) -> &mut Self {
-        while !self.0.len().is_multiple_of(alignment) {
-            self.0.push(0);
-        }
+        self.0.resize(self.0.len().next_multiple_of(alignment), 0);
         self
+    }
+    /// Writes over bytes that are there.
+    pub(crate) fn patch(&mut self, at: usize, bytes: &[u8]) {
+        self.0[at..at + bytes.len()].copy_from_slice(bytes);
     }
     pub(crate) fn len(&self) -> usize {
         self.0.len()

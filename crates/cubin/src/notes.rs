@@ -1,7 +1,7 @@
 //! The two notes and the compatibility section. The driver and NVIDIA's tools read from them which release of
 //! the toolkit the file claims, which chip it was written for, and who made it.
 
-use crate::attribute::{self, Attribute, Payload};
+use crate::attribute::Attributes;
 use crate::elf::Bytes;
 use crate::image::Tool;
 
@@ -45,17 +45,14 @@ pub(crate) fn toolkit_note(tool: &Tool) -> Vec<u8> {
 
 /// `.nv.compat` of Hopper.
 pub(crate) fn compat(accelerated: bool) -> Vec<u8> {
-    let rows = [
-        Attribute::byte(0x09, u8::from(accelerated)),
-        Attribute::byte(0x02, 1),
-        Attribute::byte(0x05, 5),
-        Attribute::half(0x07, 0x0101),
-        Attribute::byte(0x03, 0),
-        Attribute::byte(0x06, 1),
-        Attribute { code: 0x0b, payload: Payload::Sized(vec![0; 8]) },
-    ];
-    let mut out = Bytes::default();
+    let mut rows = Attributes::default();
+    rows.byte(0x09, u8::from(accelerated));
+    rows.byte(0x02, 1);
+    rows.byte(0x05, 5);
+    rows.half(0x07, 0x0101);
+    rows.byte(0x03, 0);
+    rows.byte(0x06, 1);
+    rows.words(0x0b, [0; 2]);
     // The payloads are a few bytes long, so that no length can overflow its field.
-    let _ = attribute::encode(&rows, &mut out);
-    out.0
+    rows.finish().unwrap_or_default()
 }

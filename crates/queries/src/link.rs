@@ -497,8 +497,11 @@ fn place_variables(
         data.iter().map(|variable| (variable.name.as_str(), variable)).collect();
     let mut symbols = BTreeMap::new();
     let mut known = KnownAddresses { functions, constants: BTreeMap::new() };
-    for (at, kernel) in module.kernels.iter().enumerate() {
-        symbols.insert(kernel.name.clone(), SymbolRef::Kernel(at));
+    // Nothing else names a kernel.
+    let initial = data.iter().filter_map(|variable| variable.initial.as_ref());
+    if initial.flat_map(|initial| &initial.relocations).next().is_some() {
+        let kernels = module.kernels.iter().enumerate();
+        symbols.extend(kernels.map(|(at, kernel)| (kernel.name.clone(), SymbolRef::Kernel(at))));
     }
     let mut dynamic = None;
     for placed in &layout.variables {

@@ -1,34 +1,32 @@
 //! The attributes of the module and of each kernel, and the call graph section.
 
 use super::{WriteError, Writer};
-use crate::attribute::{self, Attribute, code};
+use crate::attribute::{Attributes, code};
 use crate::elf::Bytes;
 use crate::image::{Bound, KernelImage, ParameterSpace};
 use crate::notes;
 use oriole_chip::SMALL_PARAMETER_BYTES;
 
 impl Writer<'_> {
-    pub(super) fn module_info(&self) -> Vec<Attribute> {
-        let mut rows = Vec::new();
-        let frame = |symbol: u32, size: u32| Attribute::words(code::FRAME_SIZE, [symbol, size]);
+    pub(super) fn module_info(&self) -> Attributes {
+        let mut rows = Attributes::default();
         for (index, kernel) in self.module.kernels.iter().enumerate() {
-            rows.push(Attribute::words(code::REGCOUNT, [self.kernel_symbols[index], kernel.registers]));
+            rows.words(code::REGCOUNT, [self.kernel_symbols[index], kernel.registers]);
             for (function, symbol) in kernel.functions.iter().zip(&self.inner_symbols[index]) {
-                rows.push(frame(*symbol, function.frame_size));
+                rows.words(code::FRAME_SIZE, [*symbol, function.frame_size]);
             }
-            rows.push(frame(self.kernel_symbols[index], kernel.frame_size));
+            rows.words(code::FRAME_SIZE, [self.kernel_symbols[index], kernel.frame_size]);
         }
         for &index in &self.order {
             if let Some(size) = self.module.kernels[index].stack_size {
-                rows.push(Attribute::words(code::MIN_STACK_SIZE, [self.kernel_symbols[index], size]));
+                rows.words(code::MIN_STACK_SIZE, [self.kernel_symbols[index], size]);
             }
         }
         rows
     }
 
-    fn parameter_rows(&self, kernel: &KernelImage) -> Vec<Attribute> {
+    fn parameter_rows(&self, kernel: &KernelImage, rows: &mut Attributes) {
         let wide = kernel.parameter_size > SMALL_PARAMETER_BYTES;
-        let mut rows = Vec::new();
         for (ordinal, parameter) in kernel.parameters.iter().enumerate().rev() {
             let alignment = parameter.pointee_alignment.max(1).ilog2();
             let space = match parameter.space {
@@ -43,97 +41,98 @@ impl Writer<'_> {
             } else {
                 (code::KPARAM_INFO, alignment | space << 8 | 0x1f << 12 | parameter.size << 18)
             };
-            rows.push(Attribute::words(code, [0, ordinal as u32 | parameter.offset << 16, word]));
+            rows.words(code, [0, ordinal as u32 | parameter.offset << 16, word]);
+        }
+    }
+
+    pub(super) fn kernel_info(&self, index: usize) -> Attributes {
+        let kernel = &self.module.kernels[index];
+        let mut rows = Attributes::default();
+        if kernel.blocks_are_clusters {
+            rows.none(code::BLOCKS_ARE_CLUSTERS);
+        }
+        rows.words(code::CUDA_API_VERSION, [u32::from(notes::TOOLKIT)]);
+        if self.rules.sw_2861232_war {
+            rows.none(code::SW2861232_WAR);
+        }
+        let family = self.rules.family;
+        if family.parameters_first {
+            self.parameter_place(index, &mut rows);
+            self.parameter_size(index, &mut rows);
+        }
+        self.parameter_rows(kernel, &mut rows);
+        if let Some(size) = kernel.cluster_size {
+            rows.words(code::CTA_PER_CLUSTER, size);
+        }
+        if let Some(rank) = kernel.max_cluster_rank {
+            rows.words(code::MAX_CLUSTER_RANK, [rank]);
+        }
+        if kernel.explicit_cluster {
+            rows.none(code::EXPLICIT_CLUSTER);
+        }
+        if family.sparse_mask {
+            rows.half(code::SPARSE_MMA_MASK, kernel.sparse_mma_mask);
+        }
+        rows.half(code::MAXREG_COUNT, kernel.max_registers.unwrap_or(0xff));
+        if kernel.barriers != 0 {
+            rows.byte(code::NUM_BARRIERS, kernel.barriers);
+        }
+        if !kernel.spills.is_empty() {
+            rows.words(code::ANNOTATIONS, kernel.spills.iter().flat_map(|&offset| [1, offset]));
+        }
+        if !kernel.externs.is_empty() {
+            let symbols = kernel.externs.iter().map(|&index| self.extern_symbols[index]);
+            rows.words(code::EXTERNS, symbols);
+        }
+        rows.half(code::MERCURY_ISA_VERSION, family.isa_version);
+        if kernel.reconfigures_registers {
+            rows.none(code::REG_RECONFIG);
+        }
+        if !kernel.syscalls.is_empty() {
+            rows.words(code::SYSCALL_OFFSETS, kernel.syscalls.iter().copied());
+        }
+        instruction_places(kernel, &mut rows);
+        match kernel.bound {
+            Bound::None => {}
+            Bound::AtMost(size) => rows.words(code::MAX_THREADS, size),
+            Bound::Exactly(size) => rows.words(code::REQNTID, size),
+        }
+        if kernel.has_call {
+            rows.words(code::CRS_STACK_SIZE, [0]);
+        }
+        if !family.parameters_first {
+            self.parameter_size(index, &mut rows);
+            self.parameter_place(index, &mut rows);
+        }
+        if let Some(mask) = self.rules.sw_war {
+            rows.words(code::SW_WAR, [mask]);
         }
         rows
     }
 
-    pub(super) fn kernel_info(&self, index: usize) -> Result<Vec<Attribute>, WriteError> {
+    /// How many bytes the parameters take, if there are any.
+    fn parameter_size(&self, index: usize, rows: &mut Attributes) {
         let kernel = &self.module.kernels[index];
-        let mut rows = Vec::new();
-        if kernel.blocks_are_clusters {
-            rows.push(Attribute::none(code::BLOCKS_ARE_CLUSTERS));
+        if !kernel.parameters.is_empty() {
+            rows.half(code::CBANK_PARAM_SIZE, kernel.parameter_size as u16);
         }
-        rows.push(Attribute::words(code::CUDA_API_VERSION, [u32::from(notes::TOOLKIT)]));
-        if self.rules.sw_2861232_war {
-            rows.push(Attribute::none(code::SW2861232_WAR));
-        }
-        let (mut space, family) = (self.parameter_space(index), self.rules.family);
-        if family.parameters_first {
-            space.reverse();
-            rows.append(&mut space);
-        }
-        rows.extend(self.parameter_rows(kernel));
-        if let Some(size) = kernel.cluster_size {
-            rows.push(Attribute::words(code::CTA_PER_CLUSTER, size));
-        }
-        if let Some(rank) = kernel.max_cluster_rank {
-            rows.push(Attribute::words(code::MAX_CLUSTER_RANK, [rank]));
-        }
-        if kernel.explicit_cluster {
-            rows.push(Attribute::none(code::EXPLICIT_CLUSTER));
-        }
-        if family.sparse_mask {
-            rows.push(Attribute::half(code::SPARSE_MMA_MASK, kernel.sparse_mma_mask));
-        }
-        rows.push(Attribute::half(code::MAXREG_COUNT, kernel.max_registers.unwrap_or(0xff)));
-        if kernel.barriers != 0 {
-            rows.push(Attribute::byte(code::NUM_BARRIERS, kernel.barriers));
-        }
-        if !kernel.spills.is_empty() {
-            rows.push(Attribute::words(
-                code::ANNOTATIONS,
-                kernel.spills.iter().flat_map(|&offset| [1, offset]),
-            ));
-        }
-        if !kernel.externs.is_empty() {
-            let symbols = kernel.externs.iter().map(|&index| self.extern_symbols[index]);
-            rows.push(Attribute::words(code::EXTERNS, symbols));
-        }
-        rows.push(Attribute::half(code::MERCURY_ISA_VERSION, family.isa_version));
-        if kernel.reconfigures_registers {
-            rows.push(Attribute::none(code::REG_RECONFIG));
-        }
-        if !kernel.syscalls.is_empty() {
-            rows.push(Attribute::words(code::SYSCALL_OFFSETS, kernel.syscalls.iter().copied()));
-        }
-        rows.extend(instruction_places(kernel));
-        match kernel.bound {
-            Bound::None => {}
-            Bound::AtMost(size) => rows.push(Attribute::words(code::MAX_THREADS, size)),
-            Bound::Exactly(size) => rows.push(Attribute::words(code::REQNTID, size)),
-        }
-        if kernel.has_call {
-            rows.push(Attribute::words(code::CRS_STACK_SIZE, [0]));
-        }
-        rows.append(&mut space);
-        if let Some(mask) = self.rules.sw_war {
-            rows.push(Attribute::words(code::SW_WAR, [mask]));
-        }
-        Ok(rows)
     }
 
-    /// Where the parameters are, and how many bytes.
-    fn parameter_space(&self, index: usize) -> Vec<Attribute> {
+    /// Where the parameters are, if there are any.
+    fn parameter_place(&self, index: usize, rows: &mut Attributes) {
         let kernel = &self.module.kernels[index];
-        if kernel.parameters.is_empty() {
-            return Vec::new();
+        if !kernel.parameters.is_empty() {
+            let place = self.rules.bank.parameters_start(kernel.parameter_size) | kernel.parameter_size << 16;
+            rows.words(code::PARAM_CBANK, [self.constant0_symbols[index], place]);
         }
-        let place = self.rules.bank.parameters_start(kernel.parameter_size) | kernel.parameter_size << 16;
-        vec![
-            Attribute::half(code::CBANK_PARAM_SIZE, kernel.parameter_size as u16),
-            Attribute::words(code::PARAM_CBANK, [self.constant0_symbols[index], place]),
-        ]
     }
 
-    pub(super) fn info_bytes(&self, rows: &[Attribute], owner: &str) -> Result<Vec<u8>, WriteError> {
-        let mut out = Bytes::default();
-        attribute::encode(rows, &mut out).map_err(|code| WriteError::TooLarge {
+    pub(super) fn info_bytes(&self, rows: Attributes, owner: &str) -> Result<Vec<u8>, WriteError> {
+        rows.finish().map_err(|code| WriteError::TooLarge {
             what: format!("attribute {code:#x} of '{owner}'"),
             size: 0x10000,
             limit: 0xffff,
-        })?;
-        Ok(out.0)
+        })
     }
 
     pub(super) fn callgraph(&self) -> Vec<u8> {
@@ -153,37 +152,29 @@ impl Writer<'_> {
 }
 
 /// The instructions that the driver must know of.
-fn instruction_places(kernel: &KernelImage) -> Vec<Attribute> {
-    let mut rows = Vec::new();
+fn instruction_places(kernel: &KernelImage, rows: &mut Attributes) {
     if !kernel.warp_wide.is_empty() {
-        rows.push(Attribute::words(code::INT_WARP_WIDE_INSTR_OFFSETS, kernel.warp_wide.iter().copied()));
+        rows.words(code::INT_WARP_WIDE_INSTR_OFFSETS, kernel.warp_wide.iter().copied());
     }
     if !kernel.coop_groups.is_empty() {
-        rows.push(Attribute::words(
-            code::COOP_GROUP_MASK_REGIDS,
-            kernel.coop_groups.iter().map(|group| group.1),
-        ));
-        rows.push(Attribute::words(
-            code::COOP_GROUP_INSTR_OFFSETS,
-            kernel.coop_groups.iter().map(|group| group.0),
-        ));
+        rows.words(code::COOP_GROUP_MASK_REGIDS, kernel.coop_groups.iter().map(|group| group.1));
+        rows.words(code::COOP_GROUP_INSTR_OFFSETS, kernel.coop_groups.iter().map(|group| group.0));
     }
     if !kernel.mbarriers.is_empty() {
         let words = kernel.mbarriers.iter().flat_map(|entry| {
             let tail = u32::from(entry.kind) | 1 << 8 | u32::from(entry.uniform) << 16;
             [entry.offset, entry.register, entry.displacement, tail]
         });
-        rows.push(Attribute::words(code::MBARRIER_INSTR_OFFSETS, words));
-        rows.push(Attribute::half(code::NUM_MBARRIERS, kernel.mbarrier_count));
+        rows.words(code::MBARRIER_INSTR_OFFSETS, words);
+        rows.half(code::NUM_MBARRIERS, kernel.mbarrier_count);
     }
     if !kernel.exits.is_empty() {
-        rows.push(Attribute::words(code::EXIT_INSTR_OFFSETS, kernel.exits.iter().copied()));
+        rows.words(code::EXIT_INSTR_OFFSETS, kernel.exits.iter().copied());
     }
     if !kernel.indirect_branches.is_empty() {
         let words = kernel.indirect_branches.iter().flat_map(|branch| {
             [branch.offset, 0, branch.targets.len() as u32].into_iter().chain(branch.targets.iter().copied())
         });
-        rows.push(Attribute::words(code::INDIRECT_BRANCH_TARGETS, words));
+        rows.words(code::INDIRECT_BRANCH_TARGETS, words);
     }
-    rows
 }

@@ -7,11 +7,11 @@ use crate::elf::*;
 type Segment = (u32, fn(Key) -> bool);
 
 impl Writer<'_> {
-    fn symbol_table<'s>(&'s self, strings: &mut Strings<'s>) -> Vec<u8> {
-        let mut out = Bytes::default();
+    fn symbol_table(&self, strings: &mut Strings) -> Vec<u8> {
+        let mut out = Bytes(Vec::with_capacity(self.symbols.len() * 24));
         for symbol in &self.symbols {
             let section = symbol.section.map_or(0, |key| self.index_of(key));
-            out.u32(strings.add(&symbol.name))
+            out.u32(strings.add(symbol.name))
                 .u8(symbol.binding << 4 | symbol.kind)
                 .u8(symbol.other)
                 .u16(section as u16)
@@ -24,10 +24,10 @@ impl Writer<'_> {
     pub(super) fn assemble(mut self) -> Result<Vec<u8>, WriteError> {
         fits(|| "number of sections".into(), self.sections.len() as u64 + 1, 0xfeff)?;
         self.number_sections();
-        let mut strings = Strings::new();
-        let mut names = Strings::new();
+        let mut strings = Strings::new(self.symbols.len());
+        let mut names = Strings::new(self.sections.len());
         let table = self.symbol_table(&mut strings);
-        let name_offsets: Vec<u32> = self.sections.iter().map(|section| names.add(&section.1.name)).collect();
+        let name_offsets: Vec<u32> = self.sections.iter().map(|section| names.add(section.1.name)).collect();
         let (mut strings, mut names, mut table) = (strings.bytes, names.bytes, table);
         for (key, draft) in &mut self.sections {
             let data = match key {

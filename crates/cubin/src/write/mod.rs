@@ -12,9 +12,11 @@ use crate::layout::{self, TEXT_ALIGNMENT, padded_words};
 use crate::notes;
 use crate::relocation::RelocationKind;
 use crate::rules::{Rules, rules};
+use hashbrown::HashTable;
 use oriole_chip::WordShape;
 use oriole_sass::{InstructionWord, append_words};
-use rustc_hash::FxHashMap;
+use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
 
 /// Most bytes of initialized global data: they are in the file one by one, zeros included, and a file is made in memory.
 const MOST_INITIALIZED: u64 = 1 << 30;
@@ -64,8 +66,30 @@ impl std::fmt::Display for WriteError {
 
 impl std::error::Error for WriteError {}
 
+/// A name in parts, which are joined where it is written.
+#[derive(Clone, Copy)]
+struct Name<'a>([&'a str; 3]);
+
+impl<'a> Name<'a> {
+    /// The name of something of a kernel.
+    fn of(prefix: &'a str, kernel: &'a str) -> Name<'a> {
+        Name([prefix, kernel, ""])
+    }
+
+    /// The same with more before it.
+    fn after(self, prefix: &'a str) -> Name<'a> {
+        Name([prefix, self.0[0], self.0[1]])
+    }
+}
+
+impl<'a> From<&'a str> for Name<'a> {
+    fn from(name: &'a str) -> Name<'a> {
+        Name::of("", name)
+    }
+}
+
 struct SectionDraft<'a> {
-    name: String,
+    name: Name<'a>,
     kind: u32,
     flags: u64,
     /// Link and info name sections by index into the draft list, or hold plain numbers.
@@ -186,8 +210,8 @@ impl Key {
     }
 }
 
-struct SymbolDraft {
-    name: String,
+struct SymbolDraft<'a> {
+    name: Name<'a>,
     kind: u8,
     binding: u8,
     other: u8,
@@ -204,27 +228,40 @@ struct RelocationDraft {
 }
 
 /// A string table that holds each string once.
-struct Strings<'a> {
+struct Strings {
     bytes: Vec<u8>,
-    index: FxHashMap<&'a str, u32>,
+    /// Where each string begins.
+    starts: HashTable<u32>,
 }
 
-impl<'a> Strings<'a> {
-    fn new() -> Strings<'a> {
-        Strings { bytes: vec![0], index: Default::default() }
+impl Strings {
+    /// A table that begins with the empty string, with room for so many others.
+    fn new(count: usize) -> Strings {
+        Strings { bytes: vec![0], starts: HashTable::with_capacity(count) }
     }
-    fn add(&mut self, text: &'a str) -> u32 {
-        if text.is_empty() {
+
+    fn add(&mut self, name: Name<'_>) -> u32 {
+        if name.0.iter().all(|part| part.is_empty()) {
             return 0;
         }
-        if let Some(&at) = self.index.get(text) {
-            return at;
-        }
-        let at = self.bytes.len() as u32;
-        self.bytes.extend_from_slice(text.as_bytes());
+        let at = self.bytes.len();
+        name.0.iter().for_each(|part| self.bytes.extend_from_slice(part.as_bytes()));
         self.bytes.push(0);
-        self.index.insert(text, at);
-        at
+        // With the zero at its end no string is the start of another one.
+        let (before, own) = self.bytes.split_at(at);
+        let hash = |bytes: &[u8]| FxBuildHasher.hash_one(bytes);
+        if let Some(&known) = self.starts.find(hash(own), |&known| before[known as usize..].starts_with(own))
+        {
+            self.bytes.truncate(at);
+            return known;
+        }
+        let rest = |at: u32| {
+            let rest = &before[at as usize..];
+            let length = rest.iter().position(|&byte| byte == 0).map_or(rest.len(), |end| end + 1);
+            hash(&rest[..length])
+        };
+        self.starts.insert_unique(hash(own), at as u32, |&at| rest(at));
+        at as u32
     }
 }
 
@@ -252,7 +289,7 @@ struct Writer<'a> {
     order: Vec<usize>,
     initialized: Placed,
     zeroed: Placed,
-    symbols: Vec<SymbolDraft>,
+    symbols: Vec<SymbolDraft<'a>>,
     kernel_symbols: Vec<u32>,
     inner_symbols: Vec<Vec<u32>>,
     global_symbols: Vec<u32>,
@@ -379,12 +416,12 @@ impl<'a> Writer<'a> {
             .unwrap_or(0)
     }
 
-    fn symbol(&mut self, draft: SymbolDraft) -> u32 {
+    fn symbol(&mut self, draft: SymbolDraft<'a>) -> u32 {
         self.symbols.push(draft);
         (self.symbols.len() - 1) as u32
     }
 
-    fn section_symbol(&mut self, name: &str, key: Key) -> u32 {
+    fn section_symbol(&mut self, name: impl Into<Name<'a>>, key: Key) -> u32 {
         self.symbol(SymbolDraft {
             name: name.into(),
             kind: STT_SECTION,
@@ -396,9 +433,9 @@ impl<'a> Writer<'a> {
         })
     }
 
-    fn variable_symbol(&mut self, variable: &Variable, key: Key, value: u64) -> u32 {
+    fn variable_symbol(&mut self, variable: &'a Variable, key: Key, value: u64) -> u32 {
         self.symbol(SymbolDraft {
-            name: variable.name.clone(),
+            name: variable.name.as_str().into(),
             kind: STT_OBJECT,
             binding: binding_number(variable.binding),
             other: if variable.managed { STO_MANAGED } else { 0 },
@@ -421,7 +458,7 @@ impl<'a> Writer<'a> {
     fn add(
         &mut self,
         key: Key,
-        name: impl Into<String>,
+        name: impl Into<Name<'a>>,
         kind: u32,
         flags: u64,
         alignment: u64,
@@ -454,37 +491,39 @@ impl<'a> Writer<'a> {
             let kernel = &self.module.kernels[index];
             let own_size =
                 kernel.functions.first().map_or(self.text_size(index), |first| u64::from(first.offset));
-            let mut frames = vec![Frame {
+            let own = Frame {
                 size: own_size,
                 frame_size: kernel.frame_size,
                 established_at: kernel.frame_established_at,
                 offset: 0,
                 return_register: None,
-            }];
-            for (position, function) in kernel.functions.iter().enumerate() {
-                frames.push(Frame {
-                    size: self.inner_size(index, position),
-                    frame_size: function.frame_size,
-                    established_at: 0,
-                    offset: u64::from(function.offset),
-                    return_register: function.return_register,
-                });
-            }
-            for frame in &frames {
-                for field in debug_frame::append(&mut out, frame) {
-                    relocations.push(RelocationDraft {
-                        offset: field.at,
-                        kind: RelocationKind::Abs64,
-                        symbol: self.kernel_symbols[index],
-                        addend: field.addend as i64,
-                    });
-                }
+            };
+            let functions = kernel.functions.iter().enumerate().map(|(position, function)| Frame {
+                size: self.inner_size(index, position),
+                frame_size: function.frame_size,
+                established_at: 0,
+                offset: u64::from(function.offset),
+                return_register: function.return_register,
+            });
+            for frame in std::iter::once(own).chain(functions) {
+                relocations.extend(debug_frame::append(&mut out, &frame).map(|field| RelocationDraft {
+                    offset: field.at,
+                    kind: RelocationKind::Abs64,
+                    symbol: self.kernel_symbols[index],
+                    addend: field.addend as i64,
+                }));
             }
         }
         (out.0, relocations)
     }
 
-    fn relocation_section(&mut self, target: Key, target_name: &str, mut relocations: Vec<RelocationDraft>) {
+    fn relocation_section(
+        &mut self,
+        target: Key,
+        target_name: impl Into<Name<'a>>,
+        mut relocations: Vec<RelocationDraft>,
+    ) {
+        let target_name = target_name.into();
         if relocations.is_empty() {
             return;
         }
@@ -504,8 +543,7 @@ impl<'a> Writer<'a> {
                     out.u64(relocation.addend as u64);
                 }
             }
-            let name = format!("{name}{target_name}");
-            let draft = self.add(Key::Relocations, name, kind, SHF_INFO_LINK, 8, out.0);
+            let draft = self.add(Key::Relocations, target_name.after(name), kind, SHF_INFO_LINK, 8, out.0);
             draft.entry_size = size;
             draft.link = Link::Section(Key::Symbols);
             draft.info = Link::Section(target);
@@ -574,16 +612,16 @@ impl<'a> Writer<'a> {
         if family.compat {
             note.info = Link::Section(Key::Compat);
         }
-        let info = self.info_bytes(&self.module_info(), "the module")?;
+        let info = self.info_bytes(self.module_info(), "the module")?;
         self.add(Key::Info, ".nv.info", SHT_CUDA_INFO, 0, 4, info).link = Link::Section(Key::Symbols);
         if family.compat {
             self.add(Key::Compat, ".nv.compat", SHT_CUDA_COMPAT, 0, 4, notes::compat(module.accelerated));
         }
         for kernel in self.order.clone() {
             let name = &module.kernels[kernel].name;
-            let data = self.info_bytes(&self.kernel_info(kernel)?, name)?;
-            let draft =
-                self.add(Key::KernelInfo, format!(".nv.info.{name}"), SHT_CUDA_INFO, SHF_INFO_LINK, 4, data);
+            let data = self.info_bytes(self.kernel_info(kernel), name)?;
+            let name = Name::of(".nv.info.", name);
+            let draft = self.add(Key::KernelInfo, name, SHT_CUDA_INFO, SHF_INFO_LINK, 4, data);
             draft.link = Link::Section(Key::Symbols);
             draft.info = Link::Section(Key::Text(kernel));
         }
@@ -623,7 +661,7 @@ impl<'a> Writer<'a> {
             let size = self.rules.bank.parameters_start(image.parameter_size) + image.parameter_size;
             let draft = self.add(
                 Key::Constant0(kernel),
-                format!(".nv.constant0.{}", image.name),
+                Name::of(".nv.constant0.", &image.name),
                 SHT_PROGBITS,
                 SHF_ALLOC | SHF_INFO_LINK,
                 4,
@@ -637,6 +675,9 @@ impl<'a> Writer<'a> {
         let module = self.module;
         for kernel in self.order.clone() {
             let image = &module.kernels[kernel];
+            if image.relocations.is_empty() {
+                continue;
+            }
             let place = format!(".text.{}", image.name);
             let mut drafts = Vec::new();
             for relocation in &image.relocations {
@@ -652,7 +693,7 @@ impl<'a> Writer<'a> {
                     addend: relocation.addend,
                 });
             }
-            self.relocation_section(Key::Text(kernel), &place, drafts);
+            self.relocation_section(Key::Text(kernel), Name::of(".text.", &image.name), drafts);
         }
         let mut slots = Vec::new();
         for (index, slot) in module.slots.iter().enumerate() {
@@ -715,7 +756,7 @@ impl<'a> Writer<'a> {
             if !image.constant2.is_empty() {
                 let draft = self.add(
                     Key::Constant2(kernel),
-                    format!(".nv.constant2.{}", image.name),
+                    Name::of(".nv.constant2.", &image.name),
                     SHT_PROGBITS,
                     SHF_ALLOC | SHF_INFO_LINK,
                     4,
@@ -743,7 +784,7 @@ impl<'a> Writer<'a> {
             }
             let draft = self.add(
                 Key::Text(kernel),
-                format!(".text.{}", image.name),
+                Name::of(".text.", &image.name),
                 SHT_PROGBITS,
                 SHF_ALLOC | SHF_EXECINSTR,
                 TEXT_ALIGNMENT,
@@ -780,7 +821,7 @@ impl<'a> Writer<'a> {
                 + u64::from(image.shared_size.unwrap_or(0));
             let draft = writer.add(
                 Key::Shared(kernel),
-                format!(".nv.shared.{}", image.name),
+                Name::of(".nv.shared.", &image.name),
                 SHT_NOBITS,
                 SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK,
                 u64::from(image.shared_alignment.max(1)),

@@ -1,14 +1,14 @@
 //! The symbol table of a module: which symbols there are, and in which order.
 
-use super::{Key, SymbolDraft, Writer, binding_number};
+use super::{Key, Name, SymbolDraft, Writer, binding_number};
 use crate::OpaqueKind;
 use crate::elf::*;
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
     /// Draws up the symbol table. Indices are final after this.
     pub(super) fn draft_symbols(&mut self) {
         self.symbol(SymbolDraft {
-            name: String::new(),
+            name: "".into(),
             kind: STT_NOTYPE,
             binding: STB_LOCAL,
             other: 0,
@@ -28,9 +28,10 @@ impl Writer<'_> {
         }
         self.code_symbols();
         self.outside_symbols();
+        let module = self.module;
         for kernel in self.order.clone() {
             self.constant0_symbols[kernel] = self.section_symbol(
-                &format!(".nv.constant0.{}", self.module.kernels[kernel].name),
+                Name::of(".nv.constant0.", &module.kernels[kernel].name),
                 Key::Constant0(kernel),
             );
         }
@@ -45,16 +46,16 @@ impl Writer<'_> {
         self.section_symbol(".note.nv.tkinfo", Key::ToolkitNote);
         self.section_symbol(".note.nv.cuinfo", Key::CudaNote);
         for kernel in self.order.clone() {
-            self.section_symbol(&format!(".text.{}", module.kernels[kernel].name), Key::Text(kernel));
+            self.section_symbol(Name::of(".text.", &module.kernels[kernel].name), Key::Text(kernel));
             if module.kernels[kernel].shared_size.is_some() {
                 self.section_symbol(
-                    &format!(".nv.shared.{}", module.kernels[kernel].name),
+                    Name::of(".nv.shared.", &module.kernels[kernel].name),
                     Key::Shared(kernel),
                 );
             }
             if !module.kernels[kernel].constant2.is_empty() {
                 self.section_symbol(
-                    &format!(".nv.constant2.{}", module.kernels[kernel].name),
+                    Name::of(".nv.constant2.", &module.kernels[kernel].name),
                     Key::Constant2(kernel),
                 );
             }
@@ -118,7 +119,7 @@ impl Writer<'_> {
         for kernel in self.order.clone() {
             let size = self.text_size(kernel);
             self.kernel_symbols[kernel] = self.symbol(SymbolDraft {
-                name: module.kernels[kernel].name.clone(),
+                name: module.kernels[kernel].name.as_str().into(),
                 kind: STT_FUNC,
                 binding: binding_number(module.kernels[kernel].binding),
                 other: STO_ENTRY,
@@ -129,7 +130,7 @@ impl Writer<'_> {
             for (index, function) in module.kernels[kernel].functions.iter().enumerate() {
                 let size = self.inner_size(kernel, index);
                 self.inner_symbols[kernel][index] = self.symbol(SymbolDraft {
-                    name: function.name.clone(),
+                    name: function.name.as_str().into(),
                     kind: STT_FUNC,
                     binding: STB_GLOBAL,
                     other: 0,
@@ -146,7 +147,7 @@ impl Writer<'_> {
         let module = self.module;
         for opaque in &module.opaque {
             self.symbol(SymbolDraft {
-                name: opaque.name.clone(),
+                name: opaque.name.as_str().into(),
                 kind: match opaque.kind {
                     OpaqueKind::Texture => STT_CUDA_TEXTURE,
                     OpaqueKind::Sampler => STT_CUDA_SAMPLER,
@@ -161,7 +162,7 @@ impl Writer<'_> {
         }
         for (index, name) in module.externs.iter().enumerate() {
             self.extern_symbols[index] = self.symbol(SymbolDraft {
-                name: name.clone(),
+                name: name.as_str().into(),
                 kind: STT_FUNC,
                 binding: STB_GLOBAL,
                 other: 0,
@@ -180,7 +181,7 @@ impl Writer<'_> {
         for (new, &old) in order.iter().enumerate() {
             number[old] = new as u32;
         }
-        let mut drafts: Vec<Option<SymbolDraft>> = self.symbols.drain(..).map(Some).collect();
+        let mut drafts: Vec<Option<SymbolDraft<'a>>> = self.symbols.drain(..).map(Some).collect();
         self.symbols = order.iter().filter_map(|&index| drafts[index].take()).collect();
         let inner = self.inner_symbols.iter_mut().flatten();
         let lists = self
