@@ -306,7 +306,7 @@ impl AnalysisHost {
             match replaced {
                 Some(replaced) => data.source.change(&mut self.db, data.text.clone(), replaced),
                 None => data.source.replace(&mut self.db, &data.text),
-            }
+            };
             data.snippets = Arc::default();
         } else {
             data.source.replace(&mut self.db, &empty);

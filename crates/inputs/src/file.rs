@@ -40,6 +40,17 @@ pub struct SourceFile {
     ephemeral: (),
 }
 
+/// How much of a text an edit changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extent {
+    /// The text is as it was.
+    Nothing,
+    /// The text of one kernel.
+    Kernel,
+    /// More than that, or something that kernels share.
+    More,
+}
+
 /// The units of a file.
 #[derive(Clone, PartialEq, Eq, Debug, Default, salsa::SalsaValue)]
 pub struct Units {
@@ -77,11 +88,13 @@ impl SourceFile {
     }
 
     /// As [`SourceFile::update`], for a text that the host keeps as well: the two share it.
-    pub fn replace(self, db: &mut dyn Db, text: &Arc<String>) {
-        if !Arc::ptr_eq(self.text(db), text)
-            && let Some(replaced) = Replaced::between(self.text(db), text)
-        {
-            self.change(db, text.clone(), replaced);
+    pub fn replace(self, db: &mut dyn Db, text: &Arc<String>) -> Extent {
+        if Arc::ptr_eq(self.text(db), text) {
+            return Extent::Nothing;
+        }
+        match Replaced::between(self.text(db), text) {
+            Some(replaced) => self.change(db, text.clone(), replaced),
+            None => Extent::Nothing,
         }
     }
 
@@ -93,17 +106,18 @@ impl SourceFile {
     }
 
     /// Replaces the text by one that is the same outside of `replaced`.
-    pub fn change(self, db: &mut dyn Db, text: Arc<String>, replaced: Replaced) {
+    pub fn change(self, db: &mut dyn Db, text: Arc<String>, replaced: Replaced) -> Extent {
         let Replaced { start, old_end, new_end } = replaced;
         let old = &self.text(db).as_bytes()[start as usize..old_end as usize];
-        if *old != text.as_bytes()[start as usize..new_end as usize] {
-            let cut = self.cut(db).changed(text, replaced);
-            self.put(db, cut);
+        if *old == text.as_bytes()[start as usize..new_end as usize] {
+            return Extent::Nothing;
         }
+        let cut = self.cut(db).changed(text, replaced);
+        self.put(db, cut)
     }
 
     /// Writes a text: of the units only those that changed.
-    fn put(self, db: &mut dyn Db, cut: CutText) {
+    fn put(self, db: &mut dyn Db, cut: CutText) -> Extent {
         let units = self.units(db);
         let same = units.present.len() == cut.pieces().len()
             && units.present.iter().zip(cut.pieces()).all(|(unit, piece)| unit.is(piece));
@@ -115,6 +129,10 @@ impl SourceFile {
         let changed: Vec<(Unit, UnitText)> =
             changed.map(|(unit, piece)| (unit.clone(), text_of(piece))).collect();
         let edited = changed.len() <= EDITED;
+        let extent = match changed.as_slice() {
+            [(unit, _)] if same && unit.is_named_kernel() => Extent::Kernel,
+            _ => Extent::More,
+        };
         for (unit, text) in changed {
             let field = unit.input.set_text(db);
             if edited && unit.is_named_kernel() {
@@ -124,6 +142,7 @@ impl SourceFile {
             }
         }
         self.set_cut(db).to(cut);
+        extent
     }
 
     /// Makes the list of units that of the pieces: who has a kind and name that was there keeps the input that goes with it,

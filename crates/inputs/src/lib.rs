@@ -14,7 +14,7 @@ mod unit;
 
 pub use config::{ChipKey, Config};
 pub use database::{Database, Db};
-pub use file::{SourceFile, Units};
+pub use file::{Extent, SourceFile, Units};
 pub use log::{Cause, Edit, Execution, ExecutionLog, Place, Running};
 pub use reads::{Reads, record_reads};
 pub use unit::{FunctionUnit, Unit, UnitInput, UnitText};

@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use oriole_store::{Cache, Key, Mode, Store};
 
-use crate::files::output::TEMPORARY;
+use crate::files::output::{TEMPORARY, is_temporary};
 
 /// What every command takes that may use the store.
 #[derive(Args, Debug, Clone)]
@@ -121,12 +121,6 @@ fn is_folder(path: &Path) -> bool {
 fn is_hex(name: &OsStr, digits: usize) -> bool {
     let name = name.as_encoded_bytes();
     name.len() == digits && name.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-}
-
-/// Whether a name is one of the temporary files that values are written to first.
-fn is_temporary(name: &OsStr) -> bool {
-    let random = name.as_encoded_bytes().strip_prefix(TEMPORARY.as_bytes());
-    random.is_some_and(|random| random.len() == 6 && random.iter().all(u8::is_ascii_alphanumeric))
 }
 
 /// A store in a folder.

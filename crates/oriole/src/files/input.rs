@@ -54,8 +54,12 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut read = Vec::new();
     let file = open(path, &mut read)?;
     let facts = file.metadata()?;
-    if facts.is_file() && facts.len() > LARGEST {
-        return Err(too_large());
+    if facts.is_file() {
+        if facts.len() > LARGEST {
+            return Err(too_large());
+        }
+        // With room for one byte more the end is found without another allocation.
+        read.reserve(facts.len() as usize + 1);
     }
     bounded(file, read)
 }

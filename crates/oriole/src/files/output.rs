@@ -3,11 +3,18 @@
 //! A file is written under a temporary name and renamed. A link stays a link, and the file that it leads to is replaced. What
 //! is no plain file (a device, a FIFO) is written to and not replaced; `-` is standard output.
 
+use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// How names of temporary files begin; six letters or digits follow.
 pub const TEMPORARY: &str = ".oriole-";
+
+/// Whether a name is one of the temporary files that are written first.
+pub fn is_temporary(name: &OsStr) -> bool {
+    let random = name.as_encoded_bytes().strip_prefix(TEMPORARY.as_bytes());
+    random.is_some_and(|random| random.len() == 6 && random.iter().all(u8::is_ascii_alphanumeric))
+}
 
 /// Most links that lead to each other.
 const LINKS: usize = 40;

@@ -9,6 +9,7 @@ mod report;
 mod roots;
 
 use crate::arguments::Watch;
+use crate::files::output;
 use crate::outcome::{Outcome, failed, misused};
 use crate::session::{supported_chip, threads, tuned};
 use notify_debouncer_full::notify::{self, EventKind, RecommendedWatcher, RecursiveMode};
@@ -16,12 +17,15 @@ use notify_debouncer_full::{DebounceEventResult, Debouncer, RecommendedCache, ne
 use project::Project;
 use roots::{Fate, Links, Root, is_ptx};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 /// A file is looked at when nothing has happened to it for this long.
 const QUIET: Duration = Duration::from_millis(30);
+
+/// The library that tells of events wakes up this often; by itself it would do so twice as often.
+const TICK: Duration = Duration::from_millis(15);
 
 /// What no event tells of is looked at this often.
 const LOOK: Duration = Duration::from_millis(400);
@@ -42,7 +46,7 @@ pub fn watch(arguments: &Watch) -> Outcome {
         Err(message) => return misused(&message),
     };
     let (sender, events) = mpsc::channel::<DebounceEventResult>();
-    let mut watcher = match new_debouncer(QUIET, None, sender) {
+    let mut watcher = match new_debouncer(QUIET, Some(TICK), sender) {
         Ok(watcher) => watcher,
         Err(error) => return failed(&format!("files cannot be watched here: {error}")),
     };
@@ -98,7 +102,7 @@ fn paths(
             match is_ptx(path) || named {
                 true => drop(paths.insert(path.clone())),
                 // Whatever a folder's change may mean is found by looking.
-                false => everything |= path.extension().is_none() || path.is_dir(),
+                false => everything |= may_be_folder(path),
             }
         }
     }
@@ -107,6 +111,13 @@ fn paths(
         paths.extend(project.known());
     }
     paths
+}
+
+/// Whether a path is that of a folder, or was before it went. What this program writes first under a name of its own is
+/// none, and no reason to look at everything.
+fn may_be_folder(path: &Path) -> bool {
+    let temporary = path.file_name().is_some_and(output::is_temporary);
+    !temporary && (path.extension().is_none() || path.is_dir())
 }
 
 /// Looks whether roots went away or came back, and follows those that did: their files.
@@ -136,4 +147,18 @@ fn files(roots: &[Root]) -> Vec<(PathBuf, PathBuf)> {
         |root: &Root| root.files().into_iter().map(|path| (root.folder.clone(), path)).collect::<Vec<_>>();
     let found: BTreeSet<_> = roots.iter().flat_map(below).collect();
     found.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_aside_is_no_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("a.d")).unwrap();
+        let may_be = |name: &str| may_be_folder(&folder.path().join(name));
+        assert!(may_be("gone") && may_be("a.d") && may_be(".oriole-notes"));
+        assert!(!may_be(".oriole-a1B2c3") && !may_be("a.cubin"));
+    }
 }

@@ -8,7 +8,7 @@ use crate::files::output::{self, Output};
 use crate::render;
 use crate::watch::report::{Ran, explain};
 use oriole_chip::Chip;
-use oriole_inputs::{Config, Database, SourceFile};
+use oriole_inputs::{Config, Database, Extent, SourceFile};
 use oriole_options::Options;
 use oriole_store::Cache;
 use std::collections::BTreeMap;
@@ -38,6 +38,15 @@ struct Watched {
     there: bool,
     /// Whether it has been compiled before, so that a change has something to be explained by.
     compiled: bool,
+}
+
+/// A text that is to be compiled.
+struct Change<'a> {
+    input: SourceFile,
+    text: &'a str,
+    /// Whether it is said what ran and why.
+    explained: bool,
+    threads: usize,
 }
 
 impl Project {
@@ -99,31 +108,29 @@ impl Project {
                 return;
             }
         };
-        let (input, explained) = match self.files.get_mut(path) {
-            Some(file) if file.there && file.compiled && *file.input.text(&self.db) == text => return,
+        let (input, explained, extent) = match self.files.get_mut(path) {
             Some(file) => {
-                file.input.replace(&mut self.db, &text);
-                file.there = true;
-                (file.input, std::mem::replace(&mut file.compiled, true))
+                let extent = file.input.replace(&mut self.db, &text);
+                let known = std::mem::replace(&mut file.there, true);
+                let compiled = std::mem::replace(&mut file.compiled, true);
+                if known && compiled && extent == Extent::Nothing {
+                    return;
+                }
+                (file.input, compiled, extent)
             }
             None => {
                 let input = SourceFile::open(&self.db, &text);
                 self.files.insert(path.to_owned(), Watched { input, there: true, compiled: true });
-                (input, false)
+                (input, false, Extent::More)
             }
         };
-        self.compile(root, path, &name, input, &text, explained);
+        // Threads would have nothing to do where one function is compiled.
+        let threads = if explained && extent == Extent::Kernel { 1 } else { self.threads };
+        self.compile(root, path, &name, Change { input, text: &text, explained, threads });
     }
 
-    fn compile(
-        &mut self,
-        root: &Path,
-        path: &Path,
-        name: &str,
-        input: SourceFile,
-        text: &str,
-        explained: bool,
-    ) {
+    fn compile(&mut self, root: &Path, path: &Path, name: &str, change: Change<'_>) {
+        let Change { input, text, explained, threads } = change;
         let chips = match self.chips.as_slice() {
             [] => vec![oriole_queries::target_chip(&self.db, input)],
             chips => chips.to_vec(),
@@ -133,7 +140,7 @@ impl Project {
             let start = Instant::now();
             let config =
                 *self.configs.entry(chip).or_insert_with(|| Config::create(&self.db, chip, &self.options));
-            let compiled = oriole_queries::compile(&self.db, input, config, self.threads);
+            let compiled = oriole_queries::compile(&self.db, input, config, threads);
             // What is true for every chip is said once.
             if shown.as_ref() != Some(&compiled.diagnostics) {
                 render::to_terminal(&path.display().to_string(), text, &compiled.diagnostics);
