@@ -1,8 +1,8 @@
 //! `oriole watch`: compiles again whenever a file changes, with one database that remembers what stayed the same.
 //!
 //! This file turns events of the file system into paths; what a change of a file means is in `project`, what is watched
-//! in `roots`. Events come from a library that waits until a file has been quiet for a moment; a file that is read half-written
-//! all the same gives diagnostics, and another event.
+//! in `roots`. A path is looked at when it has been quiet for a moment; a file that is read half-written all the same gives
+//! diagnostics, and another event.
 
 mod project;
 mod report;
@@ -12,20 +12,16 @@ use crate::arguments::Watch;
 use crate::files::output;
 use crate::outcome::{Outcome, failed, misused};
 use crate::session::{supported_chip, threads, tuned};
-use notify_debouncer_full::notify::{self, EventKind, RecommendedWatcher, RecursiveMode};
-use notify_debouncer_full::{DebounceEventResult, Debouncer, RecommendedCache, new_debouncer};
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use project::Project;
 use roots::{Fate, Links, Root, is_ptx};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A file is looked at when nothing has happened to it for this long.
 const QUIET: Duration = Duration::from_millis(30);
-
-/// The library that tells of events wakes up this often; by itself it would do so twice as often.
-const TICK: Duration = Duration::from_millis(15);
 
 /// What no event tells of is looked at this often.
 const LOOK: Duration = Duration::from_millis(400);
@@ -45,8 +41,8 @@ pub fn watch(arguments: &Watch) -> Outcome {
         Ok(roots) => roots,
         Err(message) => return misused(&message),
     };
-    let (sender, events) = mpsc::channel::<DebounceEventResult>();
-    let mut watcher = match new_debouncer(QUIET, Some(TICK), sender) {
+    let (sender, events) = mpsc::channel::<notify::Result<Event>>();
+    let mut watcher = match notify::recommended_watcher(sender) {
         Ok(watcher) => watcher,
         Err(error) => return failed(&format!("files cannot be watched here: {error}")),
     };
@@ -61,14 +57,20 @@ pub fn watch(arguments: &Watch) -> Outcome {
     project.refresh(&all);
     project.ready(all.len());
     let mut links = Links::default();
+    let mut unsettled = Unsettled::default();
+    let mut looked = Instant::now();
     loop {
-        let mut changed = BTreeSet::new();
-        match events.recv_timeout(LOOK) {
-            Ok(Ok(events)) => changed.extend(paths(&events, &roots, &project)),
-            Ok(Err(errors)) => errors.iter().for_each(|error| eprintln!("warning: {error}")),
+        match events.recv_timeout(unsettled.wait().min(LOOK.saturating_sub(looked.elapsed()))) {
+            Ok(Ok(event)) => unsettled.note(&event, &roots),
+            Ok(Err(error)) => eprintln!("warning: {error}"),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Outcome::Right,
         }
+        let mut changed = unsettled.settled(&roots, &project);
+        if changed.is_empty() && looked.elapsed() < LOOK {
+            continue;
+        }
+        looked = Instant::now();
         changed.extend(look(&mut roots, &mut watcher, &project));
         changed.extend(links.changed(project.known()));
         let root_of = |path: &PathBuf| roots.iter().find(|root| root.holds(path));
@@ -78,39 +80,65 @@ pub fn watch(arguments: &Watch) -> Outcome {
     }
 }
 
-type Watcher = Debouncer<RecommendedWatcher, RecommendedCache>;
-
 /// Has events sent for a root.
-fn follow(watcher: &mut Watcher, root: &Root) -> notify::Result<()> {
+fn follow(watcher: &mut RecommendedWatcher, root: &Root) -> notify::Result<()> {
     // A file through its folder: editors replace files, and a watch of the old one would see nothing more.
     let mode = if root.file.is_some() { RecursiveMode::NonRecursive } else { RecursiveMode::Recursive };
     watcher.watch(&root.folder, mode)
 }
 
-/// The files that events may mean.
-fn paths(
-    events: &[notify_debouncer_full::DebouncedEvent],
-    roots: &[Root],
-    project: &Project,
-) -> BTreeSet<PathBuf> {
-    let mut paths = BTreeSet::new();
-    let mut everything = false;
-    for event in events.iter().filter(|event| !matches!(event.kind, EventKind::Access(_))) {
-        everything |= event.need_rescan();
+/// What something happened to, and when last. It is looked at when nothing has happened to it for [`QUIET`].
+#[derive(Default)]
+struct Unsettled {
+    paths: BTreeMap<PathBuf, Instant>,
+    /// Any file may have changed.
+    everything: Option<Instant>,
+}
+
+impl Unsettled {
+    /// Notes what an event may mean.
+    fn note(&mut self, event: &Event, roots: &[Root]) {
+        if matches!(event.kind, EventKind::Access(_)) {
+            return;
+        }
+        let now = Instant::now();
+        let mut everything = event.need_rescan();
         for path in &event.paths {
             let named = roots.iter().any(|root| root.file.as_ref() == Some(path));
             match is_ptx(path) || named {
-                true => drop(paths.insert(path.clone())),
+                true => drop(self.paths.insert(path.clone(), now)),
                 // Whatever a folder's change may mean is found by looking.
                 false => everything |= may_be_folder(path),
             }
         }
+        if everything {
+            self.everything = Some(now);
+        }
     }
-    if everything {
-        paths.extend(files(roots).into_iter().map(|(_, path)| path));
-        paths.extend(project.known());
+
+    /// How long until the next of them has been quiet for long enough, if nothing more happens.
+    fn wait(&self) -> Duration {
+        let first = self.paths.values().chain(&self.everything).min();
+        first.map_or(LOOK, |first| QUIET.saturating_sub(first.elapsed()))
     }
-    paths
+
+    /// Takes out the files that have been quiet for long enough.
+    fn settled(&mut self, roots: &[Root], project: &Project) -> BTreeSet<PathBuf> {
+        let is_quiet = |since: &Instant| since.elapsed() >= QUIET;
+        let mut paths = BTreeSet::new();
+        self.paths.retain(|path, since| {
+            let quiet = is_quiet(since);
+            if quiet {
+                paths.insert(path.clone());
+            }
+            !quiet
+        });
+        if self.everything.take_if(|since| is_quiet(since)).is_some() {
+            paths.extend(files(roots).into_iter().map(|(_, path)| path));
+            paths.extend(project.known());
+        }
+        paths
+    }
 }
 
 /// Whether a path is that of a folder, or was before it went. What this program writes first under a name of its own is
@@ -121,7 +149,7 @@ fn may_be_folder(path: &Path) -> bool {
 }
 
 /// Looks whether roots went away or came back, and follows those that did: their files.
-fn look(roots: &mut [Root], watcher: &mut Watcher, project: &Project) -> BTreeSet<PathBuf> {
+fn look(roots: &mut [Root], watcher: &mut RecommendedWatcher, project: &Project) -> BTreeSet<PathBuf> {
     let mut paths = BTreeSet::new();
     for root in roots {
         match root.look() {
