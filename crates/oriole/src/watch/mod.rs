@@ -66,7 +66,8 @@ pub fn watch(arguments: &Watch) -> Outcome {
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Outcome::Right,
         }
-        let mut changed = unsettled.settled(&roots, &project);
+        let all = || files(&roots).into_iter().map(|(_, path)| path).chain(project.known());
+        let mut changed = unsettled.settled(all);
         if changed.is_empty() && looked.elapsed() < LOOK {
             continue;
         }
@@ -122,8 +123,8 @@ impl Unsettled {
         first.map_or(LOOK, |first| QUIET.saturating_sub(first.elapsed()))
     }
 
-    /// Takes out the files that have been quiet for long enough.
-    fn settled(&mut self, roots: &[Root], project: &Project) -> BTreeSet<PathBuf> {
+    /// Takes out the files that have been quiet for long enough; `all` are those that there are.
+    fn settled<P: Iterator<Item = PathBuf>>(&mut self, all: impl FnOnce() -> P) -> BTreeSet<PathBuf> {
         let is_quiet = |since: &Instant| since.elapsed() >= QUIET;
         let mut paths = BTreeSet::new();
         self.paths.retain(|path, since| {
@@ -134,8 +135,7 @@ impl Unsettled {
             !quiet
         });
         if self.everything.take_if(|since| is_quiet(since)).is_some() {
-            paths.extend(files(roots).into_iter().map(|(_, path)| path));
-            paths.extend(project.known());
+            paths.extend(all());
         }
         paths
     }
@@ -180,6 +180,31 @@ fn files(roots: &[Root]) -> Vec<(PathBuf, PathBuf)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use notify::event::{AccessKind, ModifyKind};
+
+    #[test]
+    fn files_settle_when_they_are_quiet() {
+        let mut unsettled = Unsettled::default();
+        let happens = |unsettled: &mut Unsettled, kind: EventKind, name: &str| {
+            unsettled.note(&Event::new(kind).add_path(PathBuf::from(name)), &[]);
+        };
+        let settled = |unsettled: &mut Unsettled| {
+            let paths = unsettled.settled(|| [PathBuf::from("all.ptx")].into_iter());
+            paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(unsettled.wait(), LOOK);
+        happens(&mut unsettled, EventKind::Access(AccessKind::Any), "read.ptx");
+        assert_eq!(unsettled.wait(), LOOK);
+        happens(&mut unsettled, EventKind::Modify(ModifyKind::Any), "a.ptx");
+        assert!(unsettled.wait() <= QUIET);
+        std::thread::sleep(QUIET);
+        assert_eq!((unsettled.wait(), settled(&mut unsettled).as_str()), (Duration::ZERO, "a.ptx"));
+        happens(&mut unsettled, EventKind::Modify(ModifyKind::Any), "b.ptx");
+        happens(&mut unsettled, EventKind::Modify(ModifyKind::Any), "folder");
+        std::thread::sleep(QUIET);
+        assert_eq!(settled(&mut unsettled), "all.ptx b.ptx");
+        assert_eq!((unsettled.wait(), settled(&mut unsettled).as_str()), (LOOK, ""));
+    }
 
     #[test]
     fn what_is_written_aside_is_no_folder() {
