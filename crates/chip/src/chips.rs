@@ -3,6 +3,7 @@
 
 use crate::layout::{AMPERE, ConstantBank, HOPPER};
 use crate::limits::Limits;
+use crate::matrix::{HALF_STEPS, MatrixUnit, NARROW_PRODUCTS, WHOLE_STEPS};
 use crate::registers::{EIGHT_BIT_UNIFORM, RegisterFiles, SIX_BIT_UNIFORM};
 use crate::words::{LONG_WORDS, WordShape};
 
@@ -23,6 +24,11 @@ pub(crate) struct Row {
     pub words: WordShape,
     /// Its register files.
     pub registers: &'static RegisterFiles,
+    /// How it adds up products of matrices.
+    pub matrix: MatrixUnit,
+    /// Loads from shared memory without effect that the code of other compilers has before the first asynchronous copy
+    /// of a block.
+    pub loads_before_copies: u8,
     /// The layout of constant bank 0, where it is known.
     pub bank: Option<&'static ConstantBank>,
     /// Its limits, where they are known for certain.
@@ -46,16 +52,27 @@ const TURING_FAMILY: Row = Row {
     short_addresses: true,
     words: LONG_WORDS,
     registers: &SIX_BIT_UNIFORM,
+    matrix: HALF_STEPS,
+    loads_before_copies: 0,
     bank: None,
     limits: None,
 };
 
-/// Ampere and Ada.
+/// Ampere.
 const AMPERE_FAMILY: Row = Row { bank: Some(&AMPERE), ..TURING_FAMILY };
 
+/// Ada.
+const ADA_FAMILY: Row = Row { matrix: NARROW_PRODUCTS, ..AMPERE_FAMILY };
+
 /// Hopper.
-const HOPPER_FAMILY: Row =
-    Row { accelerated: true, short_addresses: false, bank: Some(&HOPPER), ..TURING_FAMILY };
+const HOPPER_FAMILY: Row = Row {
+    accelerated: true,
+    short_addresses: false,
+    matrix: WHOLE_STEPS,
+    loads_before_copies: 3,
+    bank: Some(&HOPPER),
+    ..TURING_FAMILY
+};
 
 /// Blackwell.
 const BLACKWELL_FAMILY: Row =
@@ -68,7 +85,7 @@ pub(crate) const CHIPS: [Row; 12] = [
     row(86, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 100, 99))),
     row(87, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 164, 163))),
     row(88, AMPERE_FAMILY, None),
-    supported(89, AMPERE_FAMILY, Some(Limits::ampere(48, 24, 100, 99))),
+    supported(89, ADA_FAMILY, Some(Limits::ampere(48, 24, 100, 99))),
     supported(90, HOPPER_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
     row(100, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
     row(103, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),

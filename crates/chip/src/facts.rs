@@ -3,6 +3,7 @@
 use crate::chips::{Row, find};
 use crate::layout::ConstantBank;
 use crate::limits::Limits;
+use crate::matrix::MatrixUnit;
 use crate::name::Chip;
 use crate::registers::RegisterFiles;
 use crate::words::WordShape;
@@ -34,6 +35,17 @@ impl Chip {
     /// The register files of the chip.
     pub const fn register_files(self) -> &'static RegisterFiles {
         self.row().registers
+    }
+
+    /// How it adds up products of matrices.
+    pub const fn matrix_unit(self) -> MatrixUnit {
+        self.row().matrix
+    }
+
+    /// How many loads from shared memory without effect the code of other compilers has before the first asynchronous
+    /// copy of a block.
+    pub const fn loads_before_copies(self) -> u8 {
+        self.row().loads_before_copies
     }
 
     /// The shape of its instruction words.

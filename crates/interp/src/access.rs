@@ -102,10 +102,10 @@ pub fn copy(
     to: &Location,
     from: &Location,
     bytes: usize,
-    count: Source,
+    count: u64,
 ) -> Result<(), Fault> {
     let (target, origin) = (at.address(to), at.address(from));
-    let count = (at.read(count) as usize).min(bytes);
+    let count = (count as usize).min(bytes);
     let mut data = vec![0; bytes];
     if count > 0 {
         if !origin.is_multiple_of(bytes as u64) {

@@ -44,7 +44,11 @@ pub fn sequential(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
             let (operation, bytes) = (*operation, *bytes as usize);
             Atomic { operation, bytes, destinations, sources, replacements }.execute(at, location)?;
         }
-        Action::Copy { to, from, bytes, read } => access::copy(at, to, from, *bytes as usize, *read)?,
+        Action::Copy { to, from, bytes, read, ignored } => {
+            let ignored = ignored.is_some_and(|source| at.read(source) & 1 != 0);
+            let read = if ignored { 0 } else { at.read(*read) };
+            access::copy(at, to, from, *bytes as usize, read)?;
+        }
         Action::Allocate { destination, size, align } => {
             let start = at.lane.allocate(at.read(*size), *align)?;
             at.write(*destination, start);
@@ -56,6 +60,7 @@ pub fn sequential(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
         }
         Action::Nothing => {}
         Action::Collective { .. }
+        | Action::Matrix(_)
         | Action::ActiveMask(_)
         | Action::Barrier { .. }
         | Action::Branch(_)

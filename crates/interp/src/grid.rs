@@ -185,6 +185,7 @@ pub fn run(program: &Program, launch: &Launch) -> Outcome {
         grid: launch.grid,
         block: launch.block,
         dynamic_shared: decoded.dynamic_shared,
+        matrix_unit: program.matrix_unit,
     };
     let error = run_blocks(&decoded, launch, blocks as u64, &mut machine).err();
     let buffers = addresses

@@ -17,6 +17,7 @@ mod grid;
 mod lane;
 pub mod launch;
 mod machine;
+mod matrix;
 mod memory;
 mod printf;
 pub mod program;

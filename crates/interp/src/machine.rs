@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use oriole_chip::MatrixUnit;
+
 use crate::barrier::Barrier;
 use crate::lane::{Lane, SpecialValues};
 use crate::launch::Fault;
@@ -30,6 +32,8 @@ pub struct Machine<'a> {
     pub block: [u32; 3],
     /// Bytes of shared memory that the launch adds.
     pub dynamic_shared: u32,
+    /// How the chip adds up products of matrices.
+    pub matrix_unit: MatrixUnit,
 }
 
 /// What the warps of a block share.

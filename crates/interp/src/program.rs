@@ -1,16 +1,26 @@
 //! The program that a launch runs: functions with resolved bodies, and the variables of the module.
 
+use oriole_chip::{Chip, MatrixUnit};
 use oriole_hir::Body;
 use oriole_hir::module::Module;
 use oriole_ptx::Space;
 
 /// A program.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Program {
     /// Kernels and functions that have a body.
     pub functions: Vec<Function>,
     /// Variables of the module.
     pub variables: Vec<ModuleVariable>,
+    /// How the chip adds up products of matrices: the one thing that the language leaves to it.
+    pub matrix_unit: MatrixUnit,
+}
+
+impl Default for Program {
+    /// No program, on the chip that is meant where none is named.
+    fn default() -> Program {
+        Program { functions: Vec::new(), variables: Vec::new(), matrix_unit: Chip::DEFAULT.matrix_unit() }
+    }
 }
 
 /// A kernel or function.
@@ -58,7 +68,8 @@ pub struct InitialAddress {
 
 impl Program {
     /// The program of a resolved module. Whether the module has errors is for the caller to look at: the bodies of
-    /// functions with errors lack instructions.
+    /// functions with errors lack instructions. The chip is the one that `.target` names, or the one that is meant where
+    /// none is named.
     pub fn from_module(module: &Module) -> Program {
         let mut functions: Vec<Function> = module
             .functions
@@ -95,7 +106,13 @@ impl Program {
                 }
             })
             .collect();
-        Program { functions, variables }
+        let chip = module.header.targets.iter().find_map(|target| Chip::of_number(target.number()));
+        Program { functions, variables, matrix_unit: chip.unwrap_or(Chip::DEFAULT).matrix_unit() }
+    }
+
+    /// The same program on another chip.
+    pub fn on(self, chip: Chip) -> Program {
+        Program { matrix_unit: chip.matrix_unit(), ..self }
     }
 
     /// The function of that name.

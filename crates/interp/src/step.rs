@@ -3,6 +3,7 @@
 use oriole_ptx::SpecialRegister;
 use smallvec::SmallVec;
 
+use crate::matrix::Product;
 use crate::memory::Place;
 use crate::value::Operation;
 use crate::value::compare::{Combine, Comparison};
@@ -176,6 +177,8 @@ pub enum Action {
         bytes: u32,
         /// Bytes read; those behind them are zero.
         read: Source,
+        /// Where this holds, nothing is read.
+        ignored: Option<Source>,
     },
     /// An instruction that lanes of a warp execute together.
     Collective {
@@ -190,6 +193,8 @@ pub enum Action {
         /// Operands.
         sources: [Source; 3],
     },
+    /// A product of matrices, or a move of small ones, that a whole warp executes together.
+    Matrix(Box<MatrixStep>),
     /// `activemask`
     ActiveMask(Destination),
     /// `bar` and `barrier`
@@ -290,6 +295,42 @@ pub enum CollectiveOperation {
     /// `bar.warp.sync`
     Synchronize,
     Elect,
+}
+
+/// What a warp does with matrices.
+#[derive(Clone, Debug)]
+pub struct MatrixStep {
+    /// What it does.
+    pub operation: MatrixOperation,
+    /// Number of its spelling: lanes meet only in instructions of one spelling.
+    pub key: u32,
+    /// Registers that are written.
+    pub destinations: Vec<Destination>,
+    /// Registers of each operand.
+    pub sources: Vec<Vec<Source>>,
+}
+
+/// Which of them.
+#[derive(Clone, Copy, Debug)]
+pub enum MatrixOperation {
+    /// `mma`; operands a, b, c.
+    Product(Product),
+    /// `ldmatrix`: rows of eight halves at the addresses that lanes give, a matrix for each register.
+    Load {
+        /// The address of a row.
+        row: Location,
+        /// Each matrix is transposed.
+        transposed: bool,
+    },
+    /// `stmatrix`; operand: the registers.
+    Store {
+        /// The address of a row.
+        row: Location,
+        /// Each matrix is transposed.
+        transposed: bool,
+    },
+    /// `movmatrix`: a transposed matrix of halves; operand: its register.
+    Transpose,
 }
 
 /// Where a shuffle reads.

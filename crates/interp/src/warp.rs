@@ -11,7 +11,8 @@ use crate::execute;
 use crate::lane::{Lane, SpecialValues, State, members};
 use crate::launch::{Fault, FaultKind};
 use crate::machine::{BlockState, Machine};
-use crate::step::{Action, Source};
+use crate::matrix;
+use crate::step::{Action, Location, MatrixOperation, MatrixStep, Source};
 
 /// Steps of a warp after which a lane that could run and did not is favoured.
 const PATIENCE: u64 = 20_000;
@@ -194,7 +195,13 @@ impl Warp {
                     }
                     self.lanes[lane].state = State::Collective(*key, mask);
                 }
-                self.meet(machine, specials);
+                self.meet(machine, block, specials)?;
+            }
+            Action::Matrix(matrix) => {
+                for lane in members(active) {
+                    self.lanes[lane].state = State::Collective(matrix.key, u32::MAX);
+                }
+                self.meet(machine, block, specials)?;
             }
             Action::Barrier { .. } => {
                 for lane in members(active) {
@@ -224,7 +231,7 @@ impl Warp {
                 }
                 if ended {
                     // Collective instructions do not wait for lanes that have ended.
-                    self.meet(machine, specials);
+                    self.meet(machine, block, specials)?;
                 }
             }
         }
@@ -232,7 +239,12 @@ impl Warp {
     }
 
     /// Executes every collective instruction whose members have all arrived.
-    fn meet(&mut self, machine: &Machine, specials: &SpecialValues) {
+    fn meet(
+        &mut self,
+        machine: &mut Machine,
+        block: &mut BlockState,
+        specials: &SpecialValues,
+    ) -> Result<(), Fault> {
         let live = self.live();
         let mut waiting = self.lanes_where(|lane| matches!(lane.state, State::Collective(..)));
         while waiting != 0 {
@@ -242,12 +254,16 @@ impl Warp {
             let together = self.lanes_where(|lane| lane.state == state);
             waiting &= !together;
             if mask & live == together & mask {
-                self.collective(machine, mask & live, specials);
+                match &machine.code.steps[self.lanes[first].pc as usize].action {
+                    Action::Matrix(_) => self.matrix(together, machine, block, specials)?,
+                    _ => self.collective(machine, mask & live, specials),
+                }
                 for lane in members(mask & live) {
                     self.release(lane);
                 }
             }
         }
+        Ok(())
     }
 
     fn collective(&mut self, machine: &Machine, mask: u32, specials: &SpecialValues) {
@@ -272,6 +288,88 @@ impl Warp {
             }
         }
     }
+
+    /// Executes an instruction on matrices. Lanes that have ended, or never were, take part with zeros.
+    fn matrix(
+        &mut self,
+        together: u32,
+        machine: &mut Machine,
+        block: &mut BlockState,
+        specials: &SpecialValues,
+    ) -> Result<(), Fault> {
+        let code = machine.code;
+        let steps: [Option<&MatrixStep>; 32] = std::array::from_fn(|lane| {
+            let lane = self.lanes.get(lane).filter(|_| together >> lane & 1 != 0)?;
+            match &code.steps[lane.pc as usize].action {
+                Action::Matrix(step) => Some(&**step),
+                _ => None,
+            }
+        });
+        let registers = |lanes: &[Lane], operand: usize| -> matrix::Registers {
+            std::array::from_fn(|lane| {
+                let sources = steps[lane].map_or(&[][..], |step| &step.sources[operand]);
+                sources.iter().map(|source| lanes[lane].read(*source, lane as u32, specials)).collect()
+            })
+        };
+        let Some(step) = steps.iter().flatten().next() else { return Ok(()) };
+        let results = match &step.operation {
+            MatrixOperation::Product(product) => {
+                let [a, b, c] = [0, 1, 2].map(|operand| registers(&self.lanes, operand));
+                product.evaluate(&machine.matrix_unit, &a, &b, &c)
+            }
+            MatrixOperation::Transpose => matrix::transpose(&registers(&self.lanes, 0)),
+            MatrixOperation::Load { row, transposed } => {
+                let count = step.destinations.len();
+                let rows = self.rows(machine, block, specials, row, count, None)?;
+                matrix::spread(&rows, *transposed)
+            }
+            MatrixOperation::Store { row, transposed } => {
+                let values = registers(&self.lanes, 0);
+                let rows = matrix::collect(&values, *transposed);
+                self.rows(machine, block, specials, row, rows.len() / 8, Some(&rows))?;
+                return Ok(());
+            }
+        };
+        for (lane, step) in steps.iter().enumerate() {
+            let Some(step) = step else { continue };
+            for (destination, value) in step.destinations.iter().zip(&results[lane]) {
+                self.lanes[lane].write(*destination, *value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the rows of small matrices, or writes them if they are given: row `r` of matrix `m` is at the address that
+    /// lane `8 m + r` gives.
+    fn rows(
+        &mut self,
+        machine: &mut Machine,
+        block: &mut BlockState,
+        specials: &SpecialValues,
+        row: &Location,
+        matrices: usize,
+        written: Option<&[matrix::Row]>,
+    ) -> Result<Vec<matrix::Row>, Fault> {
+        let mut rows = vec![[0; matrix::ROW_BYTES]; 8 * matrices];
+        for (lane, bytes) in rows.iter_mut().enumerate().take(self.lanes.len()) {
+            let pc = self.lanes[lane].pc;
+            let mut context = LaneContext {
+                lane: &mut self.lanes[lane],
+                number: lane as u32,
+                machine: &mut *machine,
+                block: &mut *block,
+                specials,
+            };
+            let address = context.address(row);
+            let memory = context.aligned(row.place, address, matrix::ROW_BYTES, written.is_some());
+            match (memory, written) {
+                (Ok(memory), None) => bytes.copy_from_slice(memory),
+                (Ok(memory), Some(written)) => memory.copy_from_slice(&written[lane]),
+                (Err(fault), _) => return Err(machine.locate(fault, pc, block, &self.lanes[lane])),
+            }
+        }
+        Ok(rows)
+    }
 }
 
 /// True for what changes the flow or the state of lanes.
@@ -279,6 +377,7 @@ fn is_control(action: &Action) -> bool {
     matches!(
         action,
         Action::Collective { .. }
+            | Action::Matrix(_)
             | Action::ActiveMask(_)
             | Action::Barrier { .. }
             | Action::Branch(_)

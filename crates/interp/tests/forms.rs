@@ -135,7 +135,7 @@ fn kernel(row: &Row, choice: &Choice, optional: bool) -> Program {
         operands,
     };
     body.statements.push(Statement::Instruction(instruction));
-    Program { functions: vec![Function { name: "k".into(), body }], variables: Vec::new() }
+    Program { functions: vec![Function { name: "k".into(), body }], ..Program::default() }
 }
 
 #[test]

@@ -18,6 +18,7 @@
 //! threads. What only feeds them goes unguarded into temporaries. Where the expansion has control flow of its own,
 //! a branch goes round all of it.
 
+mod async_copy;
 mod atomics;
 mod barrier;
 mod bits;
@@ -38,6 +39,7 @@ mod integer;
 mod integer64;
 mod limits;
 mod machine;
+mod matrix;
 mod memory;
 mod moves;
 mod operand;

@@ -15,7 +15,7 @@ impl Lower<'_> {
     }
 
     /// True if the opcode takes these modifiers with so many general registers, the result among them.
-    fn takes(&self, op: Op, mods: &[Mod], registers: usize) -> bool {
+    pub fn takes(&self, op: Op, mods: &[Mod], registers: usize) -> bool {
         let operands = vec![Operand::plain(OperandKind::Reg(0)); registers];
         self.is_legal(op, &Mods::of(mods), &operands)
     }

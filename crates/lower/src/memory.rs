@@ -338,7 +338,7 @@ impl Lower<'_> {
     }
 
     /// The words of the elements, if each is a register of just this size and no word comes twice.
-    fn direct_words(&mut self, elements: &[Operand], ty: Type) -> Option<Words> {
+    pub fn direct_words(&mut self, elements: &[Operand], ty: Type) -> Option<Words> {
         let mut words = Words::new();
         for element in elements {
             let Operand::Register(id) = element else { return None };

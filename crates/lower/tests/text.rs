@@ -950,3 +950,135 @@ fn counts_of_threads_keep_the_bits_that_a_word_has() {
         "#]],
     );
 }
+
+#[test]
+fn matrices() {
+    check(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%f1, %f2, %f3, %f4};
+         mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, {%r5, %r6}, {0f00000000, 0f00000000, 0f00000000, 0f00000000};
+         mma.sync.aligned.m8n8k16.row.col.satfinite.s32.s8.u8.s32 {%r1, %r2}, {%r3}, {%r4}, {%r1, %r2};
+         mma.sync.aligned.m8n8k4.row.col.rz.f64.f64.f64.f64 {%e1, %e2}, {%e3}, {%e4}, {%e1, %e2};
+         mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.and.popc {%r1, %r2}, {%r3}, {%r4}, {%r1, %r2};
+         ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r1, %r2, %r3, %r4}, [%r5+16];
+         ldmatrix.sync.aligned.m8n8.x1.b16 {%r1}, [%d1];
+         stmatrix.sync.aligned.m8n8.x2.shared.b16 [%r5], {%r1, %r2};
+         movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r0 = %4.0
+              value r1 = %5.0
+              value r2 = %6.0
+              value r3 = %7.0
+              value r4 = %8.0
+              value r5 = %9.0
+              value r6 = %0.0
+              value r7 = %1.0
+              value r8 = %2.0
+              value r9 = %3.0
+              value r10 = %12.0
+              value r11 = %12.1
+              value r12 = %13.0
+              value r13 = %13.1
+              value r14 = %10.0
+              value r15 = %10.1
+              value r16 = %11.0
+              value r17 = %11.1
+              value r18 = %14.0
+            b0:
+              {r6 r7 r8 r9} = HMMA.16816.BF16.F32 {r0 r1 r2 r3}, {r4 r5}, {r6 r7 r8 r9} ; 0
+              {r6 r7 r8 r9} = HMMA.1688.F32.TF32 {r0 r1 r2 r3}, {r4 r5}, RZ ; 1
+              {r0 r1} = IMMA.8816.S8.SAT.U8_2 r2.ROW, r3.COL, {r0 r1} ; 2
+              {r14 r15 r16 r17} = DMMA.8x8x4.RZ {r10 r11}, {r12 r13}, {r14 r15 r16 r17} ; 3
+              {r0 r1} = BMMA.88128.AND.POPC r2.ROW, r3.COL, {r0 r1} ; 4
+              {r0 r1 r2 r3} = LDSM.16.4.MT88 [r4+0x10] mem(shared r) ; 5
+              r0 = LDSM.16.M88 [r18] mem(shared r) ; 6
+              STSM.16.2.M88 [r4], {r0 r1} mem(shared w) ; 7
+              r0 = MOVM.16.MT88 r1 ; 8
+              EXIT ; 9
+        "#]],
+    );
+}
+
+#[test]
+fn products_that_the_machine_lacks() {
+    check(
+        "mma.sync.aligned.m8n8k32.row.col.s32.u4.s4.s32 {%r1, %r2}, {%r3}, {%r4}, {%r1, %r2};
+         mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor.popc {%r1, %r2}, {%r3}, {%r4}, {%r1, %r2};
+         mma.sync.aligned.m16n8k16.row.col.f16.e4m3.e5m2.f16 {%r1, %r2}, {%r3, %r4}, {%r5}, {%r1, %r2};",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r0 = %2.0
+              value r2 = %3.0
+              value r6 = %0.0
+              value r7 = %1.0
+              value r22 = %4.0
+            b0:
+              r1 = LOP3.LUT r0, 0xf0f0f0f, RZ, #192, !PT ; 0
+              r3 = LOP3.LUT r2, 0xf0f0f0f, RZ, #192, !PT ; 0
+              r4 = LOP3.LUT r2, 0x8080808, RZ, #192, !PT ; 0
+              r5 = IMAD r4, 0x1e, r3 ; 0
+              {r8 r9} = IMMA.8816.S8_2.U8 r1.ROW, r5.COL, {r6 r7} ; 0
+              r10 = SHF.HI.R.U32 RZ, 0x4, r0 ; 0
+              r11 = LOP3.LUT r10, 0xf0f0f0f, RZ, #192, !PT ; 0
+              r12 = SHF.HI.R.U32 RZ, 0x4, r2 ; 0
+              r13 = LOP3.LUT r12, 0xf0f0f0f, RZ, #192, !PT ; 0
+              r14 = LOP3.LUT r12, 0x8080808, RZ, #192, !PT ; 0
+              r15 = IMAD r14, 0x1e, r13 ; 0
+              {r6 r7} = IMMA.8816.S8_2.U8 r11.ROW, r15.COL, {r8 r9} ; 0
+              r16 = LOP3.LUT RZ, r0, RZ, #51, !PT ; 1
+              r17 = LOP3.LUT RZ, r2, RZ, #51, !PT ; 1
+              {r18 r19} = BMMA.88128.AND.POPC r0.ROW, r17.COL, {r6 r7} ; 1
+              {r6 r7} = BMMA.88128.AND.POPC r16.ROW, r2.COL, {r18 r19} ; 1
+              r20 = F2FP.E4M3_2.F16.UNPACK_B r0 ; 2
+              r21 = F2FP.E4M3_2.F16.UNPACK_B r2 ; 2
+              r23 = F2FP.E5M2_2.F16.UNPACK_B r22 ; 2
+              {r24 r25} = HMMA.1688.F16 {r20 r21}, r23, RZ ; 2
+              r26 = F2FP.E4M3_2.F16.UNPACK_B r0.H1 ; 2
+              r27 = F2FP.E4M3_2.F16.UNPACK_B r2.H1 ; 2
+              r28 = F2FP.E5M2_2.F16.UNPACK_B r22.H1 ; 2
+              {r29 r30} = HMMA.1688.F16 {r26 r27}, r28, {r24 r25} ; 2
+              r6 = HADD2 r6, r29 ; 2
+              r7 = HADD2 r7, r30 ; 2
+              EXIT ; 3
+        "#]],
+    );
+}
+
+#[test]
+fn asynchronous_copies() {
+    check(
+        "cp.async.ca.shared.global [%r1+4], [%d1+8], 4;
+         cp.async.cg.shared.global.L2::128B [%r1], [%d1], 16;
+         cp.async.ca.shared.global [%r1], [%d1], 8, 3;
+         cp.async.ca.shared.global [%r1], [%d1], 16, %r2;
+         cp.async.ca.shared.global [%r1], [%d1], 16, %p1;
+         cp.async.commit_group;
+         cp.async.wait_group 2;
+         cp.async.wait_all;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r2 = %0.0
+              value r3 = %1.0
+              value r4 = %1.1
+              value r5 = %2.0
+              value p12 = %3.0
+            b0:
+              {u0 u1} = ULDC.64 c[0][0x208] ; 0
+              LDGSTS.E [r2+0x4], desc{u0 u1}[{r3 r4}+0x8].64 mem(generic rw) ; 0
+              LDGSTS.128.BYPASS.E.LTC128B [r2], desc{u0 u1}[{r3 r4}].64 mem(generic rw) ; 1
+              LDGSTS.64.E.ZFILL [r2], desc{u0 u1}[{r3 r4}+0x5].64 mem(generic rw) ; 2
+              r6 = IADD3 -r5, 0x10, RZ ; 3
+              r7 = LOP3.LUT r6, 0xf, RZ, #192, !PT ; 3
+              r8, p9 = IADD3 r3, r7, RZ ; 3
+              r10 = IADD3.X r4, RZ, RZ, p9, !PT ; 3
+              p11, PT = ISETP.AND.NE.U32 r5, RZ, PT ; 3
+              LDGSTS.128.E.ZFILL [r2], desc{u0 u1}[{r8 r10}].64, p11 mem(generic rw) ; 3
+              LDGSTS.128.E [r2], desc{u0 u1}[{r3 r4}].64, !p12 mem(generic rw) ; 4
+              LDGDEPBAR mem(generic rw ordered) ; 5
+              DEPBAR.LE SB0, #2 mem(generic rw ordered) ; 6
+              LDGDEPBAR mem(generic rw ordered) ; 7
+              DEPBAR.LE SB0, #0 mem(generic rw ordered) ; 7
+              EXIT ; 8
+        "#]],
+    );
+}

@@ -229,6 +229,7 @@ impl<R: Fn(&[Value]) -> Result<u8, MarshalError>> Map<'_, R> {
                 if self.op == Op::LEPC { OperandKind::Target(0) } else { OperandKind::Imm(0) }
             }
             SourceKind::Symbol(symbol) => OperandKind::Symbol(*symbol),
+            SourceKind::Scoreboard(number) => OperandKind::Scoreboard(*number),
         })
     }
 }

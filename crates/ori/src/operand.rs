@@ -83,6 +83,8 @@ pub enum SourceKind {
     ReturnAddress(AddressPart),
     /// A special register or another named operand.
     Symbol(Symbol),
+    /// A scoreboard that the instruction itself names, `SB0` to `SB5`.
+    Scoreboard(u8),
 }
 
 /// A place in a constant bank that a register names. It is rare, and in a box of its own, so that sources are small.

@@ -561,6 +561,10 @@ impl FunctionParser {
             cursor.expect(")")?;
             return Ok(SourceKind::Callee(symbol));
         }
+        if cursor.rest.starts_with("SB") {
+            cursor.expect("SB")?;
+            return Ok(SourceKind::Scoreboard(cursor.number_as()?));
+        }
         if cursor.eat("%(") {
             let end = cursor.rest.find(')').ok_or("expected `)`")?;
             let name = &cursor.rest[..end];

@@ -297,6 +297,7 @@ impl Display for SourceText<'_> {
             SourceKind::ReturnAddress(AddressPart::Low) => f.write_str("return_address(low)")?,
             SourceKind::ReturnAddress(AddressPart::High) => f.write_str("return_address(high)")?,
             SourceKind::Symbol(symbol) => write!(f, "%({})", symbol.name())?,
+            SourceKind::Scoreboard(number) => write!(f, "SB{number}")?,
         }
         if source.absolute {
             f.write_char('|')?;

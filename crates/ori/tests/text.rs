@@ -128,7 +128,7 @@ fn random_source(dice: &mut Dice, function: &Function) -> Source {
         _ => ConstBase::Table(dice.roll(function.tables.len() as u64) as u32),
     };
     let offset = dice.offset();
-    let kind = match dice.roll(11) {
+    let kind = match dice.roll(12) {
         0 => SourceKind::Values(random_values(dice, function, None).into_iter().collect()),
         1 => SourceKind::Zero(dice.pick(&files)),
         2 => SourceKind::True(dice.pick(&files)),
@@ -159,6 +159,7 @@ fn random_source(dice: &mut Dice, function: &Function) -> Source {
             SourceKind::Address32 { symbol, part: dice.pick(&[AddressPart::Low, AddressPart::High]), offset }
         }
         9 => SourceKind::Block(BlockId(dice.roll(4) as u32)),
+        10 => SourceKind::Scoreboard(dice.roll(6) as u8),
         _ => SourceKind::Symbol(dice.pick(Symbol::all())),
     };
     let mut source = Source::plain(kind);

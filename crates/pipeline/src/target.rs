@@ -106,7 +106,12 @@ impl Target {
 
     /// What the scheduler needs of it.
     pub fn schedule(&self) -> oriole_schedule::Tables {
-        oriole_schedule::Tables { limits: self.limits, forms: self.forms, latency: self.latency }
+        oriole_schedule::Tables {
+            limits: self.limits,
+            forms: self.forms,
+            latency: self.latency,
+            loads_before_copies: self.chip.loads_before_copies(),
+        }
     }
 
     /// What selection needs of it.

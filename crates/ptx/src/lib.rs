@@ -12,11 +12,13 @@ pub use types::Type;
 
 mod nearest;
 pub mod opcode;
+mod shape;
 pub mod special;
 pub mod table;
 pub mod word;
 
 pub use nearest::nearest;
 pub use opcode::Opcode;
+pub use shape::MatrixShape;
 pub use special::SpecialRegister;
 pub use word::{Modifiers, Word};

@@ -6,6 +6,7 @@
 //! No register is chosen and no bit is laid out here.
 
 mod bottom_up;
+mod copies;
 mod decoded;
 mod dense_ids;
 mod effects;
@@ -46,6 +47,8 @@ pub struct Tables {
     pub forms: &'static Table,
     /// Its latencies.
     pub latency: &'static Model,
+    /// How many loads without effect go before the first asynchronous copy of a block.
+    pub loads_before_copies: u8,
 }
 
 impl Tables {
@@ -55,6 +58,7 @@ impl Tables {
             limits: chip.limits()?,
             forms: oriole_sass::form::table(chip)?,
             latency: Model::of(chip)?,
+            loads_before_copies: chip.loads_before_copies(),
         })
     }
 }
@@ -64,12 +68,15 @@ impl Tables {
 pub enum ScheduleError {
     /// The chip has no instruction that only passes time.
     Nop,
+    /// The chip has asynchronous copies and no load from shared memory.
+    Load,
 }
 
 impl fmt::Display for ScheduleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ScheduleError::Nop => f.write_str("the chip has no form of NOP"),
+            ScheduleError::Load => f.write_str("the chip has no form of a load that goes before copies"),
         }
     }
 }
@@ -91,10 +98,10 @@ pub fn after_allocation(finishing: &mut Finishing, tables: &Tables, options: &Fi
 }
 
 /// Fills in the control word of every instruction (phases 113 to 116). The stream is complete then: only `NOP`s are added,
-/// where a stall does not fit one word.
+/// where a stall does not fit one word, and before that loads without effect ahead of asynchronous copies.
 ///
 /// # Errors
-/// The chip has no form of `NOP`.
+/// The chip has no form of `NOP`, or of a load that goes before copies.
 pub fn control_words(
     mut finishing: Finishing,
     tables: &Tables,
@@ -102,6 +109,7 @@ pub fn control_words(
 ) -> Result<MachineFunction, ScheduleError> {
     let &Tables { forms, latency: model, .. } = tables;
     let nop = words::Nop::new(tables).map_err(|_| ScheduleError::Nop)?;
+    copies::insert_loads(&mut finishing, tables).map_err(|_| ScheduleError::Load)?;
     if options.serial {
         serial::assign(&mut finishing, model, &nop);
         return Ok(finishing.function);

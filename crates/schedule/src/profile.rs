@@ -55,7 +55,7 @@ pub struct Profile {
 
 /// The profile of a function.
 pub fn profile(function: &Function, tables: &Tables, bounds: LaunchBounds) -> Profile {
-    let &Tables { ref limits, forms, latency: model } = tables;
+    let &Tables { ref limits, forms, latency: model, .. } = tables;
     let counts = Statistics::new(function);
     let (registers, spill_bytes) = bounds.allocated.unwrap_or((counts.general_registers, 0));
     let usage = Usage { registers, shared: bounds.shared, threads: bounds.threads };

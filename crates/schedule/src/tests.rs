@@ -148,6 +148,9 @@ fn counted_groups_keep_their_scoreboard() {
         options(),
         expect![[r#"
             --
+            ------:-:-:-:01 @!PT LDS RZ, [RZ]
+            ------:-:-:-:01 @!PT LDS RZ, [RZ]
+            ------:-:-:-:01 @!PT LDS RZ, [RZ]
             ------:-:-:-:01 LDGSTS.E [R0], desc[UR4][R2.64]
             ------:-:0:-:01 LDGDEPBAR
             ------:-:1:-:01 LDS R8, [R9]
@@ -169,6 +172,9 @@ fn a_scoreboard_just_set_is_waited_for_two_cycles_later() {
         options(),
         expect![[r#"
             --
+            ------:-:-:-:01 @!PT LDS RZ, [RZ]
+            ------:-:-:-:01 @!PT LDS RZ, [RZ]
+            ------:-:-:-:01 @!PT LDS RZ, [RZ]
             ------:-:-:-:01 LDGSTS.E [R0], desc[UR4][R2.64]
             ------:-:0:-:02 LDGDEPBAR
             ------:-:-:Y:04 DEPBAR.LE SB0, 0x0

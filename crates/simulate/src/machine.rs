@@ -204,6 +204,7 @@ impl<'a> Machine<'a> {
                 banks,
                 block: launch.block,
                 perturb: launch.options.perturb,
+                matrix_unit: chip.matrix_unit(),
             },
             global,
             buffers,

@@ -81,6 +81,11 @@ impl Format {
         self.precision - 1
     }
 
+    /// The exponent of the smallest normal number.
+    pub(crate) fn least_exponent(self) -> i32 {
+        self.least
+    }
+
     fn sign_bit(self) -> u64 {
         1 << (self.width - 1)
     }

@@ -137,20 +137,25 @@ impl FunctionDecoder<'_> {
         let Source::Immediate(bytes @ (4 | 8 | 16)) = self.source_at(instruction, 2, Type::B32)? else {
             return Err("its size is no constant of 4, 8 or 16".into());
         };
-        let read = match instruction.operands.get(3) {
-            None => Source::Immediate(bytes),
-            Some(operand) => {
-                if self.register_type(operand) == Some(Type::Pred) {
-                    return Err("the form that ignores its source is not supported".into());
-                }
-                self.source(operand, Type::B32)?
+        // The last operand of a form with a policy is the policy.
+        let policy = usize::from(has(Word::L2CacheHint));
+        let extent = instruction.operands.get(3).filter(|_| instruction.operands.len() > 3 + policy);
+        let (read, ignored) = match extent {
+            None => (Source::Immediate(bytes), None),
+            Some(operand @ Operand::NotRegister(_)) => {
+                (Source::Immediate(bytes), Some(self.source(operand, Type::Pred)?))
             }
+            Some(operand) if self.register_type(operand) == Some(Type::Pred) => {
+                (Source::Immediate(bytes), Some(self.source(operand, Type::Pred)?))
+            }
+            Some(operand) => (self.source(operand, Type::B32)?, None),
         };
         Ok(Action::Copy {
             to: self.location(instruction, 0, Some(Space::Shared))?,
             from: self.location(instruction, 1, Some(Space::Global))?,
             bytes: bytes as u32,
             read,
+            ignored,
         })
     }
 }

@@ -7,6 +7,7 @@ mod arithmetic;
 mod control;
 mod conversion;
 mod layout;
+mod matrix;
 mod memory;
 mod operand;
 
@@ -219,6 +220,7 @@ impl<'a> FunctionDecoder<'a> {
             Bra | Brx | Call | Ret | Exit | Trap | Bar | Barrier | Activemask | Alloca | Stacksave
             | Stackrestore => self.control(instruction, spellings),
             Shfl | Vote | Match | Redux | Elect => self.collective(instruction, spellings),
+            Mma | Ldmatrix | Stmatrix | Movmatrix => self.matrix(instruction, spellings),
             Fence | Membar | Prefetch | Prefetchu | Nanosleep | Pmevent | Applypriority | Discard
             | Griddepcontrol | Setmaxnreg | Brkpt => Ok(Action::Nothing),
             _ => self.arithmetic(instruction),

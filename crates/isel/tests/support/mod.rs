@@ -78,6 +78,7 @@ fn source(random: &mut Random, form: &Form, at: usize, slot: &Slot) -> Option<So
             Source::imm(*random.pick(&[0, 1, 2, 16, 0x3f800000, 0xffff_fff0]))
         }
         (SlotKind::Const, _) => Source::constant(0, 4 * random.below(64) as i32),
+        (SlotKind::Scoreboard, _) => Source::plain(SourceKind::Scoreboard(random.below(6) as u8)),
         (SlotKind::FixedSymbol(symbol), _) => Source::plain(SourceKind::Symbol(symbol)),
         (SlotKind::Symbol, _) => {
             let named = form.sets.iter().flat_map(|set| set.rows.iter().map(move |row| (set.slot, row)));

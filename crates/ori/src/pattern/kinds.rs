@@ -108,7 +108,7 @@ impl Kinds {
             SourceKind::ConstIndexed(_) => Kinds::INDEXED,
             SourceKind::Address(_) => Kinds::MEMORY,
             SourceKind::Block(_) | SourceKind::Callee(_) | SourceKind::KernelStart => Kinds::TARGET,
-            SourceKind::Symbol(_) => Kinds::NAME,
+            SourceKind::Symbol(_) | SourceKind::Scoreboard(_) => Kinds::NAME,
         }
     }
 }

@@ -560,3 +560,22 @@ impl Position for Vote {
         (Word::Ballot, Vote::Ballot),
     ];
 }
+
+/// How many small matrices are moved.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum MatrixCount {
+    /// `.x1`
+    X1,
+    /// `.x2`
+    X2,
+    /// `.x4`
+    X4,
+}
+
+impl Position for MatrixCount {
+    const WORDS: &'static [(Word, MatrixCount)] = &[
+        (Word::X1, MatrixCount::X1),
+        (Word::X2, MatrixCount::X2),
+        (Word::X4, MatrixCount::X4),
+    ];
+}

@@ -35,21 +35,28 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     let a = context.double(1)?;
     let b = context.double(2)?;
     let c = if op == Op::DFMA { context.double(3)? } else { [0; 32] };
-    let result = std::array::from_fn(|lane| {
-        let bits = if round == Round::Nearest {
-            let [a, b, c] = [a[lane], b[lane], c[lane]].map(f64::from_bits);
-            match op {
-                Op::DADD => a + b,
-                Op::DMUL => a * b,
-                _ => a.mul_add(b, c),
-            }
-            .to_bits()
-        } else {
-            directed(op, [a[lane], b[lane], c[lane]], round)
-        };
-        if F64.is_nan(bits) { F64.not_a_number() } else { bits }
-    });
+    let result = std::array::from_fn(|lane| calculate(op, [a[lane], b[lane], c[lane]], round));
     context.write_wide(0, &result)
+}
+
+/// `a * b + c`, rounded once.
+pub(super) fn fused(a: u64, b: u64, c: u64, round: Round) -> u64 {
+    calculate(Op::DFMA, [a, b, c], round)
+}
+
+fn calculate(op: Op, operands: [u64; 3], round: Round) -> u64 {
+    let bits = if round == Round::Nearest {
+        let [a, b, c] = operands.map(f64::from_bits);
+        match op {
+            Op::DADD => a + b,
+            Op::DMUL => a * b,
+            _ => a.mul_add(b, c),
+        }
+        .to_bits()
+    } else {
+        directed(op, operands, round)
+    };
+    if F64.is_nan(bits) { F64.not_a_number() } else { bits }
 }
 
 fn compare(context: &mut Context) -> Result<(), Fault> {

@@ -328,21 +328,27 @@ fn store_matrix(context: &mut Context) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The asynchronous copy from global to shared memory; it is done at once.
+/// The asynchronous copy from global to shared memory; it is done at once. Where the predicate fails, zeros are written.
+/// `.ZFILL` says with the low bits of the source's address how many bytes at the end are zeros.
 fn copy(context: &mut Context) -> Result<(), Fault> {
     let to = addresses(context, 0, Space::Shared)?;
     let from = addresses(context, 1, Space::Global)?;
     let (size, _) = data_type(context);
-    let wanted = context.predicate(2)?;
+    let wanted = if context.count() > 2 { context.predicate(2)? } else { u32::MAX };
     let fill = context.has(Mod::ZFILL);
     each_active(context, |context, lane| {
-        let words = if wanted >> lane & 1 == 1 {
-            load(context, lane, Space::Global, from[lane], size)?
-        } else if fill {
-            [0; 4]
-        } else {
-            return Ok(());
-        };
+        let missing = if fill { from[lane] % u64::from(size) } else { 0 };
+        let mut words = [0; 4];
+        if wanted >> lane & 1 == 1 {
+            let start = from[lane] - missing;
+            if !start.is_multiple_of(u64::from(size)) {
+                return Err(Fault::Misaligned { space: "global", address: start, size });
+            }
+            for at in 0..u64::from(size) - missing {
+                let byte = load(context, lane, Space::Global, start + at, 1)?[0];
+                words[at as usize / 4] |= byte << (at % 4 * 8);
+            }
+        }
         store_words(place(context, lane, Space::Shared, to[lane], size)?, &words);
         Ok(())
     })

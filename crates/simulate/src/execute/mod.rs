@@ -9,6 +9,7 @@ mod float;
 mod half;
 mod integer;
 mod load_store;
+mod matrix;
 mod special;
 mod transcendental;
 mod video;
@@ -20,7 +21,7 @@ use crate::launch::Fault;
 use crate::memory::{Global, load_words};
 use crate::program::name;
 use crate::warp::{Lanes, Warp, WideLanes, bits};
-use oriole_chip::WordShape;
+use oriole_chip::{MatrixUnit, WordShape};
 use oriole_sass::register::{RZ, URZ};
 use oriole_sass::{Guard, Instruction, Mod, Op, OperandKind};
 
@@ -30,6 +31,7 @@ pub(crate) struct LaunchContext {
     pub banks: Banks,
     pub block: [u32; 3],
     pub perturb: Option<u64>,
+    pub matrix_unit: MatrixUnit,
 }
 
 /// How the group goes on.
@@ -338,7 +340,8 @@ pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
             load_store::execute(context)
         }
         ATOM | ATOMG | ATOMS | REDG | RED => atomic::execute(context),
-        VOTE | VOTEU | MATCH | SHFL | REDUX | ELECT | MOVM => warp_wide::execute(context),
+        VOTE | VOTEU | MATCH | SHFL | REDUX | ELECT => warp_wide::execute(context),
+        HMMA | IMMA | DMMA | BMMA | QMMA | MOVM => matrix::execute(context),
         S2R | S2UR | CS2R | B2R | LEPC | ULEPC => special::execute(context),
         BRA | BRX | BRXU | CALL | RET | EXIT | KILL | BSSY | BSYNC | BREAK | WARPSYNC | ENDCOLLECTIVE
         | YIELD | NANOSLEEP | BMOV | BAR | BPT | RPCMOV => return control::execute(context),

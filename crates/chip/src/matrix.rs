@@ -1,0 +1,30 @@
+//! How the matrix unit of a chip adds up products. The interpreter and the simulator each do the arithmetic in their own
+//! way; what the chips do differently is a row here.
+//!
+//! Source: the model of the tensor cores in arXiv 2511.10909, which its authors compared with the hardware bit for bit.
+
+/// What a matrix unit does with a sum of floating-point products and an accumulator.
+///
+/// The terms of one step are aligned to the greatest exponent among them and cut toward zero, added exactly, and rounded
+/// once. Where the matrices are deeper than a step, the sum of one step is the accumulator of the next.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MatrixUnit {
+    /// Bits behind the point that a term keeps when it is aligned.
+    pub fraction_bits: u32,
+    /// Bits of a row that a step takes: so many over the bits of an element is the depth of a step.
+    pub step_bits: u32,
+    /// The same for products of 8-bit numbers, whose sums keep no more bits either; `None` if the chip has no such
+    /// products of its own and widens the numbers.
+    pub narrow_fraction_bits: Option<u32>,
+}
+
+/// Turing and Ampere.
+pub(crate) const HALF_STEPS: MatrixUnit =
+    MatrixUnit { fraction_bits: 24, step_bits: 128, narrow_fraction_bits: None };
+
+/// Ada.
+pub(crate) const NARROW_PRODUCTS: MatrixUnit = MatrixUnit { narrow_fraction_bits: Some(13), ..HALF_STEPS };
+
+/// Hopper and what followed.
+pub(crate) const WHOLE_STEPS: MatrixUnit =
+    MatrixUnit { fraction_bits: 25, step_bits: 256, narrow_fraction_bits: None };

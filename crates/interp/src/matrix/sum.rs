@@ -1,0 +1,278 @@
+//! A row times a column plus a number, as the matrix units compute it.
+//!
+//! Floating point: the products of a step and the sum so far are aligned to the greatest exponent, cut, added as integers
+//! and rounded once (see [`MatrixUnit`]). Doubles are a chain of fused multiply-adds. Integers are exact, and wrap or
+//! saturate at the end.
+
+use crate::value::soft::{self, Eighth, Format};
+use oriole_chip::MatrixUnit;
+use rustc_apfloat::Round;
+
+/// What a factor is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Element {
+    F16,
+    BF16,
+    /// A single of which the lowest 13 bits do not count.
+    TF32,
+    F64,
+    E4M3,
+    E5M2,
+    /// An integer of so many bits, signed or not.
+    Integer(u32, bool),
+    Bit,
+}
+
+/// How products are added up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sum {
+    /// To a single or, `true`, to a half.
+    Float(bool),
+    /// To a double; each step is rounded like this.
+    Double(Round),
+    /// To a signed word, with or without saturation.
+    Integer(bool),
+    /// Counts the bits of the conjunction or, `true`, of the difference.
+    Bits(bool),
+}
+
+/// A finite number: `significand * 2^(exponent - fraction)`, where `exponent` is that of its format's leading bit.
+#[derive(Clone, Copy)]
+struct Finite {
+    negative: bool,
+    significand: u64,
+    exponent: i32,
+    fraction: i32,
+}
+
+/// What a factor or the sum so far may be.
+#[derive(Clone, Copy)]
+enum Number {
+    Finite(Finite),
+    Infinite(bool),
+    NaN,
+}
+
+/// The exponent that a zero counts with.
+const EXPONENT_OF_ZERO: i32 = -126;
+
+/// Lowest bits of a single that are not part of a `.tf32`.
+const CUT_OF_TF32: u64 = 0x1fff;
+
+impl Element {
+    /// Bits of an element in a fragment.
+    pub fn bits(self) -> u32 {
+        match self {
+            Element::F16 | Element::BF16 => 16,
+            Element::TF32 => 32,
+            Element::F64 => 64,
+            Element::E4M3 | Element::E5M2 => 8,
+            Element::Integer(bits, _) => bits,
+            Element::Bit => 1,
+        }
+    }
+
+    /// The floating number that bits are; 8-bit ones as the halves that they become if they are `widened`.
+    fn number(self, bits: u64, widened: bool) -> Number {
+        let eighth = |eighth: Eighth, layout: Layout| {
+            // Exact: every 8-bit number is a normal half or one of its subnormals.
+            let half = || soft::from_f64(Format::F16, soft::from_eighth(eighth, bits), Round::TowardZero);
+            if widened { Layout::HALF.number(half()) } else { layout.number(bits) }
+        };
+        match self {
+            Element::F16 => Layout::HALF.number(bits),
+            Element::BF16 => Layout::BRAIN.number(bits),
+            Element::TF32 => Layout::SINGLE.number(bits & !CUT_OF_TF32),
+            Element::E4M3 => eighth(Eighth::E4M3, Layout::E4M3),
+            Element::E5M2 => eighth(Eighth::E5M2, Layout::E5M2),
+            Element::F64 | Element::Integer(..) | Element::Bit => Number::NaN,
+        }
+    }
+
+    fn is_eighth(self) -> bool {
+        matches!(self, Element::E4M3 | Element::E5M2)
+    }
+
+    fn integer(self, bits: u64) -> i64 {
+        match self {
+            Element::Integer(width, true) => ((bits << (64 - width)) as i64) >> (64 - width),
+            _ => bits as i64,
+        }
+    }
+}
+
+/// Where the parts of a floating number lie.
+#[derive(Clone, Copy)]
+struct Layout {
+    exponent_bits: u32,
+    fraction_bits: u32,
+    /// The greatest exponent is one of numbers too; only its greatest significand is none.
+    finite: bool,
+}
+
+impl Layout {
+    const HALF: Layout = Layout { exponent_bits: 5, fraction_bits: 10, finite: false };
+    const BRAIN: Layout = Layout { exponent_bits: 8, fraction_bits: 7, finite: false };
+    const SINGLE: Layout = Layout { exponent_bits: 8, fraction_bits: 23, finite: false };
+    const E4M3: Layout = Layout { exponent_bits: 4, fraction_bits: 3, finite: true };
+    const E5M2: Layout = Layout { exponent_bits: 5, fraction_bits: 2, finite: false };
+
+    fn number(self, bits: u64) -> Number {
+        let ones = |count: u32| (1u64 << count) - 1;
+        let below = bits & ones(self.fraction_bits);
+        let biased = bits >> self.fraction_bits & ones(self.exponent_bits);
+        let negative = bits >> (self.fraction_bits + self.exponent_bits) & 1 != 0;
+        let greatest = biased == ones(self.exponent_bits);
+        match self.finite {
+            true if greatest && below == ones(self.fraction_bits) => return Number::NaN,
+            false if greatest && below == 0 => return Number::Infinite(negative),
+            false if greatest => return Number::NaN,
+            _ => {}
+        }
+        let bias = ones(self.exponent_bits - 1) as i32;
+        let (significand, exponent) = match biased {
+            0 if below == 0 => (0, EXPONENT_OF_ZERO),
+            0 => (below, 1 - bias),
+            _ => (below | 1 << self.fraction_bits, biased as i32 - bias),
+        };
+        Number::Finite(Finite { negative, significand, exponent, fraction: self.fraction_bits as i32 })
+    }
+}
+
+impl Number {
+    fn times(self, other: Number) -> Number {
+        use Number::*;
+        match (self, other) {
+            (NaN, _) | (_, NaN) => NaN,
+            (Finite(a), Finite(b)) => Finite(self::Finite {
+                negative: a.negative != b.negative,
+                significand: a.significand * b.significand,
+                exponent: a.exponent + b.exponent,
+                fraction: a.fraction + b.fraction,
+            }),
+            (Infinite(a), Infinite(b)) => Infinite(a != b),
+            (Infinite(sign), Finite(x)) | (Finite(x), Infinite(sign)) => match x.significand {
+                0 => NaN,
+                _ => Infinite(sign != x.negative),
+            },
+        }
+    }
+}
+
+impl Sum {
+    /// Bits of an element of the sum.
+    pub fn bits(self) -> u32 {
+        match self {
+            Sum::Float(half) => {
+                if half {
+                    16
+                } else {
+                    32
+                }
+            }
+            Sum::Double(_) => 64,
+            Sum::Integer(_) | Sum::Bits(_) => 32,
+        }
+    }
+
+    /// `a` times `b`, element by element, plus `c`.
+    pub fn evaluate(self, unit: &MatrixUnit, of: [Element; 2], a: &[u64], b: &[u64], c: u64) -> u64 {
+        match self {
+            Sum::Float(half) => float(unit, of, half, a, b, c),
+            Sum::Double(round) => {
+                a.iter().zip(b).fold(c, |sum, (a, b)| soft::multiply_add(Format::F64, *a, *b, sum, round))
+            }
+            Sum::Integer(saturates) => {
+                let sum: i64 = a.iter().zip(b).map(|(x, y)| of[0].integer(*x) * of[1].integer(*y)).sum();
+                let sum = sum + i64::from(c as i32);
+                let sum =
+                    if saturates { sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32 } else { sum as i32 };
+                u64::from(sum as u32)
+            }
+            Sum::Bits(differ) => {
+                let counts = |a: u64, b: u64| if differ { a ^ b } else { a & b };
+                let count = a.iter().zip(b).map(|(a, b)| counts(*a, *b) as u32).sum::<u32>();
+                u64::from((c as u32).wrapping_add(count))
+            }
+        }
+    }
+}
+
+/// A sum of floating-point products, step after step.
+fn float(unit: &MatrixUnit, of: [Element; 2], half: bool, a: &[u64], b: &[u64], c: u64) -> u64 {
+    let format = if half { Format::F16 } else { Format::F32 };
+    let narrow = of.iter().any(|element| element.is_eighth());
+    let fraction = if narrow { unit.narrow_fraction_bits } else { None };
+    let becomes_halves = narrow && fraction.is_none();
+    let product =
+        |(a, b): (&u64, &u64)| of[0].number(*a, becomes_halves).times(of[1].number(*b, becomes_halves));
+    let products: Vec<Number> = a.iter().zip(b).map(product).collect();
+    if becomes_halves {
+        return widened(unit, format, &products, c);
+    }
+    let depth = (unit.step_bits / of[0].bits()) as usize;
+    let bits = fraction.unwrap_or(unit.fraction_bits);
+    products.chunks(depth).fold(c, |sum, terms| step(bits, fraction, format, terms, sum))
+}
+
+/// 8-bit numbers on a chip that makes halves of them: the lower two of every four make one product, the upper two another
+/// one that takes it as its sum, and `c` is added at the end.
+fn widened(unit: &MatrixUnit, format: Format, products: &[Number], c: u64) -> u64 {
+    let mut sum = 0;
+    for pair in 0..2 {
+        let terms: Vec<Number> =
+            products.chunks_exact(4).flat_map(|four| four[2 * pair..][..2].to_vec()).collect();
+        sum = step(unit.fraction_bits, None, format, &terms, sum);
+    }
+    let result = soft::add(format, c, sum, Round::NearestTiesToEven);
+    if format.is_nan(result) { format.canonical_nan() } else { result }
+}
+
+/// One step: all terms cut at `fraction_bits` below the greatest exponent, added, rounded. A single keeps only `kept` bits
+/// behind its point if that is given.
+fn step(fraction_bits: u32, kept: Option<u32>, format: Format, products: &[Number], sum: u64) -> u64 {
+    let sum = if format == Format::F16 { Layout::HALF } else { Layout::SINGLE }.number(sum);
+    let mut infinite = [false; 2];
+    let mut terms = Vec::with_capacity(products.len() + 1);
+    for number in products.iter().chain([&sum]) {
+        match number {
+            Number::NaN => return format.canonical_nan(),
+            Number::Infinite(negative) => infinite[usize::from(*negative)] = true,
+            Number::Finite(finite) => terms.push(*finite),
+        }
+    }
+    match infinite {
+        [true, true] => return format.canonical_nan(),
+        [true, false] => return format.infinity(),
+        [false, true] => return format.infinity() | format.sign(),
+        [false, false] => {}
+    }
+    let greatest = terms.iter().map(|term| term.exponent).max().unwrap_or(EXPONENT_OF_ZERO);
+    let lowest = greatest - fraction_bits as i32;
+    let total: i64 = terms
+        .iter()
+        .map(|term| {
+            let shift = term.exponent - term.fraction - lowest;
+            let cut = match shift {
+                0.. => term.significand << shift,
+                _ => term.significand.checked_shr(shift.unsigned_abs()).unwrap_or(0),
+            };
+            if term.negative { -(cut as i64) } else { cut as i64 }
+        })
+        .sum();
+    // Exact: the sum has fewer than 53 bits, and the double's range is wider than that of any term.
+    let exact = total as f64 * 2f64.powi(lowest);
+    let round = if format == Format::F16 { Round::NearestTiesToEven } else { Round::TowardZero };
+    let result = soft::from_f64(format, exact, round);
+    if exact.abs() >= 2f64.powi(128) {
+        // Beyond the range the direction does not hold it back.
+        return format.infinity() | if total < 0 { format.sign() } else { 0 };
+    }
+    match kept {
+        Some(kept) if format == Format::F32 => {
+            result >> (format.fraction_bits() - kept) << (format.fraction_bits() - kept)
+        }
+        _ => result,
+    }
+}

@@ -1,0 +1,147 @@
+//! Copies from global to shared memory that run beside the thread, and how to wait for them: `cp.async` and its groups.
+
+use crate::context::{Lower, Lowered};
+use crate::operand::imm;
+use oriole_hir::{Immediate, Instruction, Operand};
+use oriole_ori::{MemoryInfo, Source, SourceKind, Space as AliasSpace};
+use oriole_ptx::word::{CacheOperator, FetchSize};
+use oriole_ptx::{Space, Type, Word};
+use oriole_sass::{Mod, Op};
+
+/// A copy reads one memory and writes another one.
+const BOTH: MemoryInfo = MemoryInfo { space: AliasSpace::Generic, reads: true, writes: true, ordered: false };
+/// Whatever a wait orders.
+const EVERYTHING: MemoryInfo = MemoryInfo { ordered: true, ..BOTH };
+
+/// The scoreboard that counts groups of copies.
+const COPIES: u8 = 0;
+
+/// How much of its source a copy reads; zeros follow in the target.
+enum Extent {
+    Whole,
+    /// So many bytes, known.
+    Bytes(i64),
+    /// So many bytes, in a register.
+    Counted(Source),
+    /// All or, where the predicate holds, nothing.
+    UnlessIgnored(Source),
+}
+
+impl Lower<'_> {
+    /// `cp` in all its forms.
+    pub fn copy(&mut self, i: &Instruction) -> Lowered {
+        let has = |word| i.modifiers.has(word);
+        if has(Word::CommitGroup) {
+            self.commit_copies();
+            return Ok(());
+        }
+        if has(Word::WaitAll) {
+            self.commit_copies();
+            self.wait_for_copies(0);
+            return Ok(());
+        }
+        if has(Word::WaitGroup) {
+            let Operand::Immediate(Immediate::Integer(left)) = *self.operand(i, 0)? else {
+                return Err(self.unsupported_form(i));
+            };
+            self.wait_for_copies(left);
+            return Ok(());
+        }
+        self.copy_asynchronously(i)
+    }
+
+    /// Closes the group of all copies since the last one was closed.
+    fn commit_copies(&mut self) {
+        self.b.op(Op::LDGDEPBAR).memory(EVERYTHING).emit();
+    }
+
+    /// Waits until so many of the youngest groups are left. Their counter is a scoreboard of its own.
+    fn wait_for_copies(&mut self, left: i64) {
+        // There are never more groups under way than the field can say.
+        let left = left.clamp(0, 63);
+        self.b
+            .op(Op::DEPBAR)
+            .m(Mod::LE)
+            .from(Source::plain(SourceKind::Scoreboard(COPIES)))
+            .from(Source::literal(left))
+            .memory(EVERYTHING)
+            .emit();
+    }
+
+    fn copy_asynchronously(&mut self, i: &Instruction) -> Lowered {
+        let Operand::Immediate(Immediate::Integer(size)) = *self.operand(i, 2)? else {
+            return Err(self.unsupported_form(i));
+        };
+        let width = match size {
+            4 => None,
+            8 => Some(Mod::_64),
+            16 => Some(Mod::_128),
+            _ => return Err(self.unsupported_form(i)),
+        };
+        let extent = self.extent(i, size)?;
+        let target = self.place(self.operand(i, 0)?, Space::Shared)?;
+        let target = self.memory_operand(&target, false);
+        let mut source = self.place(self.operand(i, 1)?, Space::Global)?;
+        // What is missing at the end is said by the low bits of an address that is a multiple of the size without them.
+        let (wanted, fills) = match extent {
+            Extent::Whole => (None, false),
+            Extent::Bytes(0) => (Some(Source::not_pt()), false),
+            Extent::Bytes(read) => {
+                source.offset += (size - read) as i32;
+                (None, true)
+            }
+            Extent::Counted(read) => {
+                let [missing, cut] = [self.b.r(), self.b.r()];
+                self.b.iadd3(missing, read.clone().negated(), imm(size as u32), Source::rz());
+                self.b.and(cut, missing, (size - 1) as u32);
+                let [low, high] = [self.b.r(), self.b.r()];
+                let carry = self.b.p();
+                let (Some(&base), Some(&above)) = (source.base.first(), source.base.get(1)) else {
+                    return Err(self.unsupported_form(i));
+                };
+                self.b.add_carry_out(Some(low), carry, base, cut);
+                self.b.add_carry_in(high, above, Source::rz(), carry);
+                source.base = [low, high].into_iter().collect();
+                let some = self.b.p();
+                self.b.isetp(some, Mod::NE, true, read, Source::rz());
+                (Some(some.into()), true)
+            }
+            Extent::UnlessIgnored(ignored) => (Some(ignored.inverted()), false),
+        };
+        let source = self.memory_operand(&source, true);
+        let fetch = i.modifiers.at().map(|size| match size {
+            FetchSize::L264B => Mod::LTC64B,
+            FetchSize::L2128B => Mod::LTC128B,
+            FetchSize::L2256B => Mod::LTC256B,
+        });
+        let bypass = (i.modifiers.at() == Some(CacheOperator::Cg)).then_some(Mod::BYPASS);
+        let mods = [Some(Mod::E), bypass, fetch, width, fills.then_some(Mod::ZFILL)];
+        let mods: Vec<Mod> = mods.into_iter().flatten().collect();
+        self.b.op(Op::LDGSTS).mods(&mods).from(target).from(source).from_all(wanted).memory(BOTH).emit();
+        Ok(())
+    }
+
+    /// How much is read: a number of bytes, or a predicate that says that nothing is.
+    fn extent(&mut self, i: &Instruction, size: i64) -> Result<Extent, crate::LowerError> {
+        // The last operand of a form with a policy is the policy.
+        let policy = usize::from(i.modifiers.has(Word::L2CacheHint));
+        if i.operands.len() <= 3 + policy {
+            return Ok(Extent::Whole);
+        }
+        let operand = self.operand(i, 3)?;
+        Ok(match operand {
+            Operand::Register(id) if self.body.registers[*id].ty == Type::Pred => {
+                Extent::UnlessIgnored(self.predicate(operand)?)
+            }
+            Operand::NotRegister(_) => Extent::UnlessIgnored(self.predicate(operand)?),
+            &Operand::Immediate(Immediate::Integer(read)) => match read {
+                read if (0..size).contains(&read) => Extent::Bytes(read),
+                _ => Extent::Whole,
+            },
+            operand => {
+                let read = self.word(operand, Type::U32)?;
+                Extent::Counted(self.in_register(read))
+            }
+        })
+    }
+}

@@ -1,0 +1,413 @@
+//! Products of matrices that a warp holds, and the moves that feed them: `mma`, `ldmatrix`, `stmatrix`, `movmatrix`.
+//!
+//! The registers of a fragment are one operand of the machine instruction. What a chip has no instruction for is made of
+//! those that it has: the order of the terms of an integer product is free, and so is which bits of a register are a term,
+//! as long as both factors agree.
+
+use crate::LowerError;
+use crate::context::{Lower, Lowered, Words};
+use oriole_hir::{Instruction, Operand};
+use oriole_ori::{Source, Value};
+use oriole_ptx::word::{MatrixCount, Rounding};
+use oriole_ptx::{MatrixShape, Space, Type, Word};
+use oriole_sass::{Mod, Op};
+use smallvec::SmallVec;
+
+/// The words of a fragment, lowest register first.
+type Fragment = SmallVec<[Source; 8]>;
+
+/// A product as PTX says it, with its operands in registers.
+struct Product {
+    shape: MatrixShape,
+    /// Types of `d`, `a`, `b`.
+    types: [Type; 3],
+    a: Fragment,
+    b: Fragment,
+    c: Fragment,
+    d: Words,
+}
+
+impl Lower<'_> {
+    /// `mma`.
+    pub fn multiply_matrices(&mut self, i: &Instruction) -> Lowered {
+        let (Some(shape), &[to, left, right, from]) = (i.modifiers.matrix_shape(), &i.types[..]) else {
+            return Err(self.unsupported_form(i));
+        };
+        if to != from {
+            return Err(self.unsupported_form(i));
+        }
+        let word = if to == Type::F64 { Type::F64 } else { Type::B32 };
+        let [a, b, c] = [self.fragment(i, 1, word)?, self.fragment(i, 2, word)?, self.fragment(i, 3, word)?];
+        let elements = self.elements(self.operand(i, 0)?);
+        let direct = self.direct_words(&elements, word);
+        let d = direct.clone().unwrap_or_else(|| c.iter().map(|_| self.b.r()).collect());
+        let product = Product { shape, types: [to, left, right], a, b, c, d: d.clone() };
+        self.product(i, product)?;
+        if direct.is_none() {
+            let each = word.bits() as usize / 32;
+            let parts = d.chunks(each).map(|part| part.iter().map(|&v| Source::value(v)).collect()).collect();
+            self.write_all(&elements, word, parts)?;
+        }
+        Ok(())
+    }
+
+    /// The words of a fragment that is read.
+    fn fragment(&mut self, i: &Instruction, index: usize, word: Type) -> Result<Fragment, LowerError> {
+        let mut words = Fragment::new();
+        for component in self.operand(i, index)?.components() {
+            words.extend(self.words(component, word)?);
+        }
+        Ok(words)
+    }
+
+    fn product(&mut self, i: &Instruction, p: Product) -> Lowered {
+        let has = |word| i.modifiers.has(word);
+        match p.types {
+            [Type::F64, ..] => {
+                let rounding = match i.modifiers.at() {
+                    None | Some(Rounding::Rn) => None,
+                    Some(Rounding::Rz) => Some(Mod::RZ),
+                    Some(Rounding::Rm) => Some(Mod::RM),
+                    Some(Rounding::Rp) => Some(Mod::RP),
+                    Some(Rounding::Rna) => return Err(self.unsupported_form(i)),
+                };
+                self.double_product(i, p, rounding)
+            }
+            [_, Type::E4M3 | Type::E5M2, _] => self.narrow_float_product(i, p),
+            [_, Type::F16 | Type::BF16 | Type::TF32, _] => self.float_product(i, p),
+            [_, Type::S8 | Type::U8, _] => self.byte_product(i, p, has(Word::Satfinite)),
+            [_, Type::S4 | Type::U4, _] => self.nibble_product(i, p, has(Word::Satfinite)),
+            [_, Type::B1, _] => self.bit_product(i, p, has(Word::Xor)),
+            _ => Err(self.unsupported_form(i)),
+        }
+    }
+
+    /// One machine instruction: the fragments as they are.
+    fn emit_product(&mut self, op: Op, mods: &[Mod], d: &[Value], factors: [Source; 2], c: Source) {
+        let [a, b] = factors;
+        self.b.op(op).mods(mods).to_tuple(d.iter().copied()).from(a).from(b).from(c).emit();
+    }
+
+    /// Halves, `.bf16` and `.tf32`.
+    fn float_product(&mut self, i: &Instruction, p: Product) -> Lowered {
+        let mods = float_mods(p.shape, p.types).ok_or_else(|| self.unsupported_form(i))?;
+        let factors = [self.tuple(p.a), self.tuple(p.b)];
+        let c = self.tuple(p.c);
+        self.emit_product(Op::HMMA, &mods, &p.d, factors, c);
+        Ok(())
+    }
+
+    /// 8-bit numbers where the chip has no products of them: they become halves, the two lower ones of each register and
+    /// the two upper ones. Two products follow one another, and `c` comes last.
+    fn narrow_float_product(&mut self, i: &Instruction, p: Product) -> Lowered {
+        if self.has(Op::QMMA) {
+            return self.byte_float_product(i, p);
+        }
+        let shape = MatrixShape { depth: p.shape.depth / 2, ..p.shape };
+        let mods =
+            float_mods(shape, [p.types[0], Type::F16, Type::F16]).ok_or_else(|| self.unsupported_form(i))?;
+        let mut sum = Words::new();
+        for upper in [false, true] {
+            let mut factors = [Source::rz(), Source::rz()];
+            for (factor, (words, ty)) in factors.iter_mut().zip([(&p.a, p.types[1]), (&p.b, p.types[2])]) {
+                let kind = if ty == Type::E4M3 { Mod::E4M3_2 } else { Mod::E5M2_2 };
+                let mut halves = Fragment::new();
+                for word in words {
+                    let word = self.in_register(word.clone());
+                    let word = if upper { word.suffixed(Mod::H1) } else { word };
+                    let d = self.b.r();
+                    self.op(Op::F2FP, &[Mod::F16, kind, Mod::UNPACK_B], d, [word]);
+                    halves.push(d.into());
+                }
+                *factor = self.tuple(halves);
+            }
+            let d: Words = p.d.iter().map(|_| self.b.r()).collect();
+            let c = self.tuple(sum.iter().map(|&v| Source::value(v)));
+            self.emit_product(Op::HMMA, &mods, &d, factors, c);
+            sum = d;
+        }
+        let add = if p.types[0] == Type::F16 { Op::HADD2 } else { Op::FADD };
+        for ((&d, c), word) in p.d.iter().zip(p.c).zip(sum) {
+            let c = self.in_register(c);
+            self.op(add, &[], d, [c, word.into()]);
+        }
+        Ok(())
+    }
+
+    /// 8-bit numbers on a chip that multiplies them.
+    fn byte_float_product(&mut self, i: &Instruction, p: Product) -> Lowered {
+        let size = match p.shape.depth {
+            16 => Mod::_16816,
+            32 => Mod::_16832,
+            _ => return Err(self.unsupported_form(i)),
+        };
+        let sum = if p.types[0] == Type::F16 { Mod::F16 } else { Mod::F32 };
+        let left = if p.types[1] == Type::E4M3 { Mod::E4M3 } else { Mod::E5M2 };
+        let right = if p.types[2] == Type::E4M3 { Mod::E4M3_2 } else { Mod::E5M2_2 };
+        let factors = [self.tuple(p.a).suffixed(Mod::ROW), self.tuple(p.b).suffixed(Mod::COL)];
+        let c = self.tuple(p.c);
+        self.emit_product(Op::QMMA, &[size, sum, left, right], &p.d, factors, c);
+        Ok(())
+    }
+
+    /// Doubles.
+    fn double_product(&mut self, i: &Instruction, p: Product, rounding: Option<Mod>) -> Lowered {
+        let shape = match (p.shape.rows, p.shape.depth) {
+            (8, 4) if self.takes(Op::DMMA, &[Mod::_884], 4) => Mod::_884,
+            (8, 4) => Mod::_8x8x4,
+            (16, 4) => Mod::_16x8x4,
+            (16, 8) => Mod::_16x8x8,
+            (16, 16) => Mod::_16x8x16,
+            _ => return Err(self.unsupported_form(i)),
+        };
+        let mods: SmallVec<[Mod; 2]> = [Some(shape), rounding].into_iter().flatten().collect();
+        let factors = [self.tuple(p.a), self.tuple(p.b)];
+        let c = self.tuple(p.c);
+        self.emit_product(Op::DMMA, &mods, &p.d, factors, c);
+        Ok(())
+    }
+
+    /// Bytes.
+    fn byte_product(&mut self, i: &Instruction, p: Product, saturates: bool) -> Lowered {
+        let [_, left, right] = p.types;
+        let signs = [left.is_signed(), right.is_signed()];
+        let mods = byte_mods(p.shape, signs, saturates).ok_or_else(|| self.unsupported_form(i))?;
+        let factors = [self.tuple(p.a).suffixed(Mod::ROW), self.tuple(p.b).suffixed(Mod::COL)];
+        let c = self.tuple(p.c);
+        self.emit_product(Op::IMMA, &mods, &p.d, factors, c);
+        Ok(())
+    }
+
+    /// Four-bit integers: a product of bytes for the even ones and another one for the odd ones.
+    fn nibble_product(&mut self, i: &Instruction, p: Product, saturates: bool) -> Lowered {
+        let [_, left, right] = p.types;
+        let signs = [left.is_signed(), right.is_signed()];
+        if let Some(mods) = self.nibble_mods(p.shape, signs, saturates) {
+            let factors = [self.tuple(p.a).suffixed(Mod::ROW), self.tuple(p.b).suffixed(Mod::COL)];
+            let c = self.tuple(p.c);
+            self.emit_product(Op::IMMA, &mods, &p.d, factors, c);
+            return Ok(());
+        }
+        // Half of the depth in each product; the registers of a fragment are those of the same half.
+        let shape = MatrixShape { depth: p.shape.depth / 2, ..p.shape };
+        let mods = byte_mods(shape, signs, false).ok_or_else(|| self.unsupported_form(i))?;
+        let mut c = if saturates { Source::rz() } else { self.tuple(p.c.clone()) };
+        let mut sum = Words::new();
+        for odd in [false, true] {
+            let mut factors = [Source::rz(), Source::rz()];
+            for (factor, (words, signed)) in factors.iter_mut().zip([(&p.a, signs[0]), (&p.b, signs[1])]) {
+                let bytes: Fragment =
+                    words.iter().map(|word| self.nibbles(word.clone(), odd, signed)).collect();
+                *factor = self.tuple(bytes);
+            }
+            let [a, b] = factors;
+            let d: Words =
+                if odd && !saturates { p.d.clone() } else { p.d.iter().map(|_| self.b.r()).collect() };
+            self.emit_product(Op::IMMA, &mods, &d, [a.suffixed(Mod::ROW), b.suffixed(Mod::COL)], c);
+            c = Source::values(d.iter().copied());
+            sum = d;
+        }
+        if saturates {
+            // No sum of products leaves the word; only the addition of `c` can.
+            for ((&d, c), word) in p.d.iter().zip(p.c).zip(sum) {
+                self.add_saturated(d, c, word.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Modifiers of a product of four-bit integers; `None` where the chip has none.
+    fn nibble_mods(
+        &self,
+        shape: MatrixShape,
+        signed: [bool; 2],
+        saturates: bool,
+    ) -> Option<SmallVec<[Mod; 4]>> {
+        let size = match (shape.rows, shape.depth) {
+            (8, 32) => Mod::_8832,
+            (16, 32) => Mod::_16832,
+            (16, 64) => Mod::_16864,
+            _ => return None,
+        };
+        let left = if signed[0] { Mod::S4 } else { Mod::U4 };
+        let right = if signed[1] { Mod::S4_2 } else { Mod::U4_2 };
+        let mods = [Some(size), Some(left), Some(right), saturates.then_some(Mod::SAT)];
+        let mods: SmallVec<[Mod; 4]> = mods.into_iter().flatten().collect();
+        self.takes(Op::IMMA, &mods, 4).then_some(mods)
+    }
+
+    /// The even or the odd four-bit integers of a word, each in a byte.
+    fn nibbles(&mut self, word: Source, odd: bool, signed: bool) -> Source {
+        let mut word = self.in_register(word);
+        if odd {
+            let d = self.b.r();
+            self.b.shr(d, word, 4u32);
+            word = d.into();
+        }
+        let low = self.b.r();
+        self.b.and(low, word.clone(), 0x0f0f_0f0fu32);
+        if !signed {
+            return low.into();
+        }
+        // The sign of each, times 0x1e, is the upper half of its byte.
+        let [sign, d] = [self.b.r(), self.b.r()];
+        self.b.and(sign, word, 0x0808_0808u32);
+        self.b.imad(d, sign, 0x1eu32, low);
+        d.into()
+    }
+
+    /// `d <- a + b` as signed words, held at the ends of the range.
+    fn add_saturated(&mut self, d: Value, a: Source, b: Source) {
+        let [sum, end] = [self.b.r(), self.b.r()];
+        let a = self.in_register(a);
+        self.b.iadd3(sum, a.clone(), b.clone(), Source::rz());
+        // It left the range if both have the sign that the sum has not: (a ^ sum) & (b ^ sum).
+        let left = self.b.r();
+        self.b.lop3(left, a.clone(), b, sum, 0x42);
+        let overflow = self.b.p();
+        self.b.isetp(overflow, Mod::LT, false, left, Source::rz());
+        // The end on the side of `a`.
+        let side = self.b.r();
+        self.b.sar(side, a, 31u32);
+        self.b.xor(end, side, 0x7fff_ffffu32);
+        self.b.sel(d, end, sum, overflow);
+    }
+
+    /// Bits: the machine counts those of a conjunction. A difference is that of each factor with the other one's
+    /// complement.
+    fn bit_product(&mut self, i: &Instruction, p: Product, differ: bool) -> Lowered {
+        let shape = match (p.shape.rows, p.shape.depth) {
+            (8, 128) => Mod::_88128,
+            (16, 128) => Mod::_168128,
+            (16, 256) => Mod::_168256,
+            _ => return Err(self.unsupported_form(i)),
+        };
+        let direct = [shape, if differ { Mod::XOR } else { Mod::AND }, Mod::POPC];
+        let mods = [shape, Mod::AND, Mod::POPC];
+        let c = self.tuple(p.c);
+        if !differ || self.takes(Op::BMMA, &direct, 4) {
+            let factors = [self.tuple(p.a).suffixed(Mod::ROW), self.tuple(p.b).suffixed(Mod::COL)];
+            self.emit_product(Op::BMMA, &direct, &p.d, factors, c);
+            return Ok(());
+        }
+        let middle: Words = p.d.iter().map(|_| self.b.r()).collect();
+        let [not_a, not_b] = [self.complements(&p.a), self.complements(&p.b)];
+        let factors = [self.tuple(p.a).suffixed(Mod::ROW), not_b.suffixed(Mod::COL)];
+        self.emit_product(Op::BMMA, &mods, &middle, factors, c);
+        let factors = [not_a.suffixed(Mod::ROW), self.tuple(p.b).suffixed(Mod::COL)];
+        self.emit_product(Op::BMMA, &mods, &p.d, factors, Source::values(middle));
+        Ok(())
+    }
+
+    fn complements(&mut self, words: &Fragment) -> Source {
+        let inverted: Fragment = words
+            .iter()
+            .map(|word| {
+                let d = self.b.r();
+                self.b.not(d, word.clone());
+                d.into()
+            })
+            .collect();
+        self.tuple(inverted)
+    }
+
+    /// `ldmatrix`.
+    pub fn load_matrix(&mut self, i: &Instruction) -> Lowered {
+        let count = self.matrix_count(i)?;
+        let address = self.row_address(i, 1)?;
+        let elements = self.elements(self.operand(i, 0)?);
+        let direct = self.direct_words(&elements, Type::B32);
+        let d = direct.clone().unwrap_or_else(|| elements.iter().map(|_| self.b.r()).collect());
+        let memory = Self::memory_info(Space::Shared, true, false, false);
+        let mods = move_mods(i, count);
+        self.b.op(Op::LDSM).mods(&mods).to_tuple(d.clone()).from(address).memory(memory).emit();
+        if direct.is_none() {
+            let parts = d.iter().map(|&v| SmallVec::from_iter([Source::value(v)])).collect();
+            self.write_all(&elements, Type::B32, parts)?;
+        }
+        Ok(())
+    }
+
+    /// `stmatrix`.
+    pub fn store_matrix(&mut self, i: &Instruction) -> Lowered {
+        if !self.has(Op::STSM) {
+            return Err(self.unsupported_form(i));
+        }
+        let count = self.matrix_count(i)?;
+        let address = self.row_address(i, 0)?;
+        let words = self.fragment(i, 1, Type::B32)?;
+        // Zeros lie in registers as well: the operand is a tuple of as many as there are matrices.
+        let words: Words = words.into_iter().map(|word| self.value_of(word)).collect();
+        let memory = Self::memory_info(Space::Shared, false, true, false);
+        let mods = move_mods(i, count);
+        self.b.op(Op::STSM).mods(&mods).from(address).from(Source::values(words)).memory(memory).emit();
+        Ok(())
+    }
+
+    /// `movmatrix`.
+    pub fn transpose_matrix(&mut self, i: &Instruction) -> Lowered {
+        let a = self.word(self.operand(i, 1)?, Type::B32)?;
+        let a = self.in_register(a);
+        let d = self.result_word(self.operand(i, 0)?, Type::B32)?;
+        self.op(Op::MOVM, &[Mod::_16, Mod::MT88], d, [a]);
+        Ok(())
+    }
+
+    fn matrix_count(&self, i: &Instruction) -> Result<MatrixCount, LowerError> {
+        i.modifiers.at().ok_or_else(|| self.unsupported_form(i))
+    }
+
+    /// The address of a row in shared memory. Of a generic one, the low word is that address.
+    fn row_address(&mut self, i: &Instruction, index: usize) -> Result<Source, LowerError> {
+        let operand: &Operand = self.operand(i, index)?;
+        let mut place = self.place(operand, i.space.unwrap_or(Space::Generic))?;
+        place.space = Space::Shared;
+        place.base = place.base.iter().copied().take(1).collect();
+        Ok(self.memory_operand(&place, false))
+    }
+}
+
+/// Modifiers of a product of halves, `.bf16` or `.tf32`; `None` if there is no such instruction.
+fn float_mods(shape: MatrixShape, [to, left, _]: [Type; 3]) -> Option<SmallVec<[Mod; 3]>> {
+    let size = match (left, shape.depth) {
+        (Type::TF32, 4) => Mod::_1684,
+        (Type::TF32 | Type::F16 | Type::BF16, 8) => Mod::_1688,
+        (Type::F16 | Type::BF16, 16) => Mod::_16816,
+        _ => return None,
+    };
+    let sum = match to {
+        Type::F16 => Mod::F16,
+        Type::F32 => Mod::F32,
+        _ => return None,
+    };
+    let factors = match left {
+        Type::BF16 => Some(Mod::BF16),
+        Type::TF32 => Some(Mod::TF32),
+        _ => None,
+    };
+    (shape.rows == 16).then(|| [Some(size), Some(sum), factors].into_iter().flatten().collect())
+}
+
+/// Modifiers of a product of bytes; `None` if there is no such instruction.
+fn byte_mods(shape: MatrixShape, signed: [bool; 2], saturates: bool) -> Option<SmallVec<[Mod; 4]>> {
+    let size = match (shape.rows, shape.depth) {
+        (8, 16) => Mod::_8816,
+        (16, 16) => Mod::_16816,
+        (16, 32) => Mod::_16832,
+        _ => return None,
+    };
+    let left = if signed[0] { Mod::S8 } else { Mod::U8 };
+    let right = if signed[1] { Mod::S8_2 } else { Mod::U8_2 };
+    Some([Some(size), Some(left), Some(right), saturates.then_some(Mod::SAT)].into_iter().flatten().collect())
+}
+
+/// Modifiers of a move of small matrices.
+fn move_mods(i: &Instruction, count: MatrixCount) -> SmallVec<[Mod; 3]> {
+    let layout = if i.modifiers.has(Word::Trans) { Mod::MT88 } else { Mod::M88 };
+    let count = match count {
+        MatrixCount::X1 => None,
+        MatrixCount::X2 => Some(Mod::_2),
+        MatrixCount::X4 => Some(Mod::_4),
+    };
+    [Some(Mod::_16), Some(layout), count].into_iter().flatten().collect()
+}

@@ -1,0 +1,314 @@
+//! Products of matrices that a warp holds, and the transposition of small ones.
+//!
+//! Operand 0 is the result, then the left and the right factor and the sum that comes in. Where an element of a matrix lies
+//! is asked by its row and column; sums are computed in doubles, which hold every term and every sum exactly.
+
+use super::float::rounding;
+use super::{Context, double};
+use crate::launch::Fault;
+use crate::number::{BF16, E4M3, E5M2, F16, F32, Format, Round, TF32};
+use crate::warp::Lanes;
+use oriole_chip::MatrixUnit;
+use oriole_sass::register::RZ;
+use oriole_sass::{Mod, Op, OperandKind};
+
+/// A matrix as the registers of a warp hold it.
+struct Fragment {
+    registers: Vec<Lanes>,
+    /// Bits of an element.
+    bits: u32,
+}
+
+/// Rows of the result, and columns of the left factor. The result has eight columns.
+struct Shape {
+    rows: usize,
+    depth: usize,
+}
+
+const COLUMNS: usize = 8;
+
+pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
+    if context.has(Mod::SP) {
+        return Err(context.refuse());
+    }
+    match context.instruction.op {
+        Op::MOVM => transpose(context),
+        Op::DMMA => doubles(context),
+        Op::IMMA => integers(context),
+        Op::BMMA => bits(context),
+        _ => floats(context),
+    }
+}
+
+/// Rows, depth and result out of the modifier that spells the shape.
+fn shape(context: &Context) -> Result<Shape, Fault> {
+    const SHAPES: [(Mod, usize, usize); 16] = [
+        (Mod::_1684, 16, 4),
+        (Mod::_1688, 16, 8),
+        (Mod::_16816, 16, 16),
+        (Mod::_16832, 16, 32),
+        (Mod::_16864, 16, 64),
+        (Mod::_8816, 8, 16),
+        (Mod::_8832, 8, 32),
+        (Mod::_88128, 8, 128),
+        (Mod::_168128, 16, 128),
+        (Mod::_168256, 16, 256),
+        (Mod::_884, 8, 4),
+        (Mod::_8x8x4, 8, 4),
+        (Mod::_16x8x4, 16, 4),
+        (Mod::_16x8x8, 16, 8),
+        (Mod::_16x8x16, 16, 16),
+        (Mod::_8864, 8, 64),
+    ];
+    let found = SHAPES.iter().find(|row| context.has(row.0));
+    found.map(|&(_, rows, depth)| Shape { rows, depth }).ok_or_else(|| context.refuse())
+}
+
+impl Fragment {
+    /// Operand `index`, a matrix of so many elements.
+    fn read(context: &Context, index: usize, elements: usize, bits: u32) -> Result<Fragment, Fault> {
+        let count = elements * bits as usize / (32 * 32);
+        let registers = match context.kind(index)? {
+            OperandKind::Reg(RZ) => vec![[0; 32]; count],
+            OperandKind::Reg(first) => {
+                (0..count).map(|at| context.warp().read(first.saturating_add(at as u8))).collect()
+            }
+            _ => return Err(context.refuse()),
+        };
+        Ok(Fragment { registers, bits })
+    }
+
+    /// Nothing yet, for a result of so many elements.
+    fn empty(elements: usize, bits: u32) -> Fragment {
+        Fragment { registers: vec![[0; 32]; elements * bits as usize / (32 * 32)], bits }
+    }
+
+    /// Lane, register and lowest bit of element `at` in a line of a factor. Lines are rows of the left factor and columns
+    /// of the right one.
+    fn in_factor(&self, lines: usize, line: usize, at: usize) -> (usize, usize, usize) {
+        let bits = self.bits as usize;
+        // A lane has a register, or two for a double, out of every four.
+        let (packed, words) = if bits == 64 { (1, 2) } else { (32 / bits, 1) };
+        let (block, within) = (at / (4 * packed), at % (4 * packed));
+        let register = words * (block * (lines / 8) + line / 8);
+        (line % 8 * 4 + within / packed, register, within % packed * bits)
+    }
+
+    /// The same of a sum.
+    fn in_sum(&self, row: usize, column: usize) -> (usize, usize, usize) {
+        let bits = self.bits as usize;
+        let number = row / 8 * 2 + column % 2;
+        (row % 8 * 4 + column / 2, number * bits / 32, number * bits % 32)
+    }
+
+    fn get(&self, (lane, register, shift): (usize, usize, usize)) -> u64 {
+        let low = u64::from(self.registers[register][lane]) >> shift;
+        match self.bits {
+            64 => low | u64::from(self.registers[register + 1][lane]) << 32,
+            bits => low & ((1 << bits) - 1),
+        }
+    }
+
+    fn set(&mut self, (lane, register, shift): (usize, usize, usize), value: u64) {
+        self.registers[register][lane] |= (value as u32) << shift;
+        if self.bits == 64 {
+            self.registers[register + 1][lane] = (value >> 32) as u32;
+        }
+    }
+}
+
+/// Computes every element of the result out of a row, a column and the element that comes in, and writes it.
+fn multiply(
+    context: &mut Context,
+    factor_bits: u32,
+    sum_bits: u32,
+    dot: impl Fn(&[u64], &[u64], u64) -> u64,
+) -> Result<(), Fault> {
+    let Shape { rows, depth } = shape(context)?;
+    // Shapes that decode and do not exist: four lanes cannot divide a line of so few elements.
+    if !depth.is_multiple_of(4 * 32usize.div_ceil(factor_bits as usize)) {
+        return Err(context.refuse());
+    }
+    let left = Fragment::read(context, 1, rows * depth, factor_bits)?;
+    let right = Fragment::read(context, 2, COLUMNS * depth, factor_bits)?;
+    let sum = Fragment::read(context, 3, rows * COLUMNS, sum_bits)?;
+    let line = |matrix: &Fragment, lines: usize, line: usize| -> Vec<u64> {
+        (0..depth).map(|at| matrix.get(matrix.in_factor(lines, line, at))).collect()
+    };
+    let columns: Vec<Vec<u64>> = (0..COLUMNS).map(|column| line(&right, COLUMNS, column)).collect();
+    let mut result = Fragment::empty(rows * COLUMNS, sum_bits);
+    for row in 0..rows {
+        let a = line(&left, rows, row);
+        for (column, b) in columns.iter().enumerate() {
+            let place = sum.in_sum(row, column);
+            result.set(place, dot(&a, b, sum.get(place)));
+        }
+    }
+    context.write_tuple(0, &result.registers)
+}
+
+fn doubles(context: &mut Context) -> Result<(), Fault> {
+    let signs: Vec<u64> = (1..4)
+        .map(|index| {
+            let operand = &context.instruction.operands[index];
+            if operand.absolute { None } else { Some(u64::from(operand.negate) << 63) }
+        })
+        .collect::<Option<_>>()
+        .ok_or_else(|| context.refuse())?;
+    let round = rounding(context);
+    multiply(context, 64, 64, |a, b, c| {
+        a.iter()
+            .zip(b)
+            .fold(c ^ signs[2], |sum, (a, b)| double::fused(a ^ signs[0], b ^ signs[1], sum, round))
+    })
+}
+
+fn integers(context: &mut Context) -> Result<(), Fault> {
+    let has = |modifier| context.has(modifier);
+    let four = has(Mod::S4) || has(Mod::U4);
+    let bits = if four { 4 } else { 8 };
+    let signed = [has(Mod::S8) || has(Mod::S4), has(Mod::S8_2) || has(Mod::S4_2)];
+    let saturates = has(Mod::SAT);
+    let value = move |bits_of: u64, signed: bool| {
+        let half = 1i64 << (bits - 1);
+        let value = bits_of as i64;
+        if signed && value >= half { value - 2 * half } else { value }
+    };
+    multiply(context, bits, 32, |a, b, c| {
+        let mut sum = i64::from(c as u32 as i32);
+        for (a, b) in a.iter().zip(b) {
+            sum += value(*a, signed[0]) * value(*b, signed[1]);
+        }
+        if saturates {
+            sum = sum.max(i64::from(i32::MIN)).min(i64::from(i32::MAX));
+        }
+        u64::from(sum as u32)
+    })
+}
+
+fn bits(context: &mut Context) -> Result<(), Fault> {
+    let differ = context.has(Mod::XOR);
+    multiply(context, 1, 32, |a, b, c| {
+        let count =
+            a.iter().zip(b).filter(|(a, b)| if differ { a != b } else { **a == 1 && **b == 1 }).count();
+        u64::from((c as u32).wrapping_add(count as u32))
+    })
+}
+
+fn floats(context: &mut Context) -> Result<(), Fault> {
+    let negated = (1..3).filter(|index| context.instruction.operands[*index].negate).count() == 1;
+    let narrow = context.instruction.op == Op::QMMA;
+    let (left, right) = match context.instruction.op {
+        Op::QMMA => {
+            let named = |wide: Mod| if context.has(wide) { E5M2 } else { E4M3 };
+            (named(Mod::E5M2), named(Mod::E5M2_2))
+        }
+        _ if context.has(Mod::BF16) => (BF16, BF16),
+        _ if context.has(Mod::TF32) => (TF32, TF32),
+        _ => (F16, F16),
+    };
+    // What is called `.tf32` lies in the place of a single.
+    let bits = left.bits().next_power_of_two();
+    let sum = if context.has(Mod::F16) && !context.has(Mod::F32) { F16 } else { F32 };
+    let unit = context.launch_context.matrix_unit;
+    let steps = Steps::new(&unit, bits, narrow).ok_or_else(|| context.refuse())?;
+    multiply(context, bits, sum.bits(), |a, b, c| {
+        let product = |(a, b): (&u64, &u64)| {
+            let [a, b] = [Term::of(left, *a), Term::of(right, *b)];
+            let value = a.value * b.value;
+            Term { value: if negated { -value } else { value }, exponent: a.exponent + b.exponent }
+        };
+        let terms: Vec<Term> = a.iter().zip(b).map(product).collect();
+        terms.chunks(steps.depth).fold(c, |c, terms| steps.add(sum, terms, c))
+    })
+}
+
+/// A number and the exponent of the leading bit that its format has at its size.
+struct Term {
+    value: f64,
+    exponent: i32,
+}
+
+/// The first power of two beyond the range of a single.
+const F32_END: i32 = 128;
+
+/// The exponent that a zero counts with.
+const ZERO_EXPONENT: i32 = -126;
+
+impl Term {
+    fn of(format: Format, bits: u64) -> Term {
+        let value = if format == TF32 {
+            // The lowest bits of the single do not count.
+            F32.to_f64(bits & !0x1fff)
+        } else {
+            format.to_f64(bits)
+        };
+        let exponent = if value == 0.0 {
+            ZERO_EXPONENT
+        } else {
+            let leading = (value.to_bits() >> 52 & 0x7ff) as i32 - 1023;
+            leading.max(format.least_exponent())
+        };
+        Term { value, exponent }
+    }
+}
+
+/// How a chip adds terms.
+struct Steps {
+    /// Terms of a step.
+    depth: usize,
+    /// Bits below the greatest exponent that count.
+    fraction_bits: u32,
+    /// Bits behind the point that a single keeps.
+    kept: Option<u32>,
+}
+
+impl Steps {
+    /// For factors of so many bits; `None` if the chip has no such products.
+    fn new(unit: &MatrixUnit, bits: u32, narrow: bool) -> Option<Steps> {
+        let depth = (unit.step_bits / bits) as usize;
+        if !narrow {
+            return Some(Steps { depth, fraction_bits: unit.fraction_bits, kept: None });
+        }
+        let kept = unit.narrow_fraction_bits?;
+        Some(Steps { depth, fraction_bits: kept, kept: Some(kept) })
+    }
+
+    /// One step: the terms and what comes in, cut below a common place, added and rounded.
+    fn add(&self, sum: Format, terms: &[Term], c: u64) -> u64 {
+        let old = Term::of(sum, c);
+        let all = || terms.iter().chain([&old]);
+        // Infinities and what is no number go the way of ordinary addition.
+        let plain: f64 = all().map(|term| term.value).sum();
+        if all().any(|term| !term.value.is_finite()) {
+            return if plain.is_nan() { sum.not_a_number() } else { sum.of_f64(plain, Round::Nearest) };
+        }
+        let greatest = all().map(|term| term.exponent).max().unwrap_or(ZERO_EXPONENT);
+        let unit = 2f64.powi(greatest - self.fraction_bits as i32);
+        let total: f64 = all().map(|term| (term.value / unit).trunc()).sum();
+        // Rounding toward zero does not hold back what is beyond the range.
+        let beyond = (total * unit).abs() >= 2f64.powi(F32_END);
+        let round = if sum == F16 || beyond { Round::Nearest } else { Round::Zero };
+        // A sum of nothing is a positive zero.
+        let result = sum.of_f64(if total == 0.0 { 0.0 } else { total * unit }, round);
+        match self.kept {
+            Some(kept) if sum == F32 => result & (u64::MAX << (F32.fraction_bits() - kept)),
+            _ => result,
+        }
+    }
+}
+
+/// `MOVM`: the matrix of halves in a register, transposed.
+fn transpose(context: &mut Context) -> Result<(), Fault> {
+    if !context.has(Mod::MT88) {
+        return Err(context.refuse());
+    }
+    let source = Fragment::read(context, 1, 64, 16)?;
+    let mut result = Fragment::empty(64, 16);
+    for row in 0..8 {
+        for column in 0..8 {
+            result.set(source.in_factor(8, row, column), source.get(source.in_factor(8, column, row)));
+        }
+    }
+    context.write(0, &result.registers[0])
+}
