@@ -17,8 +17,8 @@ use crate::value_facts::ValueFacts;
 use crate::{address_fold, algebra, copy_propagation, live_dead, operand_fold};
 use oriole_options::Optimization;
 use oriole_ori::{
-    BlockId, Cfg, File, Form, Function, Instruction, Opcode, Outcome, Pass, PassContext, Pseudo, Source,
-    SourceKind, canonical, edges,
+    BlockId, Cfg, File, Form, Function, Instruction, Opcode, Origin, Outcome, Pass, PassContext, Pseudo,
+    Source, SourceKind, canonical, edges,
 };
 use oriole_sass::Op;
 
@@ -84,6 +84,8 @@ fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definit
     let mut facts = ValueFacts::new(function.values.len());
     let (mut changed, mut open) = (false, false);
     let order = Cfg::new(function).order().to_vec();
+    // What is looked at changes places with it meanwhile.
+    let mut instruction = Instruction::new(Op::NOP, Origin(0));
     for id in order {
         // What is looked at stands outside the function meanwhile: no rule reads a phi, and none looks from an
         // instruction to itself.
@@ -97,14 +99,12 @@ fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definit
         }
         function.block_mut(id).phis = phis;
         for index in 0..function.block(id).instructions.len() {
-            let place = &mut function.block_mut(id).instructions[index];
-            let nothing = Instruction::new(Op::NOP, place.origin);
-            let mut instruction = std::mem::replace(place, nothing);
+            std::mem::swap(&mut instruction, &mut function.block_mut(id).instructions[index]);
             let (rewritten, done) = rewrite(function, context, definitions, &facts, &mut instruction);
             changed |= rewritten;
             open |= !done;
             facts.learn(function, definitions, &instruction);
-            function.block_mut(id).instructions[index] = instruction;
+            std::mem::swap(&mut instruction, &mut function.block_mut(id).instructions[index]);
         }
     }
     // What goes round a loop is known now: phis of headers get the originals of what they merge.
@@ -190,22 +190,22 @@ fn decided_guard(facts: &ValueFacts, i: &mut Instruction) -> bool {
 
 /// An instruction whose only result is a known word becomes a move of it.
 fn known_result(definitions: &Definitions, facts: &ValueFacts, i: &mut Instruction) -> bool {
-    if i.guard.is_some() || !oriole_ori::effects::is_pure(i) {
+    let is_move = matches!(i.opcode, Opcode::Sass(Op::MOV) | Opcode::Pseudo(Pseudo::Copy));
+    if is_move || i.guard.is_some() {
+        return false;
+    }
+    // Few results are known.
+    let Some(results) = crate::fold::evaluate(i, &|source| facts.source_word(source)) else { return false };
+    if !oriole_ori::effects::is_pure(i) {
         return false;
     }
     let Some(index) = algebra::sole_destination(i) else { return false };
+    let Some(&word) = results.get(index) else { return false };
     let destination = i.destinations[index].clone();
     let [value] = destination.values.as_slice() else { return false };
     if !matches!(destination.file, File::R | File::P) || !definitions.is_stable(*value) {
         return false;
     }
-    let is_move = matches!(i.opcode, Opcode::Sass(Op::MOV) | Opcode::Pseudo(Pseudo::Copy));
-    if is_move {
-        return false;
-    }
-    let known = crate::fold::evaluate(i, &|source| facts.source_word(source))
-        .and_then(|results| results.get(index).copied());
-    let Some(word) = known else { return false };
     if destination.file == File::P {
         i.opcode = Pseudo::Copy.into();
         i.mods = Default::default();
