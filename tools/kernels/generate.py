@@ -26,9 +26,10 @@ def main(arguments):
     if arguments[:1] == ['ptx']:
         ptx(arguments[1:])
         return
-    import arrays, deep, floats, flow, handwritten, matrix, rows, selection, slow_ways, words
+    import arrays, deep, floats, flow, handwritten, hints, matrix, rows, selection, slow_ways, words
     rows.write_ptx()
     deep.write_ptx()
+    hints.write_ptx()
     matrix.write_ptx()
     selection.write_ptx()
     slow_ways.write_ptx()

@@ -5,7 +5,7 @@ use crate::memory::scope_mod;
 use crate::operand::is_register;
 use oriole_hir::{Immediate, Instruction, Operand};
 use oriole_ori::{File, Guard, MemoryInfo, Source, SourceKind, Space};
-use oriole_ptx::word::{BarrierLevel, BarrierReduction, Semantics};
+use oriole_ptx::word::{BarrierLevel, BarrierReduction, GridDependency, Semantics};
 use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::{Mod, Op};
 
@@ -233,7 +233,11 @@ impl Lower<'_> {
 
     /// `griddepcontrol`.
     pub fn grid_dependency(&mut self, i: &Instruction) -> Lowered {
-        let op = if i.modifiers.has(Word::Wait) { Op::ACQBULK } else { Op::PREEXIT };
+        let op = match i.modifiers.at() {
+            Some(GridDependency::Wait) => Op::ACQBULK,
+            Some(GridDependency::LaunchDependents) => Op::PREEXIT,
+            None => return Err(self.unsupported_form(i)),
+        };
         self.b.op(op).memory(EVERYTHING).emit();
         Ok(())
     }

@@ -1082,3 +1082,40 @@ fn asynchronous_copies() {
         "#]],
     );
 }
+
+#[test]
+fn hints_and_events() {
+    check(
+        "prefetchu.L1 [%d1];
+         prefetch.global.L2::evict_last [%d1];
+         applypriority.global.L2::evict_normal [%d1], 128;
+         discard.global.L2 [%d1+128], 128;
+         ldu.global.v2.u32 {%r1, %r2}, [%d1];
+         griddepcontrol.wait;
+         griddepcontrol.launch_dependents;
+         pmevent 3;
+         pmevent.mask 5;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r2 = %0.0
+              value r3 = %0.1
+              value r8 = %1.0
+              value r9 = %2.0
+            b0:
+              {u0 u1} = ULDC.64 c[0][0x208] ; 4
+              CCTL.E.PF1 [{r2 r3}] mem(generic r ordered) ; 0
+              CCTL.E.PML2 [{r2 r3}] mem(global r ordered) ; 1
+              CCTL.DML2.E [{r2 r3}] mem(global r ordered) ; 2
+              r4 = MOV 0x80 ; 3
+              r5 = Copy RZ ; 3
+              {r6 r7} = Add64 {r2 r3}, {r4 r5} ; 3
+              CCTL.E.RML2 [{r6 r7}] mem(global rw ordered) ; 3
+              {r8 r9} = LDG.64.E desc{u0 u1}[{r2 r3}].64 mem(global r) ; 4
+              ACQBULK mem(generic rw ordered) ; 5
+              PREEXIT mem(generic rw ordered) ; 6
+              PMTRIG #8 ; 7
+              PMTRIG #5 ; 8
+              EXIT ; 9
+        "#]],
+    );
+}

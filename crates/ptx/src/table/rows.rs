@@ -1305,7 +1305,7 @@ static AND: [Row; 1] = [
     Row { opcode: Opcode::And, slots: S30, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Bitwise and.", family: "logic", supported: true },
 ];
 static APPLYPRIORITY: [Row; 1] = [
-    Row { opcode: Opcode::Applypriority, slots: S31, operands: R32, ptx: (7, 4), chips: From(80), needs: &[], doc: "Changes the eviction priority of a line.", family: "memory", supported: false },
+    Row { opcode: Opcode::Applypriority, slots: S31, operands: R32, ptx: (7, 4), chips: From(80), needs: &[], doc: "Changes the eviction priority of a line.", family: "memory", supported: true },
 ];
 static ATOM: [Row; 20] = [
     Row { opcode: Opcode::Atom, slots: S33, operands: R34, ptx: (1, 0), chips: From(11), needs: N35, doc: "Reads, changes and writes memory in one step.", family: "atomics", supported: true },
@@ -1502,7 +1502,7 @@ static CVTA: [Row; 2] = [
     Row { opcode: Opcode::Cvta, slots: S269, operands: R270, ptx: (2, 0), chips: From(20), needs: N268, doc: "From an address of a state space to a generic one.", family: "memory", supported: true },
 ];
 static DISCARD: [Row; 1] = [
-    Row { opcode: Opcode::Discard, slots: S271, operands: R32, ptx: (7, 4), chips: From(80), needs: &[], doc: "Drops a line without writing it back.", family: "memory", supported: false },
+    Row { opcode: Opcode::Discard, slots: S271, operands: R32, ptx: (7, 4), chips: From(80), needs: &[], doc: "Drops a line without writing it back.", family: "memory", supported: true },
 ];
 static DIV: [Row; 4] = [
     Row { opcode: Opcode::Div, slots: S272, operands: R10, ptx: (1, 4), chips: From(10), needs: &[], doc: "Divides with a fast approximation.", family: "float", supported: true },
@@ -1558,7 +1558,7 @@ static GETCTARANK: [Row; 1] = [
     Row { opcode: Opcode::Getctarank, slots: S309, operands: R310, ptx: (7, 8), chips: From(90), needs: &[], doc: "The rank of the block that an address of shared memory belongs to.", family: "memory", supported: false },
 ];
 static GRIDDEPCONTROL: [Row; 1] = [
-    Row { opcode: Opcode::Griddepcontrol, slots: S311, operands: &[], ptx: (7, 8), chips: From(90), needs: &[], doc: "Lets dependent grids start, or waits for the grids before.", family: "special", supported: false },
+    Row { opcode: Opcode::Griddepcontrol, slots: S311, operands: &[], ptx: (7, 8), chips: From(90), needs: &[], doc: "Lets dependent grids start, or waits for the grids before.", family: "special", supported: true },
 ];
 static ISSPACEP: [Row; 1] = [
     Row { opcode: Opcode::Isspacep, slots: S312, operands: R313, ptx: (2, 0), chips: From(20), needs: N268, doc: "Tests whether a generic address lies in a state space.", family: "memory", supported: true },
@@ -1591,7 +1591,7 @@ static LDMATRIX: [Row; 4] = [
     Row { opcode: Opcode::Ldmatrix, slots: S352, operands: R350, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Loads small matrices of narrow numbers and spreads them to bytes.", family: "matrix", supported: false },
 ];
 static LDU: [Row; 1] = [
-    Row { opcode: Opcode::Ldu, slots: S353, operands: R317, ptx: (2, 0), chips: From(20), needs: N354, doc: "Loads from an address that is the same in the whole warp.", family: "memory", supported: false },
+    Row { opcode: Opcode::Ldu, slots: S353, operands: R317, ptx: (2, 0), chips: From(20), needs: N354, doc: "Loads from an address that is the same in the whole warp.", family: "memory", supported: true },
 ];
 static LG2: [Row; 1] = [
     Row { opcode: Opcode::Lg2, slots: S114, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the logarithm to base two.", family: "float", supported: true },
@@ -1841,19 +1841,19 @@ static OR: [Row; 1] = [
     Row { opcode: Opcode::Or, slots: S30, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Bitwise or.", family: "logic", supported: true },
 ];
 static PMEVENT: [Row; 2] = [
-    Row { opcode: Opcode::Pmevent, slots: &[], operands: R602, ptx: (1, 4), chips: From(10), needs: &[], doc: "Triggers a performance monitor event.", family: "control", supported: false },
-    Row { opcode: Opcode::Pmevent, slots: S603, operands: R604, ptx: (3, 0), chips: From(20), needs: &[], doc: "Triggers several performance monitor events.", family: "control", supported: false },
+    Row { opcode: Opcode::Pmevent, slots: &[], operands: R602, ptx: (1, 4), chips: From(10), needs: &[], doc: "Triggers a performance monitor event.", family: "control", supported: true },
+    Row { opcode: Opcode::Pmevent, slots: S603, operands: R604, ptx: (3, 0), chips: From(20), needs: &[], doc: "Triggers several performance monitor events.", family: "control", supported: true },
 ];
 static POPC: [Row; 1] = [
     Row { opcode: Opcode::Popc, slots: S92, operands: R95, ptx: (2, 0), chips: From(20), needs: &[], doc: "Number of bits set.", family: "integer", supported: true },
 ];
 static PREFETCH: [Row; 3] = [
     Row { opcode: Opcode::Prefetch, slots: S605, operands: R382, ptx: (2, 0), chips: From(20), needs: &[], doc: "Brings a line into a cache.", family: "memory", supported: true },
-    Row { opcode: Opcode::Prefetch, slots: S606, operands: R382, ptx: (7, 4), chips: From(80), needs: &[], doc: "Brings a line into the second cache with a priority.", family: "memory", supported: false },
+    Row { opcode: Opcode::Prefetch, slots: S606, operands: R382, ptx: (7, 4), chips: From(80), needs: &[], doc: "Brings a line into the second cache with a priority.", family: "memory", supported: true },
     Row { opcode: Opcode::Prefetch, slots: S607, operands: R382, ptx: (8, 0), chips: From(90), needs: &[], doc: "Brings a tensor map into its cache.", family: "memory", supported: false },
 ];
 static PREFETCHU: [Row; 1] = [
-    Row { opcode: Opcode::Prefetchu, slots: S608, operands: R382, ptx: (2, 0), chips: From(20), needs: &[], doc: "Brings a line into the uniform cache.", family: "memory", supported: false },
+    Row { opcode: Opcode::Prefetchu, slots: S608, operands: R382, ptx: (2, 0), chips: From(20), needs: &[], doc: "Brings a line into the uniform cache.", family: "memory", supported: true },
 ];
 static PRMT: [Row; 1] = [
     Row { opcode: Opcode::Prmt, slots: S609, operands: R610, ptx: (2, 0), chips: From(20), needs: &[], doc: "Picks four bytes out of two registers.", family: "logic", supported: true },

@@ -579,3 +579,19 @@ impl Position for MatrixCount {
         (Word::X4, MatrixCount::X4),
     ];
 }
+
+/// Whether dependent grids may start, or this one waits for those before.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum GridDependency {
+    /// `.launch_dependents`
+    LaunchDependents,
+    /// `.wait`
+    Wait,
+}
+
+impl Position for GridDependency {
+    const WORDS: &'static [(Word, GridDependency)] = &[
+        (Word::LaunchDependents, GridDependency::LaunchDependents),
+        (Word::Wait, GridDependency::Wait),
+    ];
+}
