@@ -11,6 +11,8 @@ from record import Given, Random, Result, case
 
 M32 = (1 << 32) - 1
 HEAD = '// Written by tools/kernels/matrix.py: products of matrices that a warp holds, and moves of small ones.\n.version 9.0\n.target sm_90\n.address_size 64\n'
+# What every chip that is compiled for has, what came with products of 8-bit numbers, and what came last.
+COMMON, NARROW, NEW = 'matrix', 'matrix_fp8', 'matrix_sm90'
 LANES = range(32)
 
 # Name, bits of the exponent, bits of the fraction, whether there are infinities.
@@ -182,7 +184,7 @@ def spelled(f):
     return f"mma.sync.aligned.m{m}n{n}k{k}.row.col{sat}.{f['d']}.{f['a']}.{f['b']}.{f['d']}{tail}"
 
 
-def kernel(name, forms, last=''):
+def kernel(name, forms):
     """Loads the fragments of each form one behind the other, and stores the results so."""
     text = f'''
 .visible .entry {name}(.param .u64 data, .param .u64 out)
@@ -208,7 +210,7 @@ def kernel(name, forms, last=''):
         for n in range(nd):
             text += f'    st.global.b32 [to+{written}], d{n};\n'
             written += 4
-    return text + last + '    ret;\n}\n'
+    return text + '    ret;\n}\n'
 
 
 def data(seed, forms, hard=False):
@@ -247,14 +249,10 @@ NIBBLES = [form('', shape, 's32', a, b, sat=sat) for shape in ((8, 8, 32), (16, 
            for a in ('s4', 'u4') for b in ('s4', 'u4') for sat in (False, True)]
 BITS = [form('', shape, 's32', 'b1', 'b1', xor=xor) for shape in ((8, 8, 128), (16, 8, 128), (16, 8, 256))
         for xor in (False, True)]
-# Only where sums are made as on sm_90: other chips have no `stmatrix`.
-NEWER = '''    .shared .align 16 .b8 rows[512];
-    mov.u32 t, rows;
-    stmatrix.sync.aligned.m8n8.x1.shared.b16 [t], {x0};
-'''
-KERNELS = [('mma_floats', FLOATS, 21, False, ''), ('mma_eighths', EIGHTHS, 22, False, ''), ('mma_bytes', BYTES, 23, False, ''),
-           ('mma_nibbles', NIBBLES, 24, False, ''), ('mma_bits', BITS, 25, False, ''),
-           ('mma_rounding', FLOATS + EIGHTHS, 26, True, NEWER)]
+KERNELS = [(COMMON, 'mma_floats', FLOATS, 21, False), (NARROW, 'mma_eighths', EIGHTHS, 22, False), (COMMON, 'mma_bytes', BYTES, 23, False),
+           (COMMON, 'mma_nibbles', NIBBLES, 24, False), (COMMON, 'mma_bits', BITS, 25, False),
+           # Sums that are rounded are made in another way on other chips.
+           (NEW, 'mma_rounding', FLOATS + EIGHTHS, 26, True)]
 
 DOUBLES = '''
 .visible .entry mma_doubles(.param .u64 data, .param .u64 out)
@@ -371,17 +369,22 @@ def doubles(r):
 
 
 def write_ptx():
-    with open(os.path.join(record.ROOT, 'matrix.ptx'), 'w') as file:
-        file.write(HEAD + ''.join(kernel(name, forms, last) for name, forms, _, _, last in KERNELS) + DOUBLES + MOVES)
+    texts = {COMMON: HEAD, NARROW: HEAD, NEW: HEAD}
+    for file, name, forms, _, _ in KERNELS:
+        texts[file] += kernel(name, forms)
+    texts[NEW] += DOUBLES + MOVES
+    for file, text in texts.items():
+        with open(os.path.join(record.ROOT, file + '.ptx'), 'w') as out:
+            out.write(text)
 
 
-for name, forms, seed, hard, _ in KERNELS:
+for file, name, forms, seed, hard in KERNELS:
     given, left = data(seed, forms, hard)
-    case(name, 'matrix', [1], [32], [Given('u32', given), Result('u32', left)])
+    case(name, file, [1], [32], [Given('u32', given), Result('u32', left)])
 given, left = doubles(Random(27))
-case('mma_doubles', 'matrix', [1], [32], [Given('f64', given), Result('f64', left)])
+case('mma_doubles', NEW, [1], [32], [Given('f64', given), Result('f64', left)])
 given, left = moves(Random(28))
-case('matrices_move', 'matrix', [1], [32], [Given('u32', given), Result('u32', left)])
+case('matrices_move', NEW, [1], [32], [Given('u32', given), Result('u32', left)])
 
 
 def gemm(r, size, depth):

@@ -389,7 +389,7 @@ fn gates_of_chip_and_version() {
 fn what_the_back_end_lacks_is_no_mistake() {
     let module = resolve_module(&format!(
         "{HEAD}.entry k() {{ .reg .b32 r; .reg .b64 d; elect.sync _|p, -1; add.u32 r, r, 1; .reg .pred q;\n\
-         cp.async.commit_group; }}"
+         cp.async.bulk.commit_group; }}"
     ));
     let codes: Vec<&str> = module.diagnostics.iter().map(|found| found.code.as_str()).collect();
     assert_eq!(codes, ["ptx::unknown-name"]);
@@ -398,7 +398,7 @@ fn what_the_back_end_lacks_is_no_mistake() {
         .iter()
         .map(|found| found.message.to_string())
         .collect();
-    assert_eq!(found, ["`cp.async.commit_group` cannot be compiled yet"]);
+    assert_eq!(found, ["`cp.async.bulk.commit_group` cannot be compiled yet"]);
 }
 
 #[test]

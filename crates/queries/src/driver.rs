@@ -93,14 +93,28 @@ pub fn place_of(db: &dyn Db, file: SourceFile, name: &str) -> Option<Span> {
     Some(Span::new(span.start + unit.start(db), span.len))
 }
 
-/// Compiles every function of the file on `threads` threads, so that what follows only joins results. The answer is
-/// the same whatever the number of threads.
+/// Whether a file has kernels. Of one that has none, every function is compiled, for the sake of what can be said about it.
+fn has_kernels(db: &dyn Db, file: SourceFile) -> bool {
+    code_units(db, file).iter().any(|unit| unit.kind(db) == UnitKind::Entry)
+}
+
+/// Whether a kernel reaches a function: the container has the code of no other.
+fn is_reached<'db>(db: &'db dyn Db, file: SourceFile, unit: FunctionUnit<'db>) -> bool {
+    let kernels = graph::call_graph(db, file).kernels.get(&**unit.name(db));
+    kernels.is_some_and(|kernels| !kernels.is_empty())
+}
+
+/// Compiles every kernel of the file, and every function that one reaches, on `threads` threads, so that what follows only
+/// joins results. The answer is the same whatever the number of threads.
 ///
 /// # Panics
 /// Unwinds with [`salsa::Cancelled`] if a write is waiting.
 pub fn warm(db: &Database, file: SourceFile, config: Config, threads: usize) {
+    let selective = has_kernels(db, file);
     each_code_unit(db, file, threads, |db, unit| {
-        let _ = graph::encoded(db, unit, config);
+        if !selective || unit.kind(db) == UnitKind::Entry || is_reached(db, file, unit) {
+            let _ = graph::encoded(db, unit, config);
+        }
     });
 }
 
@@ -172,11 +186,14 @@ fn compile_now(db: &Database, file: SourceFile, config: Config, threads: usize) 
         return Compiled { cubin: None, diagnostics: found };
     }
     warm(db, file, config, threads);
+    let selective = has_kernels(db, file);
     let mut failures = Vec::new();
     for (at, &unit) in graph::split_file(db, file).iter().enumerate() {
         let failed = match unit.kind(db) {
             UnitKind::Entry => graph::kernel_image(db, unit, config).as_ref().err(),
-            UnitKind::Function => graph::encoded(db, unit, config).as_ref().err(),
+            UnitKind::Function if !selective || is_reached(db, file, unit) => {
+                graph::encoded(db, unit, config).as_ref().err()
+            }
             _ => None,
         };
         let found = failed.map(|failed| failed.diagnostics(graph::source_map(db, unit)));

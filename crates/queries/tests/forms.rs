@@ -379,6 +379,7 @@ fn words_that_change_nothing() {
         bra: - uni
         brx: - uni
         call: - uni
+        cp: - L2::cache_hint
         cvt: - ftz
         cvt: - rn
         cvt: - rn rz rm rp
@@ -393,6 +394,7 @@ fn words_that_change_nothing() {
         ld: - weak
         ld: cluster gpu
         ld: relaxed acquire
+        mma: - rn
         rcp: - ftz
         red: - L2::cache_hint
         red: - cluster gpu
