@@ -35,7 +35,7 @@ fn above(module: &Module, line: usize, text: &str) -> usize {
 }
 
 /// All kinds.
-pub const KINDS: [Kind; 11] = [
+pub const KINDS: [Kind; 12] = [
     Kind {
         name: "an operand",
         weight: 24,
@@ -150,12 +150,12 @@ pub const KINDS: [Kind; 11] = [
     Kind {
         name: "a pasted kernel",
         weight: 4,
-        make: |module, line, number| {
-            let head = above(module, line, ".entry");
-            let text = kernel(&format!("pasted{number}"), number, 200).join("\n") + "\n";
-            let lines = text.matches('\n').count();
-            vec![edit((head, 0), (head, 0), text), edit((head, 0), (head + lines, 0), "")]
-        },
+        make: |module, line, number| pasted(module, line, number, 200),
+    },
+    Kind {
+        name: "1,000 lines pasted",
+        weight: 2,
+        make: |module, line, number| pasted(module, line, number, 1000),
     },
     Kind {
         name: "a line cut and undone",
@@ -166,6 +166,14 @@ pub const KINDS: [Kind; 11] = [
         },
     },
 ];
+
+/// A kernel of so many lines pasted above another one, and cut out again.
+fn pasted(module: &Module, line: usize, number: usize, lines: usize) -> Vec<Edit> {
+    let head = above(module, line, ".entry");
+    let text = kernel(&format!("pasted{number}"), number, lines).join("\n") + "\n";
+    let count = text.matches('\n').count();
+    vec![edit((head, 0), (head, 0), text), edit((head, 0), (head + count, 0), "")]
+}
 
 /// A row of numbers that look random and are the same each time.
 pub struct Random(u64);
