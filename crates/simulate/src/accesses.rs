@@ -99,6 +99,11 @@ fn matrix_widths(op: Op, mods: &Mods) -> [u8; 3] {
         Op::BMMA if mods.has(Mod::_88128) => [1, 1, 2],
         Op::BMMA if mods.has(Mod::_168128) => [2, 1, 4],
         Op::BMMA => [4, 2, 4],
+        Op::QMMA => {
+            let deep = mods.has(if sparse { Mod::_16864 } else { Mod::_16832 });
+            let a = if deep { 4 } else { 2 };
+            [a, if sparse { a } else { a / 2 }, if narrow_result { 2 } else { 4 }]
+        }
         Op::HMMA => {
             let small = (mods.has(Mod::_1688) || mods.has(Mod::_1684)) && !sparse;
             let wide_input = mods.has(Mod::TF32) && mods.has(Mod::_1688);
@@ -123,7 +128,7 @@ fn result_width(op: Op, mods: &Mods) -> u8 {
         DADD | DMUL | DFMA => 2,
         CS2R if !mods.has(Mod::_32) => 2,
         LEPC | ULEPC => 2,
-        HMMA | IMMA | BMMA | DMMA => matrix_widths(op, mods)[2],
+        HMMA | IMMA | BMMA | DMMA | QMMA => matrix_widths(op, mods)[2],
         HGMMA | IGMMA | BGMMA | QGMMA => group_width(mods),
         LDSM => match (mods.has(Mod::_4), mods.has(Mod::_2)) {
             (true, _) => 4,
@@ -155,7 +160,7 @@ fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> 
         }
         UIMAD if (mods.has(Mod::WIDE) || mods.has(Mod::HI)) && index == 2 => (2, operand),
         DADD | DMUL | DFMA | DSETP => (2, operand),
-        HMMA | IMMA | BMMA | DMMA => match index {
+        HMMA | IMMA | BMMA | DMMA | QMMA => match index {
             0 | 1 => (matrix_widths(op, mods)[index], operand),
             2 => (matrix_widths(op, mods)[2], Slot::Accumulator),
             _ => (1, operand),
@@ -471,6 +476,20 @@ mod tests {
         let missing = table.iter().zip(&own).flat_map(|(table, own)| table.difference(own));
         let missing = missing.map(|access| format!("the table {access}"));
         missing.chain(own[0].difference(&table[0]).map(|access| format!("the checker {access}"))).collect()
+    }
+
+    /// Products of 8-bit numbers, which the chip of the next test lacks.
+    #[test]
+    fn products_of_8_bit_numbers_span_their_registers() {
+        let chip: Chip = "sm_89".parse().expect("a chip");
+        for text in [
+            "QMMA.16816.F32.E4M3.E5M2 R8, R0.ROW, R4.COL, R12",
+            "QMMA.16832.F32.E5M2.E4M3 R8, R0.ROW, R4.COL, R12",
+            "QMMA.16832.F16.E4M3.E4M3 R8, R0.ROW, R4.COL, R12",
+        ] {
+            let instruction = oriole_sass::parse(chip, text, None).expect("it has a form");
+            assert_eq!(differences(chip, &instruction), Vec::<String>::new(), "{text}");
+        }
     }
 
     /// Words of every form whose widths are known, with all bits that mean something drawn by chance.
