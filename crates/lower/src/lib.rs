@@ -56,7 +56,8 @@ pub use limits::register_limit;
 use oriole_chip::Chip;
 use oriole_hir::Body;
 use oriole_options::LowerOptions;
-use oriole_ori::{BlockId, Cfg, Divergence, File, Function};
+use oriole_ori::{BlockId, Cfg, Divergence, File, Function, Opcode, values_across_blocks};
+use oriole_sass::Op;
 
 /// What lowering depends on beside the function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,14 +93,17 @@ fn attempt(body: &Body, environment: &Environment, uniform: bool) -> Result<Func
     Ok(function)
 }
 
-/// True if a uniform register is written where only a part of the warp may be: another part could overwrite it
-/// before it is read.
+/// True if a uniform register is written where only a part of the warp may be, and read in another block: another part
+/// could overwrite it before. The lanes that `REDUX` takes together must be all of its mask.
 fn writes_uniform_in_parts(function: &Function) -> bool {
-    let is_uniform = |file| matches!(file, File::UR | File::UP);
+    let crosses = values_across_blocks(function);
+    let is_uniform = |value| matches!(function.file(value), File::UR | File::UP);
     let writes = |block: &BlockId| {
         let mut writes = false;
         for instruction in &function.block(*block).instructions {
-            instruction.for_each_definition(|value| writes |= is_uniform(function.file(value)));
+            let collective = instruction.opcode == Opcode::Sass(Op::REDUX);
+            instruction
+                .for_each_definition(|value| writes |= is_uniform(value) && (collective || crosses[value]));
         }
         writes
     };

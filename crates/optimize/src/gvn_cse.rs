@@ -177,7 +177,8 @@ fn is_numbered(instruction: &Instruction) -> bool {
         && instruction.tied.is_empty()
         && !instruction.destinations.is_empty()
         && instruction.destinations.iter().all(|destination| {
-            destination.fixed.is_none() && !matches!(destination.file, File::B)
+            // A uniform register that a part of the warp writes is for its block alone.
+            destination.fixed.is_none() && !matches!(destination.file, File::B | File::UR | File::UP)
         })
         && instruction.sources.iter().all(|source| source.fixed.is_none())
         // The address of the code is its own.

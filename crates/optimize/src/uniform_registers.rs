@@ -5,8 +5,8 @@
 //! from UR where it stands (or with its factors or summands exchanged): the form table is asked. A reader that could take
 //! one of two keeps the first that fits. What some reader needs in R stays in R, so no copies are made.
 //!
-//! UR is written only where the whole warp is, so no reader in a parted block can see a later value. Only kernels are
-//! looked at: a function may be entered by a part of the warp.
+//! What is moved is written only where the whole warp is, so no reader in a parted block can see a later value. Only
+//! kernels are looked at: a function may be entered by a part of the warp.
 
 use crate::uniform_addresses;
 use oriole_chip::Chip;
@@ -255,10 +255,10 @@ fn fitting(
         return None;
     }
     if let Opcode::Pseudo(pseudo) = new.opcode {
-        // A copy to R is a move; a 64-bit sum is split into sums that take one uniform operand second.
+        // A copy is a move; a 64-bit sum is split into sums that take one uniform operand second.
         let uniform = |s: &Source| is_uniform(function, candidates, s);
         return match pseudo {
-            Pseudo::Copy if new.destinations[0].file == File::R => Some(new),
+            Pseudo::Copy if matches!(new.destinations[0].file, File::R | File::UR) => Some(new),
             Pseudo::Add64 if uniform(&new.sources[0]) != uniform(&new.sources[1]) => {
                 let mut new = new;
                 if uniform(&new.sources[0]) {

@@ -14,6 +14,7 @@ pub mod canonical;
 pub mod cfg;
 pub mod chains;
 pub mod classify;
+pub mod confined;
 pub mod convergence;
 pub mod csr;
 pub mod divergence;
@@ -43,6 +44,7 @@ pub mod verify;
 pub use builder::{Builder, Draft};
 pub use cfg::Cfg;
 pub use chains::Chains;
+pub use confined::values_across_blocks;
 pub use divergence::Divergence;
 pub use dominance::{Dominators, IteratedFrontiers};
 pub use function::{

@@ -5,7 +5,7 @@
 //! * every value is in range; the components of an operand are of one file; the width of a destination is its number
 //!   of components; guards are predicates;
 //! * the entry has no predecessor and no phi;
-//! * UR and UP are written only where the whole warp is.
+//! * UR and UP are written only where the whole warp is, or for the same block.
 //!
 //! In SSA also: one definition for each value, which dominates every use; phis name exactly the predecessors, with
 //! sources of the file of the result; a guarded definition lists old values of the right files. Outside SSA there
@@ -15,7 +15,7 @@ use crate::effects;
 use crate::print::Name;
 use crate::{
     Address, BlockId, Cfg, Divergence, Dominators, File, Function, Instruction, Opcode, Pseudo, Source,
-    SourceKind, SymbolId, Value,
+    SourceKind, SymbolId, Value, values_across_blocks,
 };
 use oriole_sass::Op;
 use typed_index_collections::{TiVec, ti_vec};
@@ -419,6 +419,8 @@ impl Verifier<'_> {
             return;
         }
         let divergence = Divergence::new(function, cfg);
+        // What a part of the warp writes and reads in one block, no other part sees.
+        let crosses = values_across_blocks(function);
         for &id in cfg.order() {
             if divergence.is_uniform_block(id) {
                 continue;
@@ -428,12 +430,15 @@ impl Verifier<'_> {
                 self.instruction = Some(index);
                 let mut written = None;
                 instruction.for_each_definition(|v| {
-                    if matches!(function.file(v), File::UR | File::UP) {
+                    if matches!(function.file(v), File::UR | File::UP) && crosses[v] {
                         written.get_or_insert(v);
                     }
                 });
                 if let Some(value) = written {
-                    self.say(format!("{} is written where only a part of the warp is", self.name(value)));
+                    let name = self.name(value);
+                    self.say(format!(
+                        "{name} is written where only a part of the warp is, and read elsewhere"
+                    ));
                 }
             }
             self.instruction = None;

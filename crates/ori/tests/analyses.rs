@@ -349,9 +349,14 @@ fn verifier_accepts_and_refuses() {
         expect!["b0: successors [b1 b1] do not agree with how the block ends"],
     );
     check_verifier(
-        "kernel\nb0: -> b1 b2\n  r0 = S2R %(SR_TID.X) ; 0\n  p1, PT = ISETP.LT.AND r0, 0x3, PT ; 0\n  @p1 BRA b1 ; 0\nb1: -> b2\n  u2 = UMOV 0x1 ; 0\nb2:\n  NOP ; 0\n  EXIT ; 0",
+        "kernel\nb0: -> b1 b2\n  r0 = S2R %(SR_TID.X) ; 0\n  p1, PT = ISETP.LT.AND r0, 0x3, PT ; 0\n  @p1 BRA b1 ; 0\nb1: -> b2\n  u2 = UMOV 0x1 ; 0\nb2:\n  r3 = Copy u2 ; 0\n  EXIT ; 0",
         Form::Plain,
-        expect!["b1[0]: u2 is written where only a part of the warp is"],
+        expect!["b1[0]: u2 is written where only a part of the warp is, and read elsewhere"],
+    );
+    check_verifier(
+        "kernel\nb0: -> b1 b2\n  r0 = S2R %(SR_TID.X) ; 0\n  p1, PT = ISETP.LT.AND r0, 0x3, PT ; 0\n  @p1 BRA b1 ; 0\nb1: -> b2\n  u2 = Copy r0 ; 0\n  r3 = Copy u2 ; 0\nb2:\n  NOP ; 0\n  EXIT ; 0",
+        Form::Plain,
+        expect!["fine"],
     );
     check_verifier(
         "kernel\nb0: -> b1\n  r0 = MOV 0x1 ; 0\n  @p9 r1 = MOV r0 ; 0\nb1:\n  r3 = phi b1: p9\n  EXIT ; 0",

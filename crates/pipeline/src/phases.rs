@@ -251,7 +251,7 @@ pub static PHASES: [Phase; 159] = [
     row(138, "OriSplitHighPressureLiveRanges", Legal, 0, NotYet, "Splits live ranges under pressure; runs before 84."),
     row(84, "OriPerformLiveDeadFourth", Legal, 1, By("LateArchOptimizeSecond"), "Liveness and dead code."),
     row(85, "OriPropagateGmma", Legal, 0, NotYet, "Accumulators of warpgroup matrix operations."),
-    row(86, "InsertPseudoUseDefForConvUR", Legal, 0, NotYet, "Keeps uniform values alive across divergent code."),
+    row(86, "InsertPseudoUseDefForConvUR", Legal, 0, By("the interference graph of uniform registers"), "Keeps uniform values alive across divergent code."),
     row(87, "FixupGmmaSequence", Legal, 0, NotYet, "Order rules of warpgroup matrix operations."),
     row(88, "OriHoistInvariantsLate3", Legal, 1, Work::Pass(&hoist_invariants::PASS), "Loop-invariant code motion."),
     row(89, "AdvancedPhaseSetRegAttr", Legal, 0, NotForCompute, "Backend hook."),

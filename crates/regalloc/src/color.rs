@@ -13,8 +13,10 @@ use crate::set::RegisterSet;
 use crate::work::Work;
 use oriole_chip::RegisterFiles;
 use oriole_ori::{
-    Cfg, Destination, File, Function, Instruction, Liveness, Opcode, Pseudo, Source, SourceKind, Value,
+    Cfg, Destination, Divergence, File, Function, Instruction, Liveness, Opcode, Pseudo, Source, SourceKind,
+    Value, values_across_blocks,
 };
+use oriole_sass::Op;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spill::spill_or_rematerialize;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
@@ -260,11 +262,38 @@ impl Graph {
                 }
             }
         }
+        graph.keep_from_parts(function, &cfg, file);
         for list in &mut graph.neighbors {
             list.sort_unstable();
             list.dedup();
         }
         graph
+    }
+
+    /// What a part of the warp overwrites, another part must not need any more, wherever it is: what a parted block writes
+    /// for itself is kept from all that lives across blocks, and that is kept from functions that a part calls.
+    fn keep_from_parts(&mut self, function: &Function, cfg: &Cfg, file: File) {
+        if !matches!(file, File::UR | File::UP) || !may_write_in_parts(function, file) {
+            return;
+        }
+        let divergence = Divergence::new(function, cfg);
+        let crosses = values_across_blocks(function);
+        let crossing: Vec<Value> = self.order.iter().copied().filter(|&v| crosses[v]).collect();
+        for &block in cfg.order() {
+            if divergence.is_uniform_block(block) {
+                continue;
+            }
+            for instruction in &function.block(block).instructions {
+                instruction.for_each_definition(|v| {
+                    if function.file(v) == file && !crosses[v] {
+                        crossing.iter().for_each(|&other| self.interfere(v, other));
+                    }
+                });
+                if file == File::UR && instruction.call.as_ref().is_some_and(|call| call.clobbers_uniform) {
+                    crossing.iter().for_each(|&v| self.across_calls[v] = true);
+                }
+            }
+        }
     }
 
     fn interfere(&mut self, a: Value, b: Value) {
@@ -340,6 +369,17 @@ impl Graph {
             defined.iter().for_each(|&d| begin(d));
         }
     }
+}
+
+/// True if some block behind the first copies something to the file, or calls what may write it. All other writes are where
+/// the whole warp is.
+fn may_write_in_parts(function: &Function, file: File) -> bool {
+    let moves = [Opcode::Pseudo(Pseudo::Copy), Opcode::Sass(Op::UMOV)];
+    function.blocks.iter().skip(1).flat_map(|block| &block.instructions).any(|instruction| {
+        let copies = moves.contains(&instruction.opcode)
+            && instruction.destinations.iter().any(|destination| destination.file == file);
+        copies || instruction.call.as_ref().is_some_and(|call| call.clobbers_uniform)
+    })
 }
 
 /// The value that a copy gives to a destination.
