@@ -21,6 +21,10 @@ mod times;
 
 use module::Module;
 
+/// The allocator of the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     let mut parts: Vec<String> = Vec::new();
     let mut files: Vec<String> = Vec::new();
