@@ -82,6 +82,34 @@ def scalar(argument):
     return (number & ((1 << 8 * size) - 1)).to_bytes(size, "little")
 
 
+class Attribute(ctypes.Structure):
+    """CUlaunchAttribute with the dimensions of a cluster; the value is a union of 64 bytes."""
+
+    _fields_ = [("id", ctypes.c_uint), ("pad", ctypes.c_uint), ("cluster", ctypes.c_uint * 3),
+                ("rest", ctypes.c_char * 52)]
+
+
+class Config(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = [("grid", ctypes.c_uint * 3), ("block", ctypes.c_uint * 3), ("shared", ctypes.c_uint),
+                ("stream", ctypes.c_void_p), ("attributes", ctypes.POINTER(Attribute)), ("count", ctypes.c_uint)]
+
+
+CLUSTER_DIMENSION = 4
+NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14
+
+
+def launch_clusters(driver, function, launch, shared, pointers):
+    cluster = launch["cluster"]
+    if math.prod(cluster) > 8:
+        driver.call("cuFuncSetAttribute", function, NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)
+    triple = ctypes.c_uint * 3
+    attribute = Attribute(CLUSTER_DIMENSION, 0, triple(*cluster))
+    config = Config(triple(*launch["grid"]), triple(*launch["block"]), shared, None, ctypes.pointer(attribute), 1)
+    driver.call("cuLaunchKernelEx", ctypes.byref(config), function, pointers, None)
+
+
 def run(driver, launch, cubin):
     """Bytes of every buffer after the launch, by argument number."""
     module, function = ctypes.c_void_p(), ctypes.c_void_p()
@@ -107,7 +135,10 @@ def run(driver, launch, cubin):
             raw = scalar(argument["scalar"])
             values.append(ctypes.create_string_buffer(raw, len(raw)))
     pointers = (ctypes.c_void_p * max(len(values), 1))(*[ctypes.addressof(value) for value in values])
-    driver.call("cuLaunchKernel", function, *launch["grid"], *launch["block"], shared, None, pointers, None)
+    if "cluster" in launch:
+        launch_clusters(driver, function, launch, shared, pointers)
+    else:
+        driver.call("cuLaunchKernel", function, *launch["grid"], *launch["block"], shared, None, pointers, None)
     driver.call("cuCtxSynchronize")
     results = {}
     for index, (pointer, length) in buffers.items():

@@ -26,7 +26,8 @@ def main(arguments):
     if arguments[:1] == ['ptx']:
         ptx(arguments[1:])
         return
-    import arrays, deep, floats, flow, handwritten, hints, matrix, rows, selection, slow_ways, words
+    import arrays, barriers, deep, floats, flow, handwritten, hints, matrix, rows, selection, slow_ways, words
+    barriers.write_ptx()
     rows.write_ptx()
     deep.write_ptx()
     hints.write_ptx()

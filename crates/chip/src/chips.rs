@@ -29,6 +29,8 @@ pub(crate) struct Row {
     /// Loads from shared memory without effect that the code of other compilers has before the first asynchronous copy
     /// of a block.
     pub loads_before_copies: u8,
+    /// The same before each signal that the copies of a thread are done.
+    pub loads_before_signals: u8,
     /// The layout of constant bank 0, where it is known.
     pub bank: Option<&'static ConstantBank>,
     /// Its limits, where they are known for certain.
@@ -54,12 +56,13 @@ const TURING_FAMILY: Row = Row {
     registers: &SIX_BIT_UNIFORM,
     matrix: HALF_STEPS,
     loads_before_copies: 0,
+    loads_before_signals: 0,
     bank: None,
     limits: None,
 };
 
 /// Ampere.
-const AMPERE_FAMILY: Row = Row { bank: Some(&AMPERE), ..TURING_FAMILY };
+const AMPERE_FAMILY: Row = Row { bank: Some(&AMPERE), loads_before_signals: 4, ..TURING_FAMILY };
 
 /// Ada.
 const ADA_FAMILY: Row = Row { matrix: NARROW_PRODUCTS, ..AMPERE_FAMILY };

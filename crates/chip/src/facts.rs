@@ -48,6 +48,11 @@ impl Chip {
         self.row().loads_before_copies
     }
 
+    /// The same before each signal that the copies of a thread are done.
+    pub const fn loads_before_signals(self) -> u8 {
+        self.row().loads_before_signals
+    }
+
     /// The shape of its instruction words.
     pub const fn words(self) -> WordShape {
         self.row().words

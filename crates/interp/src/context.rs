@@ -5,7 +5,7 @@
 use crate::lane::{LOCAL_START, Lane, SpecialValues};
 use crate::launch::Fault;
 use crate::machine::{BlockState, Machine};
-use crate::memory::{Place, misaligned, out_of_bounds, span, word};
+use crate::memory::{Place, misaligned, out_of_bounds, shared_address, span, word};
 use crate::step::{Destination, Location, Source};
 
 /// Longest string that is read.
@@ -72,8 +72,12 @@ impl LaneContext<'_, '_> {
             place => (place, address),
         };
         let bytes = match found {
-            Place::Shared if offset >= u64::from(crate::decode::SHARED_START) => {
-                span(&mut self.block.shared, offset, length)
+            Place::Shared => {
+                let (rank, offset) = shared_address(offset, self.block.rank);
+                let memory = self.machine.shared.get_mut(rank as usize);
+                memory
+                    .filter(|_| offset >= u64::from(crate::decode::SHARED_START))
+                    .and_then(|memory| span(memory, offset, length))
             }
             Place::Local if offset >= u64::from(LOCAL_START) => span(&mut self.lane.local, offset, length),
             Place::Constant | Place::Parameter if write => None,

@@ -8,7 +8,8 @@ use crate::calls;
 use crate::context::LaneContext;
 use crate::lane::State;
 use crate::launch::{Fault, FaultKind};
-use crate::memory::{Place, function_at};
+use crate::memory::{Place, function_at, in_block, shared_address};
+use crate::object;
 use crate::step::{Action, CallTarget};
 use crate::value::integer::Kind;
 
@@ -39,15 +40,41 @@ pub fn sequential(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
         Action::Load { location, bytes, signed, destinations } => {
             access::load(at, location, Kind { bits: bytes * 8, signed: *signed }, destinations)?;
         }
-        Action::Store { location, bytes, sources } => access::store(at, location, *bytes as usize, sources)?,
+        Action::Store { location, bytes, sources } => {
+            at.machine.events += 1;
+            access::store(at, location, *bytes as usize, sources)?;
+        }
         Action::Atomic { location, operation, bytes, destinations, sources, replacements } => {
+            at.machine.events += 1;
             let (operation, bytes) = (*operation, *bytes as usize);
             Atomic { operation, bytes, destinations, sources, replacements }.execute(at, location)?;
         }
         Action::Copy { to, from, bytes, read, ignored } => {
+            at.machine.events += 1;
             let ignored = ignored.is_some_and(|source| at.read(source) & 1 != 0);
             let read = if ignored { 0 } else { at.read(*read) };
             access::copy(at, to, from, *bytes as usize, read)?;
+        }
+        Action::Object { operation, location, destination, amount } => {
+            let amount = at.read(*amount);
+            let state = at.work_on_object(*operation, location, amount)?;
+            at.write(*destination, state);
+        }
+        Action::PendingCount { destination, source } => {
+            let state = at.read(*source);
+            at.write(*destination, object::pending_count(state));
+        }
+        Action::Told { write, object, bytes } => {
+            sequential(at, write)?;
+            let address = at.address(object);
+            at.complete_transfer(address, u64::from(*bytes))?;
+        }
+        Action::MapRank { .. } | Action::RankOf { .. } | Action::IsShared { .. } => {
+            cluster_address(at, action)?
+        }
+        Action::ClusterArrive => {
+            at.machine.events += 1;
+            at.lane.cluster_arrivals += 1;
         }
         Action::Allocate { destination, size, align } => {
             let start = at.lane.allocate(at.read(*size), *align)?;
@@ -63,12 +90,41 @@ pub fn sequential(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
         | Action::Matrix(_)
         | Action::ActiveMask(_)
         | Action::Barrier { .. }
+        | Action::ObjectTest { .. }
+        | Action::ClusterWait
         | Action::Branch(_)
         | Action::BranchTable { .. }
         | Action::Call { .. }
         | Action::Return
         | Action::Exit
         | Action::Trap => unreachable!("control instructions are executed by the warp"),
+    }
+    Ok(())
+}
+
+/// Addresses of the shared memory of a cluster.
+fn cluster_address(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
+    match action {
+        Action::MapRank { destination, sources: [address, rank] } => {
+            let (address, rank) = (at.read(*address), at.read(*rank) as u32);
+            if rank as usize >= at.machine.shared.len() {
+                let message = format!("the cluster has no block of rank {rank}");
+                return Err(Fault::new(FaultKind::Illegal, message));
+            }
+            at.write(*destination, in_block(address, rank));
+        }
+        Action::RankOf { destination, source } => {
+            let (_, address) = Place::of_generic(at.read(*source));
+            let (rank, _) = shared_address(address, at.block.rank);
+            at.write(*destination, u64::from(rank));
+        }
+        Action::IsShared { own, destination, source } => {
+            let (place, address) = Place::of_generic(at.read(*source));
+            let (rank, _) = shared_address(address, at.block.rank);
+            let holds = place == Place::Shared && (!own || rank == at.block.rank);
+            at.write(*destination, u64::from(holds));
+        }
+        _ => unreachable!("no instruction on addresses of a cluster"),
     }
     Ok(())
 }

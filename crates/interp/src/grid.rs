@@ -1,4 +1,4 @@
-//! The grid of a launch: blocks one after the other, warps of a block in turn, barriers between them.
+//! The grid of a launch: clusters of blocks one after the other, the warps of a cluster in turn, barriers between them.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,15 @@ use crate::warp::Warp;
 const WARP_QUANTUM: u64 = 20_000;
 /// Steps of a block before another block has its turn: a block may wait for a later one.
 const BLOCK_QUANTUM: u64 = 4_000_000;
-/// Barriers of a block that programs name, and one for its cluster.
-const BARRIERS: usize = 17;
+/// Barriers of a block.
+const BARRIERS: usize = 16;
+/// Blocks of a cluster at most, where the kernel does not say.
+const CLUSTER_LIMIT: u32 = 16;
 /// Threads of a block at most.
 const BLOCK_LIMIT: u64 = 1024;
+
+/// Turns of a cluster without anything that others could see, after which its threads are taken to wait for ever.
+const IDLE_TURNS: u32 = 1_000;
 
 /// A block that runs.
 struct Block {
@@ -27,7 +32,7 @@ struct Block {
 }
 
 impl Block {
-    fn new(decoded: &Decoded, shape: [u32; 3], index: [u32; 3]) -> Block {
+    fn new(decoded: &Decoded, shape: [u32; 3], index: [u32; 3], rank: u32) -> Block {
         let entry = &decoded.code.functions[decoded.entry as usize];
         let threads = shape.iter().product::<u32>();
         let lanes: Vec<Lane> = (0..threads)
@@ -42,34 +47,25 @@ impl Block {
             .map(|(index, lanes)| Warp::new(index as u32, lanes.to_vec()))
             .collect();
         let barrier = Barrier { arrived: vec![0; warps.len()], ..Barrier::default() };
-        let state = BlockState {
-            index,
-            shared: vec![0; decoded.shared_bytes as usize],
-            barriers: vec![barrier; BARRIERS],
-        };
+        let state = BlockState { index, rank, barriers: vec![barrier; BARRIERS] };
         Block { state, warps }
     }
 
-    /// Runs until the block ends (true) or has used up its turn.
+    fn has_ended(&self) -> bool {
+        self.warps.iter().all(|warp| warp.live() == 0)
+    }
+
+    /// Lets every warp run until it waits or has used up its turn; true if one could.
     fn run(&mut self, machine: &mut Machine) -> Result<bool, Fault> {
-        let end = machine.clock + BLOCK_QUANTUM;
-        while machine.clock < end {
-            let mut progress = false;
-            for warp in &mut self.warps {
-                if warp.is_ready() {
-                    progress = true;
-                    warp.run(machine, &mut self.state, WARP_QUANTUM)?;
-                }
-            }
-            progress |= self.release(machine);
-            if self.warps.iter().all(|warp| warp.live() == 0) {
-                return Ok(true);
-            }
-            if !progress {
-                return Err(self.deadlock(machine));
+        let mut progress = false;
+        for warp in &mut self.warps {
+            warp.answer_tests(machine, &mut self.state)?;
+            if warp.is_ready() {
+                progress = true;
+                warp.run(machine, &mut self.state, WARP_QUANTUM)?;
             }
         }
-        Ok(false)
+        Ok(progress)
     }
 
     /// Lets the lanes go whose barriers are complete; true if there was one.
@@ -117,28 +113,120 @@ impl Block {
         any
     }
 
+    /// What the first thread waits for that has not ended.
     fn deadlock(&self, machine: &Machine) -> Fault {
         let waiting = self
             .warps
             .iter()
             .flat_map(|warp| &warp.lanes)
             .find(|lane| !matches!(lane.state, State::Ready | State::Exited));
-        let (what, lane) = match waiting {
-            Some(lane) => match lane.state {
-                State::Barrier(id) => (format!("barrier {id}"), Some(lane)),
-                State::Collective(_, mask) => (format!("the lanes of member mask {mask:#x}"), Some(lane)),
-                State::Ready | State::Exited => ("nothing".to_string(), None),
-            },
-            None => ("nothing".to_string(), None),
+        let what = match waiting.map(|lane| lane.state) {
+            Some(State::Barrier(id)) => format!("barrier {id}"),
+            Some(State::Collective(_, mask)) => format!("the lanes of member mask {mask:#x}"),
+            Some(State::Object) => "a phase of a barrier object".to_string(),
+            Some(State::Cluster) => "the barrier of its cluster".to_string(),
+            Some(State::Ready | State::Exited) | None => "nothing".to_string(),
         };
         let fault = Fault::new(
             FaultKind::Deadlock,
             format!("every thread of the block that has not ended waits; the first one for {what}"),
         );
-        match lane {
+        match waiting {
             Some(lane) => machine.locate(fault, lane.pc, &self.state, lane),
             None => fault,
         }
+    }
+}
+
+/// How a turn of a cluster ended.
+enum Turn {
+    /// All its threads have ended.
+    Ended,
+    /// It goes on later.
+    UsedUp,
+    /// All its threads wait, and nothing in the cluster will end that.
+    Stuck,
+}
+
+/// The blocks that run together.
+struct Cluster {
+    blocks: Vec<Block>,
+    /// Their shared memory, while another cluster runs.
+    shared: Vec<Vec<u8>>,
+    meetings: u64,
+}
+
+impl Cluster {
+    /// Cluster number `number` of the grid.
+    fn new(decoded: &Decoded, launch: &Launch, shape: [u32; 3], number: u64) -> Cluster {
+        let clusters: [u64; 3] = std::array::from_fn(|axis| u64::from(launch.grid[axis] / shape[axis]));
+        let place =
+            [number % clusters[0], number / clusters[0] % clusters[1], number / clusters[0] / clusters[1]];
+        let blocks: Vec<Block> = (0..shape.iter().product::<u32>())
+            .map(|rank| {
+                let inner = [rank % shape[0], rank / shape[0] % shape[1], rank / shape[0] / shape[1]];
+                let index = std::array::from_fn(|axis| place[axis] as u32 * shape[axis] + inner[axis]);
+                Block::new(decoded, launch.block, index, rank)
+            })
+            .collect();
+        let shared = vec![vec![0; decoded.shared_bytes as usize]; blocks.len()];
+        Cluster { blocks, shared, meetings: 0 }
+    }
+
+    /// A turn, with the memory of the cluster in its place.
+    fn run(&mut self, machine: &mut Machine) -> Result<Turn, Fault> {
+        machine.shared = std::mem::take(&mut self.shared);
+        machine.cluster_meetings = self.meetings;
+        let turn = self.turn(machine);
+        self.shared = std::mem::take(&mut machine.shared);
+        self.meetings = machine.cluster_meetings;
+        turn
+    }
+
+    fn turn(&mut self, machine: &mut Machine) -> Result<Turn, Fault> {
+        let end = machine.clock + BLOCK_QUANTUM;
+        let mut idle = 0;
+        while machine.clock < end {
+            let before = machine.events;
+            let mut progress = false;
+            for block in &mut self.blocks {
+                progress |= block.run(machine)?;
+                progress |= block.release(machine);
+            }
+            progress |= self.meet(machine);
+            if self.blocks.iter().all(Block::has_ended) {
+                return Ok(Turn::Ended);
+            }
+            // Threads that look at objects again and again do nothing that others could see.
+            let waits = self.blocks.iter().flat_map(|block| &block.warps).all(|warp| !warp.is_ready());
+            idle = if waits && machine.events == before { idle + 1 } else { 0 };
+            if !progress || idle > IDLE_TURNS {
+                return Ok(Turn::Stuck);
+            }
+        }
+        Ok(Turn::UsedUp)
+    }
+
+    /// Ends the waiting at the barrier of the cluster if all threads have arrived that have not ended.
+    fn meet(&mut self, machine: &mut Machine) -> bool {
+        let warps = || self.blocks.iter().flat_map(|block| &block.warps);
+        let mut living = warps().flat_map(|warp| &warp.lanes).filter(|lane| lane.state != State::Exited);
+        let next = machine.cluster_meetings + 1;
+        let complete = living.clone().next().is_some() && living.all(|lane| lane.cluster_arrivals >= next);
+        if !complete {
+            return false;
+        }
+        machine.cluster_meetings = next;
+        for warp in self.blocks.iter_mut().flat_map(|block| &mut block.warps) {
+            members(warp.lanes_where(|lane| lane.state == State::Cluster))
+                .for_each(|lane| warp.release(lane));
+        }
+        true
+    }
+
+    fn deadlock(&self, machine: &Machine) -> Fault {
+        let stuck = self.blocks.iter().find(|block| !block.has_ended()).unwrap_or(&self.blocks[0]);
+        stuck.deadlock(machine)
     }
 }
 
@@ -165,6 +253,10 @@ pub fn run(program: &Program, launch: &Launch) -> Outcome {
     if let Err(fault) = check_shape(program, launch) {
         return failed(fault);
     }
+    let cluster = match cluster_shape(program, launch) {
+        Ok(cluster) => cluster,
+        Err(fault) => return failed(fault),
+    };
     let mut memory = std::mem::take(&mut decoded.memory);
     let addresses = match program.function(&launch.entry) {
         Some(kernel) => decode::arguments(&kernel.body, launch, &mut memory),
@@ -182,12 +274,17 @@ pub fn run(program: &Program, launch: &Launch) -> Outcome {
         clock: 0,
         budget: launch.budget,
         heap: BTreeMap::new(),
+        events: 0,
+        shared: Vec::new(),
+        cluster_meetings: 0,
+        cluster,
+        explicit_cluster: is_explicit(program, launch),
         grid: launch.grid,
         block: launch.block,
         dynamic_shared: decoded.dynamic_shared,
         matrix_unit: program.matrix_unit,
     };
-    let error = run_blocks(&decoded, launch, blocks as u64, &mut machine).err();
+    let error = run_clusters(&decoded, launch, blocks as u64, &mut machine).err();
     let buffers = addresses
         .iter()
         .map(|address| address.and_then(|address| machine.memory.take_region(address)))
@@ -208,30 +305,69 @@ fn check_shape(program: &Program, launch: &Launch) -> Result<(), Fault> {
         let message = format!("the kernel allows blocks of {most} threads, not {}", threads(launch.block));
         return Err(Fault::new(FaultKind::BadLaunch, message));
     }
-    if directives.reqnctapercluster.is_some_and(|shape| threads(shape) > 1) {
-        return Err(Fault::new(FaultKind::NotSupported, "not supported: clusters of more than one block"));
-    }
     Ok(())
 }
 
-fn run_blocks(decoded: &Decoded, launch: &Launch, blocks: u64, machine: &mut Machine) -> Result<(), Fault> {
+/// Whether the launch is one of clusters, if only of one block each.
+fn is_explicit(program: &Program, launch: &Launch) -> bool {
+    let required =
+        program.function(&launch.entry).and_then(|kernel| kernel.body.directives.reqnctapercluster);
+    required.or(launch.cluster).is_some()
+}
+
+/// The blocks of a cluster: what the kernel asks for, or else the launch; one block if neither does.
+fn cluster_shape(program: &Program, launch: &Launch) -> Result<[u32; 3], Fault> {
+    let bad = |message: String| Fault::new(FaultKind::BadLaunch, message);
+    let directives = program.function(&launch.entry).map(|kernel| &kernel.body.directives);
+    let required = directives.and_then(|directives| directives.reqnctapercluster);
+    if let (Some(required), Some(given)) = (required, launch.cluster)
+        && required != given
+    {
+        return Err(bad(format!("the kernel requires clusters of {required:?} blocks, not {given:?}")));
+    }
+    let shape = required.or(launch.cluster).unwrap_or([1; 3]);
+    let blocks = shape.iter().map(|count| u64::from(*count)).product::<u64>();
+    let most = directives.and_then(|directives| directives.maxclusterrank).unwrap_or(CLUSTER_LIMIT);
+    if blocks == 0 || blocks > u64::from(most) {
+        return Err(bad(format!("a cluster cannot have {blocks} blocks, {most} at most")));
+    }
+    if launch.grid.iter().zip(shape).any(|(blocks, cluster)| blocks % cluster != 0) {
+        return Err(bad(format!("a grid of {:?} blocks has no clusters of {shape:?}", launch.grid)));
+    }
+    Ok(shape)
+}
+
+fn run_clusters(decoded: &Decoded, launch: &Launch, blocks: u64, machine: &mut Machine) -> Result<(), Fault> {
+    let shape = machine.cluster;
+    let count = blocks / shape.iter().map(|count| u64::from(*count)).product::<u64>();
     let mut next = 0;
-    // Blocks that have used up a turn and go on later.
+    // Clusters that have used up a turn and go on later.
     let mut resident = std::collections::VecDeque::new();
+    // How many of them have been stuck since one was not.
+    let mut stuck = 0;
     loop {
-        let mut block = if next < blocks {
-            let [x, y, _] = launch.grid.map(u64::from);
-            let index = [next % x, next / x % y, next / x / y].map(|part| part as u32);
+        let mut cluster = if next < count {
             next += 1;
-            Block::new(decoded, launch.block, index)
+            Cluster::new(decoded, launch, shape, next - 1)
         } else {
             match resident.pop_front() {
-                Some(block) => block,
+                Some(cluster) => cluster,
                 None => return Ok(()),
             }
         };
-        if !block.run(machine)? {
-            resident.push_back(block);
+        match cluster.run(machine)? {
+            Turn::Ended => stuck = 0,
+            Turn::UsedUp => {
+                stuck = 0;
+                resident.push_back(cluster);
+            }
+            Turn::Stuck => {
+                stuck += 1;
+                if next == count && stuck > resident.len() {
+                    return Err(cluster.deadlock(machine));
+                }
+                resident.push_back(cluster);
+            }
         }
     }
 }

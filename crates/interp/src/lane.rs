@@ -21,6 +21,10 @@ pub enum State {
     Collective(u32, u32),
     /// A barrier of the block.
     Barrier(u32),
+    /// A phase of a barrier object.
+    Object,
+    /// The barrier of the cluster.
+    Cluster,
     /// It has ended.
     Exited,
 }
@@ -64,6 +68,8 @@ pub struct Lane {
     pub carry: bool,
     /// When it last executed or became ready, in steps of its warp.
     pub last: u64,
+    /// How often it has arrived at the barrier of its cluster.
+    pub cluster_arrivals: u64,
     /// Active calls.
     pub calls: Vec<CallFrame>,
     /// Local memory up to the stack top.
@@ -83,6 +89,10 @@ pub struct SpecialValues {
     pub block: [u32; 3],
     /// This block.
     pub block_index: [u32; 3],
+    /// Blocks of a cluster.
+    pub cluster: [u32; 3],
+    /// Whether the launch has clusters.
+    pub explicit_cluster: bool,
     /// This warp of the block.
     pub warp: u32,
     /// Steps executed so far by all warps: the clock.
@@ -100,6 +110,7 @@ impl Lane {
             thread,
             carry: false,
             last: 0,
+            cluster_arrivals: 0,
             calls: Vec::new(),
             local: vec![0; (LOCAL_START + frame_bytes) as usize],
             registers: vec![0; registers as usize],
@@ -217,6 +228,11 @@ impl Lane {
             return mask & u64::from(u32::MAX);
         }
         let threads = specials.block.iter().product::<u32>();
+        let cluster = specials.cluster;
+        let block = specials.block_index;
+        // Place of the block in its cluster, and of the cluster in the grid.
+        let inner = |axis: usize| block[axis] % cluster[axis];
+        let outer = |axis: usize| block[axis] / cluster[axis];
         let small = match register {
             TidX => self.thread[0],
             TidY => self.thread[1],
@@ -224,14 +240,28 @@ impl Lane {
             NtidX => specials.block[0],
             NtidY => specials.block[1],
             NtidZ => specials.block[2],
-            // A cluster here is one block.
-            CtaidX | ClusterIdX => specials.block_index[0],
-            CtaidY | ClusterIdY => specials.block_index[1],
-            CtaidZ | ClusterIdZ => specials.block_index[2],
-            NctaidX | NclusterIdX => specials.grid[0],
-            NctaidY | NclusterIdY => specials.grid[1],
-            NctaidZ | NclusterIdZ => specials.grid[2],
-            ClusterNctaidX | ClusterNctaidY | ClusterNctaidZ | ClusterNctarank | Nsmid => 1,
+            CtaidX => block[0],
+            CtaidY => block[1],
+            CtaidZ => block[2],
+            NctaidX => specials.grid[0],
+            NctaidY => specials.grid[1],
+            NctaidZ => specials.grid[2],
+            ClusterIdX => outer(0),
+            ClusterIdY => outer(1),
+            ClusterIdZ => outer(2),
+            NclusterIdX => specials.grid[0] / cluster[0],
+            NclusterIdY => specials.grid[1] / cluster[1],
+            NclusterIdZ => specials.grid[2] / cluster[2],
+            ClusterCtaidX => inner(0),
+            ClusterCtaidY => inner(1),
+            ClusterCtaidZ => inner(2),
+            ClusterNctaidX => cluster[0],
+            ClusterNctaidY => cluster[1],
+            ClusterNctaidZ => cluster[2],
+            ClusterCtarank => inner(0) + cluster[0] * (inner(1) + cluster[1] * inner(2)),
+            ClusterNctarank => cluster.iter().product(),
+            IsExplicitCluster => u32::from(specials.explicit_cluster),
+            Nsmid => 1,
             Laneid => lane,
             Warpid => specials.warp,
             // As many warps as an SM holds.

@@ -11,6 +11,8 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a block in x, y, z.
     pub block: [u32; 3],
+    /// Blocks of a cluster in x, y, z; if not given, what the kernel asks for, or no clusters.
+    pub cluster: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory.
     pub shared_bytes: u32,
     /// Arguments in the order of the kernel's parameters.
@@ -26,6 +28,7 @@ impl Launch {
             entry: entry.into(),
             grid: [1; 3],
             block: [1; 3],
+            cluster: None,
             shared_bytes: 0,
             args: Vec::new(),
             budget: 2_000_000_000,

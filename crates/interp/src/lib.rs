@@ -19,6 +19,7 @@ pub mod launch;
 mod machine;
 mod matrix;
 mod memory;
+mod object;
 mod printf;
 pub mod program;
 mod step;

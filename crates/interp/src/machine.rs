@@ -26,6 +26,16 @@ pub struct Machine<'a> {
     pub budget: u64,
     /// What `malloc` has given out: address and bytes.
     pub heap: BTreeMap<u64, u64>,
+    /// What others could see of what lanes did: a count of writes, arrivals and the like.
+    pub events: u64,
+    /// Shared memory of the cluster that runs, by rank of the block.
+    pub shared: Vec<Vec<u8>>,
+    /// How often all threads of the cluster that runs have met.
+    pub cluster_meetings: u64,
+    /// Blocks of a cluster.
+    pub cluster: [u32; 3],
+    /// Whether the launch has clusters.
+    pub explicit_cluster: bool,
     /// Blocks of the grid.
     pub grid: [u32; 3],
     /// Threads of a block.
@@ -40,8 +50,8 @@ pub struct Machine<'a> {
 pub struct BlockState {
     /// Index of the block in the grid.
     pub index: [u32; 3],
-    /// Shared memory.
-    pub shared: Vec<u8>,
+    /// Number of the block in its cluster.
+    pub rank: u32,
     /// Barriers.
     pub barriers: Vec<Barrier>,
 }
@@ -53,9 +63,11 @@ impl Machine<'_> {
             grid: self.grid,
             block: self.block,
             block_index: block.index,
+            cluster: self.cluster,
+            explicit_cluster: self.explicit_cluster,
             warp,
             clock: self.clock,
-            shared: (block.shared.len() as u32, self.dynamic_shared),
+            shared: (self.shared[block.rank as usize].len() as u32, self.dynamic_shared),
         }
     }
 

@@ -74,6 +74,22 @@ impl Place {
     }
 }
 
+/// Bits of an address in the shared memory of a block; above them is the block.
+const SHARED_BITS: u32 = 24;
+
+/// The rank of the block that an address of shared memory belongs to, and the offset there. Addresses of variables name no
+/// block: they mean the one whose thread uses them, `own`.
+pub fn shared_address(address: u64, own: u32) -> (u32, u64) {
+    let block = (address >> SHARED_BITS) as u32;
+    (block.checked_sub(1).unwrap_or(own), address & ((1 << SHARED_BITS) - 1))
+}
+
+/// The address of the same offset in the block of a rank; of a generic address the upper half stays.
+pub fn in_block(address: u64, rank: u32) -> u64 {
+    let part = ((1u64 << WINDOW_BITS) - 1) & !((1 << SHARED_BITS) - 1);
+    (address & !part) | (u64::from(rank + 1) << SHARED_BITS & part)
+}
+
 /// The address of function number `index`.
 pub fn function_address(index: usize) -> u64 {
     (CODE << WINDOW_BITS) + (index as u64 + 1) * FUNCTION_STRIDE

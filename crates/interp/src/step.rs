@@ -210,6 +210,71 @@ pub enum Action {
         /// Operand of a reduction.
         source: Source,
     },
+    /// What works on a barrier object and waits for nothing.
+    Object {
+        /// What it does.
+        operation: ObjectOperation,
+        /// The object.
+        location: Location,
+        /// The state before.
+        destination: Destination,
+        /// Arrivals or bytes.
+        amount: Source,
+    },
+    /// `mbarrier.test_wait` and `mbarrier.try_wait`
+    ObjectTest {
+        /// The object.
+        location: Location,
+        /// The parity of the phase, or a state that was taken in it.
+        phase: Source,
+        /// It is a parity.
+        parity: bool,
+        /// Whether the phase is over.
+        destination: Destination,
+    },
+    /// `mbarrier.pending_count`
+    PendingCount {
+        /// The count.
+        destination: Destination,
+        /// The state.
+        source: Source,
+    },
+    /// `st.async` and `red.async`: what is written, the object that is told, and of how many bytes.
+    Told {
+        /// A store, or an atomic without a result.
+        write: Box<Action>,
+        /// The object.
+        object: Location,
+        /// Bytes written.
+        bytes: u32,
+    },
+    /// `mapa`: the address of the same place in the block of this rank.
+    MapRank {
+        /// The address.
+        destination: Destination,
+        /// The address, and the rank.
+        sources: [Source; 2],
+    },
+    /// `getctarank`
+    RankOf {
+        /// The rank.
+        destination: Destination,
+        /// The address.
+        source: Source,
+    },
+    /// `isspacep` of the shared memory of the block itself, or of its whole cluster.
+    IsShared {
+        /// Only that of the block counts.
+        own: bool,
+        /// Predicate.
+        destination: Destination,
+        /// Generic address.
+        source: Source,
+    },
+    /// `barrier.cluster.arrive`
+    ClusterArrive,
+    /// `barrier.cluster.wait`
+    ClusterWait,
     /// `bra`
     Branch(u32),
     /// `brx.idx`
@@ -331,6 +396,36 @@ pub enum MatrixOperation {
     },
     /// `movmatrix`: a transposed matrix of halves; operand: its register.
     Transpose,
+}
+
+/// What is done to a barrier object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ObjectOperation {
+    /// Makes one that waits for so many arrivals.
+    Initialize,
+    /// Ends one.
+    Invalidate,
+    /// So many more bytes to wait for.
+    Expect,
+    /// So many bytes have come.
+    Complete,
+    /// So many arrivals.
+    Arrive {
+        /// For good.
+        drop: bool,
+    },
+    /// So many more bytes to wait for, and an arrival.
+    ExpectAndArrive {
+        /// For good.
+        drop: bool,
+    },
+    /// So many arrivals, after which others are missing.
+    ArriveWithin {
+        /// For good.
+        drop: bool,
+    },
+    /// An arrival that nobody waited for, when the copies of the thread are done.
+    Copied,
 }
 
 /// Where a shuffle reads.

@@ -12,6 +12,7 @@ use crate::lane::{Lane, SpecialValues, State, members};
 use crate::launch::{Fault, FaultKind};
 use crate::machine::{BlockState, Machine};
 use crate::matrix;
+use crate::object;
 use crate::step::{Action, Location, MatrixOperation, MatrixStep, Source};
 
 /// Steps of a warp after which a lane that could run and did not is favoured.
@@ -62,6 +63,39 @@ impl Warp {
         lane.state = State::Ready;
         lane.last = steps;
         lane.pc += 1;
+    }
+
+    /// Lets the lanes go on that look at barrier objects, each with the answer. Whoever waits asks again, so that a phase
+    /// that is not over is no more than time that passes.
+    pub fn answer_tests(&mut self, machine: &mut Machine, block: &mut BlockState) -> Result<(), Fault> {
+        let waiting = self.lanes_where(|lane| lane.state == State::Object);
+        if waiting == 0 {
+            return Ok(());
+        }
+        let code = machine.code;
+        let specials = machine.special_values(block, self.index);
+        for lane in members(waiting) {
+            let pc = self.lanes[lane].pc;
+            let Action::ObjectTest { location, phase, parity, destination } = &code.steps[pc as usize].action
+            else {
+                unreachable!("a lane that waits for an object is at a test")
+            };
+            let mut context = LaneContext {
+                lane: &mut self.lanes[lane],
+                number: lane as u32,
+                machine: &mut *machine,
+                block: &mut *block,
+                specials: &specials,
+            };
+            let phase = context.read(*phase);
+            let phase = if *parity { phase & 1 != 0 } else { object::parity_of_state(phase) };
+            let over = context
+                .phase_is_over(location, phase)
+                .map_err(|fault| machine.locate(fault, pc, block, &self.lanes[lane]))?;
+            self.lanes[lane].write(*destination, u64::from(over));
+            self.release(lane);
+        }
+        Ok(())
     }
 
     /// Runs until no lane can, or for this many steps.
@@ -203,7 +237,20 @@ impl Warp {
                 }
                 self.meet(machine, block, specials)?;
             }
+            Action::ObjectTest { .. } => {
+                members(active).for_each(|lane| self.lanes[lane].state = State::Object);
+            }
+            Action::ClusterWait => {
+                for lane in members(active) {
+                    if self.lanes[lane].cluster_arrivals > machine.cluster_meetings {
+                        self.lanes[lane].state = State::Cluster;
+                    } else {
+                        self.lanes[lane].pc += 1;
+                    }
+                }
+            }
             Action::Barrier { .. } => {
+                machine.events += 1;
                 for lane in members(active) {
                     let barriers = &mut block.barriers;
                     let arrived =
@@ -230,6 +277,7 @@ impl Warp {
                     ended |= self.lanes[lane].state == State::Exited;
                 }
                 if ended {
+                    machine.events += 1;
                     // Collective instructions do not wait for lanes that have ended.
                     self.meet(machine, block, specials)?;
                 }
@@ -380,6 +428,8 @@ fn is_control(action: &Action) -> bool {
             | Action::Matrix(_)
             | Action::ActiveMask(_)
             | Action::Barrier { .. }
+            | Action::ObjectTest { .. }
+            | Action::ClusterWait
             | Action::Branch(_)
             | Action::BranchTable { .. }
             | Action::Call { .. }

@@ -67,6 +67,15 @@ fn waiting_forever() {
             "Deadlock: every thread of the block that has not ended waits; the first one for barrier 0 at instruction 5 of `k`, block [0, 0, 0], thread [0, 0, 0]"
         ],
     );
+    let object = ".reg .b32 t; .reg .b64 s; .reg .pred q; .shared .align 8 .b64 o; mov.u32 t, %tid.x; setp.eq.u32 q, t, 0; @q mbarrier.init.shared.b64 [o], 9; bar.sync 0;";
+    check(
+        &format!(
+            "{object} mbarrier.arrive.shared.b64 s, [o]; L: mbarrier.test_wait.shared.b64 q, [o], s; @!q bra L; ret;"
+        ),
+        expect![
+            "Deadlock: every thread of the block that has not ended waits; the first one for a phase of a barrier object at instruction 5 of `k`, block [0, 0, 0], thread [9, 0, 0]"
+        ],
+    );
     check("L: bra L;", expect!["Budget: the budget of instructions is used up"]);
 }
 

@@ -31,6 +31,9 @@ impl Lower<'_> {
     /// `cp` in all its forms.
     pub fn copy(&mut self, i: &Instruction) -> Lowered {
         let has = |word| i.modifiers.has(word);
+        if has(Word::Mbarrier) {
+            return self.signal_copies(i);
+        }
         if has(Word::CommitGroup) {
             self.commit_copies();
             return Ok(());

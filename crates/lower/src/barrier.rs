@@ -39,6 +39,11 @@ impl Lower<'_> {
     /// `membar` and `fence`.
     pub fn memory_barrier(&mut self, i: &Instruction) -> Lowered {
         let has = |word| i.modifiers.has(word);
+        if has(Word::Alias) {
+            // Which of two scopes is enough only the driver knows; the wider one always is.
+            self.fence(Mod::SYS, true, true);
+            return Ok(());
+        }
         if i.opcode == Opcode::Membar {
             let scope = match i.modifiers.at() {
                 Some(BarrierLevel::Cta) => Mod::CTA,
@@ -48,6 +53,17 @@ impl Lower<'_> {
             };
             self.fence(scope, true, true);
             return Ok(());
+        }
+        if has(Word::SyncRestrictSharedCluster) || has(Word::SyncRestrictSharedCta) {
+            // What comes in over the network of the cluster is ordered by the object that counts it.
+            if i.modifiers.at() == Some(Semantics::Release) {
+                self.fence(Mod::CTA, false, false);
+                self.view_fence(Mod::S);
+            }
+            return Ok(());
+        }
+        if has(Word::TensormapGeneric) {
+            return self.tensor_map_fence(i);
         }
         if has(Word::Proxy) {
             if !has(Word::Async) {
@@ -62,8 +78,7 @@ impl Lower<'_> {
                 };
                 self.b.op(Op::MEMBAR).m(Mod::ALL).m(scope).memory(EVERYTHING).emit();
             }
-            let which = if global { Mod::G } else { Mod::S };
-            self.b.op(Op::FENCE).mods(&[Mod::VIEW, Mod::ASYNC, which]).memory(EVERYTHING).emit();
+            self.view_fence(if global { Mod::G } else { Mod::S });
             return Ok(());
         }
         if has(Word::MbarrierInit) {
@@ -80,6 +95,22 @@ impl Lower<'_> {
                 return Err(self.unsupported_form(i));
             }
         }
+        Ok(())
+    }
+
+    /// Orders what the program and the asynchronous units see of one memory.
+    fn view_fence(&mut self, which: Mod) {
+        self.b.op(Op::FENCE).mods(&[Mod::VIEW, Mod::ASYNC, which]).memory(EVERYTHING).emit();
+    }
+
+    /// `fence.proxy.tensormap::generic`, in the direction that publishes a map.
+    fn tensor_map_fence(&mut self, i: &Instruction) -> Lowered {
+        let Some((_, scope)) = scope_mod(i) else { return Err(self.unsupported_form(i)) };
+        if i.modifiers.at() != Some(Semantics::Release) {
+            return Err(self.unsupported_form(i));
+        }
+        // The unit that reads maps is beyond the block.
+        self.fence(if scope == Mod::CTA { Mod::GPU } else { scope }, false, false);
         Ok(())
     }
 
@@ -174,6 +205,11 @@ impl Lower<'_> {
 
     /// `barrier.cluster`: the barrier of the cluster where there is one, that of the block where there is not.
     fn cluster_barrier(&mut self, i: &Instruction) -> Lowered {
+        let directives = &self.body.directives;
+        if directives.explicitcluster || directives.reqnctapercluster.is_some() {
+            self.meet_cluster(i);
+            return Ok(());
+        }
         let behind = self.begin_region();
         let arrives = i.modifiers.has(Word::Arrive);
         let place = self.bank.explicit_cluster.ok_or_else(|| self.unsupported_form(i))?;
@@ -183,8 +219,25 @@ impl Lower<'_> {
         let [cluster, block, join] = [self.b.new_block(), self.b.new_block(), self.b.new_block()];
         self.b.branch(Guard { value: alone, negated: false }, block, cluster);
         self.open(cluster);
-        if arrives {
-            if !i.modifiers.has(Word::Relaxed) {
+        self.meet_cluster(i);
+        self.b.jump(join);
+        self.terminated = true;
+        self.open(block);
+        if !arrives {
+            let kind = [Mod::SYNC, Mod::DEFER_BLOCKING];
+            self.b.op(Op::BAR).mods(&kind).from(Source::literal(0)).memory(EVERYTHING).emit();
+        }
+        self.run_into(join);
+        self.end_region(behind);
+        Ok(())
+    }
+
+    /// Arrives at the barrier of the cluster, or waits there.
+    fn meet_cluster(&mut self, i: &Instruction) {
+        let function = self.b.function_mut();
+        function.barriers = function.barriers.max(1);
+        if i.modifiers.has(Word::Arrive) {
+            if i.modifiers.at() != Some(Semantics::Relaxed) {
                 self.fence(Mod::GPU, false, false);
             }
             self.b.op(Op::UCGABAR_ARV).memory(EVERYTHING).emit();
@@ -192,17 +245,6 @@ impl Lower<'_> {
             self.b.op(Op::UCGABAR_WAIT).memory(EVERYTHING).emit();
             self.invalidate();
         }
-        self.b.jump(join);
-        self.terminated = true;
-        self.open(block);
-        if !arrives {
-            self.b.function_mut().barriers = self.b.function().barriers.max(1);
-            let kind = [Mod::SYNC, Mod::DEFER_BLOCKING];
-            self.b.op(Op::BAR).mods(&kind).from(Source::literal(0)).memory(EVERYTHING).emit();
-        }
-        self.run_into(join);
-        self.end_region(behind);
-        Ok(())
     }
 
     /// Waits until the lanes of the mask are here; if `orders`, what they wrote is seen behind.

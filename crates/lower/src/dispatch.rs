@@ -77,6 +77,7 @@ fn effect(l: &mut Lower, i: &Instruction) -> Lowered {
         St => l.store(i),
         Prefetch | Prefetchu | Discard | Applypriority => l.cache_line(i),
         Cp => l.copy(i),
+        Mbarrier => l.barrier_object(i),
         Atom | Red => l.atomic(i),
         Shfl => l.shuffle(i),
         Vote => l.vote(i),

@@ -21,6 +21,7 @@
 mod async_copy;
 mod atomics;
 mod barrier;
+mod barrier_object;
 mod bits;
 mod body;
 mod calls;

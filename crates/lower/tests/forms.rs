@@ -7,6 +7,7 @@ use oriole_chip::Chip;
 use oriole_hir::resolve_module;
 use oriole_lower::{Environment, lower};
 use oriole_options::LowerOptions;
+use oriole_ori::effects::wants_uniform_operands;
 use oriole_ori::{Assignment, Block, Form, Function, Instruction, Opcode, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -109,7 +110,8 @@ fn faults(text: &str, faults: &mut BTreeMap<String, usize>) -> usize {
         let plain = oriole_options::SelectOptions { alternatives: false };
         for block in &function.blocks {
             for instruction in &block.instructions {
-                if matches!(instruction.opcode, Opcode::Pseudo(_)) {
+                // What only uniform registers can hold goes there later.
+                if matches!(instruction.opcode, Opcode::Pseudo(_)) || wants_uniform_operands(instruction) {
                     continue;
                 }
                 let (single, assignment) = alone(&function, instruction);

@@ -1119,3 +1119,146 @@ fn hints_and_events() {
         "#]],
     );
 }
+
+#[test]
+fn barrier_objects() {
+    check(
+        "mbarrier.init.shared.b64 [%r1], 3;
+         @%p1 mbarrier.init.shared.b64 [%r1+8], %r2;
+         mbarrier.arrive.shared.b64 %d1, [%r1];
+         mbarrier.arrive.release.cluster.shared.b64 _, [%r1], 2;
+         mbarrier.arrive_drop.shared::cluster.b64 _, [%r1];
+         mbarrier.arrive.noComplete.shared.b64 %d2, [%r1], %r2;
+         mbarrier.arrive.expect_tx.shared.b64 _, [%r1], %r2;
+         mbarrier.expect_tx.relaxed.cta.shared.b64 [%r1], 16;
+         mbarrier.complete_tx.b64 [%d3+8], 16;
+         mbarrier.test_wait.shared.b64 %p2, [%r1], %d1;
+         mbarrier.try_wait.parity.acquire.cluster.shared.b64 %p2, [%r1], %r3, %r4;
+         mbarrier.pending_count.b64 %r5, %d1;
+         cp.async.mbarrier.arrive.shared.b64 [%r1];
+         cp.async.mbarrier.arrive.noinc.shared.b64 [%r1];
+         mbarrier.inval.shared.b64 [%r1];",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r2 = %0.0
+              value p3 = %1.0
+              value r4 = %2.0
+              value r8 = %3.0
+              value r9 = %3.1
+              value r11 = %4.0
+              value r12 = %4.1
+              value r15 = %5.0
+              value p16 = %6.0
+              value r17 = %7.0
+              value r19 = %8.0
+              value r22 = %9.0
+            b0: -> b2 b1
+              r0 = MOV 0x1ffffa ; 0
+              r1 = MOV 0x7fffe800 ; 0
+              URZ:2 = SYNCS.64.EXCH [r2], {r0 r1} mem(generic rw ordered) ; 0
+              @!p3 BRA b2 ; 1
+            b1: -> b2
+              r5 = IADD3 -r4, 0x100000, RZ ; 1
+              r6 = SHF.L.U32 r5, 0x1, RZ ; 1
+              r7 = SHF.L.U32 r5, 0xb, RZ ; 1
+              URZ:2 = SYNCS.64.EXCH [r2+0x8], {r6 r7} mem(generic rw ordered) ; 1
+            b2:
+              {r8 r9} = SYNCS.A1T0.ARRIVE.TRANS64 [r2], RZ mem(generic rw ordered) ; 2
+              MEMBAR.ALL.CTA mem(generic rw ordered) ; 3
+              MEMBAR.ALL.GPU mem(generic rw ordered) ; 3
+              ERRBAR mem(generic rw ordered) ; 3
+              CGAERRBAR mem(generic rw ordered) ; 3
+              r10 = MOV 0x2 ; 3
+              RZ:2 = SYNCS.ARRIVE.ART0.TRANS64 [r2], r10 mem(generic rw ordered) ; 3
+              RZ:2 = SYNCS.A1T0.ARRIVE.OPTOUT.RED.TRANS64 [r2], RZ mem(generic rw ordered) ; 4
+              {r11 r12} = SYNCS.ARRIVE.ART0.TRANS64 [r2], r4 mem(generic rw ordered) ; 5
+              RZ:2 = SYNCS.ARRIVE.TRANS64 [r2], r4 mem(generic rw ordered) ; 6
+              r13 = MOV 0x10 ; 7
+              RZ:2 = SYNCS.A0TR.ARRIVE.RED.TRANS64 [r2], r13 mem(generic rw ordered) ; 7
+              r14 = MOV 0x10 ; 8
+              RZ:2 = SYNCS.A0TX.ARRIVE.RED.TRANS64 [r15+0x8], r14 mem(generic rw ordered) ; 8
+              p16 = SYNCS.PHASECHK.TRANS64 [r2], r9 mem(generic rw ordered) ; 9
+              r18 = SHF.L.U32 r17, 0x1f, RZ ; 10
+              p16 = SYNCS.PHASECHK.TRANS64.TRYWAIT [r2], r18 mem(generic rw ordered) ; 10
+              @!p16 NANOSLEEP.SYNCS r19 mem(generic rw ordered) ; 10
+              @!p16 p16 = SYNCS.PHASECHK.TRANS64 [r2], r18 mem(generic rw ordered) ; 10
+              @p16 CCTL.IVALL mem(generic rw ordered) ; 10
+              r20 = SHF.HI.R.U32 RZ, 0xb, r9 ; 11
+              r21 = LOP3.LUT r20, 0xfffff, RZ, #192, !PT ; 11
+              r22 = IADD3 -r21, 0x100000, RZ ; 11
+              RZ:2 = SYNCS.A0T1.ARRIVE.RED.TRANS64 [r2], RZ mem(generic rw ordered) ; 12
+              ARRIVES.64.LDGSTSBAR.TRANSCNT [r2] mem(generic rw ordered) ; 12
+              ARRIVES.64.ARVCNT.LDGSTSBAR [r2] mem(generic rw ordered) ; 13
+              SYNCS.CCTL.IV [r2] mem(generic rw ordered) ; 14
+              EXIT ; 15
+        "#]],
+    );
+}
+
+#[test]
+fn barriers_of_a_cluster() {
+    check(
+        "barrier.cluster.arrive.relaxed.aligned;
+         barrier.cluster.wait;
+         fence.mbarrier_init.release.cluster;
+         fence.proxy.tensormap::generic.release.cta;
+         fence.release.sync_restrict::shared::cta.cluster;
+         fence.acquire.sync_restrict::shared::cluster.cluster;
+         membar.proxy.alias;
+         mapa.shared::cluster.u32 %r1, sv, %r2;
+         mapa.u64 %d1, %d2, 3;
+         getctarank.shared::cluster.u32 %r3, %r1;",
+        expect![[r#"
+            kernel params=20 barriers=1
+              symbol s0 shared "sv"
+              value r9 = %1.0
+              value r11 = %0.0
+              value r13 = %3.0
+              value r15 = %2.0
+              value r16 = %3.1
+              value r17 = %2.1
+              value r18 = %4.0
+            b0: -> b2 b1
+              r0 = S2R %(SR_CgaCtaId) ; 7
+              r1 = SHF.L.U32 r0, 0x18, RZ ; 7
+              r2 = LDC c[0][0x140] ; 0
+              p3, PT = ISETP.AND.NE.U32 r2, 0x1, PT ; 0
+              @p3 BRA b2 ; 0
+            b1: -> b3
+              UCGABAR_ARV mem(generic rw ordered) ; 0
+              BRA b3 ; 0
+            b2: -> b3
+            b3: -> b5 b4
+              r4 = LDC c[0][0x140] ; 1
+              p5, PT = ISETP.AND.NE.U32 r4, 0x1, PT ; 1
+              @p5 BRA b5 ; 1
+            b4: -> b6
+              UCGABAR_WAIT mem(generic rw ordered) ; 1
+              CCTL.IVALL mem(generic rw ordered) ; 1
+              BRA b6 ; 1
+            b5: -> b6
+              BAR.DEFER_BLOCKING.SYNC #0 mem(generic rw ordered) ; 1
+            b6:
+              MEMBAR.ALL.GPU mem(generic rw ordered) ; 3
+              ERRBAR mem(generic rw ordered) ; 3
+              CGAERRBAR mem(generic rw ordered) ; 3
+              MEMBAR.ALL.CTA mem(generic rw ordered) ; 4
+              FENCE.ASYNC.S.VIEW mem(generic rw ordered) ; 4
+              MEMBAR.SC.SYS mem(generic rw ordered) ; 6
+              ERRBAR mem(generic rw ordered) ; 6
+              CGAERRBAR mem(generic rw ordered) ; 6
+              CCTL.IVALL mem(generic rw ordered) ; 6
+              r6 = MOV low(s0) ; 7
+              r7 = IADD3 r1, r6, RZ ; 7
+              r8 = Copy RZ ; 7
+              r10 = PRMT r9, 0x654, r7 ; 7
+              r11 = Copy r10 ; 7
+              r12 = MOV 0x3 ; 8
+              r14 = PRMT r12, 0x654, r13 ; 8
+              r15 = Copy r14 ; 8
+              r17 = Copy r16 ; 8
+              r18 = SHF.HI.R.U32 RZ, 0x18, r11 ; 9
+              EXIT ; 10
+        "#]],
+    );
+}

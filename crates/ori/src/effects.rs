@@ -68,6 +68,16 @@ pub fn is_convergent(instruction: &Instruction) -> bool {
     }
 }
 
+/// True if the machine takes the registers of its operands from the uniform file only, one value for all lanes that execute
+/// it. Until phase 55 they may be in the general file.
+pub fn wants_uniform_operands(instruction: &Instruction) -> bool {
+    match instruction.opcode {
+        Opcode::Sass(Op::SYNCS) => instruction.mods.has(Mod::EXCH),
+        Opcode::Sass(op) => op == Op::ARRIVES,
+        Opcode::Pseudo(_) => false,
+    }
+}
+
 /// True if it waits for all live lanes of the warp.
 pub fn gathers_warp(instruction: &Instruction) -> bool {
     let all = |source: &Source| {

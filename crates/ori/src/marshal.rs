@@ -119,6 +119,18 @@ fn form_of(
     if let Some(form) = legal(operands) {
         return Some(form);
     }
+    // Some addresses always have a uniform part, if only a zero.
+    let address = operands.iter().position(|it| matches!(it.kind, OperandKind::Memory { uniform: None, .. }));
+    if let Some(at) = address {
+        let without = operands[at].kind;
+        if let OperandKind::Memory { uniform, .. } = &mut operands[at].kind {
+            *uniform = Some(URZ);
+        }
+        if let Some(form) = legal(operands) {
+            return Some(form);
+        }
+        operands[at].kind = without;
+    }
     let (at, bits) = instruction.sources.iter().enumerate().find_map(|(at, source)| match source.kind {
         SourceKind::Imm(bits) => Some((at + instruction.destinations.len(), bits)),
         _ => None,

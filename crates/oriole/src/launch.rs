@@ -17,6 +17,7 @@ struct Record {
     entry: String,
     grid: [u32; 3],
     block: [u32; 3],
+    cluster: Option<[u32; 3]>,
     #[serde(default)]
     shared_bytes: u32,
     args: Vec<Argument>,
@@ -87,6 +88,8 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a block.
     pub block: [u32; 3],
+    /// Blocks of a cluster, if the launch says.
+    pub cluster: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory.
     pub shared_bytes: u32,
     /// Arguments in order.
@@ -194,6 +197,7 @@ fn resolve(record: Record, folder: &Path, index: usize) -> Result<Launch, String
         entry: record.entry,
         grid: record.grid,
         block: record.block,
+        cluster: record.cluster,
         shared_bytes: record.shared_bytes,
         arguments,
         expect,

@@ -125,6 +125,7 @@ fn interpret(launch: &Launch, step_limit: Option<u64>) -> Result {
         &oriole_interp::Launch {
             grid: launch.grid,
             block: launch.block,
+            cluster: launch.cluster,
             shared_bytes: launch.shared_bytes,
             args: arguments.collect(),
             budget: step_limit.unwrap_or(whole.budget),
@@ -166,6 +167,7 @@ impl Runner<'_> {
                 kernel: launch.entry.clone(),
                 grid: launch.grid,
                 block: launch.block,
+                cluster: launch.cluster,
                 dynamic_shared: launch.shared_bytes,
                 arguments: arguments.collect(),
                 options: oriole_simulate::Options {

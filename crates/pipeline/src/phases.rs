@@ -1,7 +1,7 @@
 //! The list of the 159 phases: number, name, stage, level, and what does the work. One row is one phase; the driver, the
 //! `--after` option and the documentation read it.
 
-use oriole_legalize::{expand_exact, expand_wide};
+use oriole_legalize::{expand_exact, expand_wide, uniform_operands};
 use oriole_optimize::{
     back_copy, branch_opt, convert_mov_phi, expand_sync, general_optimize, generate_mov_phi, gvn_cse,
     hoist_invariants, linear_replacement, live_dead, predication, reassociate, strength_reduce,
@@ -202,7 +202,7 @@ pub static PHASES: [Phase; 159] = [
     row(39, "ConvertVTGReadWrite", SsaMid, 0, NotForCompute, "Graphics only."),
     row(40, "DoVirtualCTAExpansion", SsaMid, 0, NotForCompute, "Virtual-CTA operations."),
     row(41, "MarkAdditionalColdBlocks", SsaMid, 1, NotYet, "Marks cold blocks."),
-    row(42, "ExpandMbarrier", SsaMid, 0, NotYet, "mbarrier operations become native sequences."),
+    row(42, "ExpandMbarrier", SsaMid, 0, By("lowering and LateExpansion"), "mbarrier operations become native sequences."),
     row(43, "ForwardProgress", SsaMid, 0, NotYet, "Guarantees of forward progress."),
     row(44, "OptimizeUniformAtomic", SsaMid, 1, NotYet, "One atomic for a warp."),
     row(45, "MidExpansion", SsaMid, 0, Work::Pass(&expand_exact::PASS), "Divisions and roots become sequences, and calls of routines for their slow paths."),
@@ -216,7 +216,7 @@ pub static PHASES: [Phase; 159] = [
     row(52, "OriReplaceEquivMultiDefMov", SsaMid, 1, NotYet, "Merges equal copies."),
     row(53, "OriPropagateVaryingFirst", SsaLate, 0, By("the phases that ask for divergence"), "Divergence analysis."),
     row(54, "OriDoRematEarly", SsaLate, 2, NotYet, "Rematerialization near uses."),
-    row(55, "LateExpansion", SsaLate, 0, By("MidExpansion and LateExpansionUnsupportedOps"), "Operations kept whole until here."),
+    row(55, "LateExpansion", SsaLate, 0, Work::Pass(&uniform_operands::PASS), "Operands of what the whole warp does move to uniform registers."),
     row(56, "SpeculativeHoistComInsts", SsaLate, 2, NotYet, "Hoists common code above branches."),
     row(57, "RemoveASTToDefaultValues", SsaLate, 0, NotForCompute, "Graphics only."),
     row(58, "GeneralOptimizeLate", SsaLate, 1, Work::Pass(&general_optimize::PASS), "The bundle again."),

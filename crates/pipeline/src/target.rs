@@ -111,6 +111,7 @@ impl Target {
             forms: self.forms,
             latency: self.latency,
             loads_before_copies: self.chip.loads_before_copies(),
+            loads_before_signals: self.chip.loads_before_signals(),
         }
     }
 

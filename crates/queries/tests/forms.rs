@@ -374,8 +374,10 @@ fn words_that_change_nothing() {
         atom: - cluster gpu
         atom: - relaxed
         bar: - cta
+        barrier: - acquire
         barrier: - aligned
         barrier: - cta
+        barrier: - release
         bra: - uni
         brx: - uni
         call: - uni
@@ -388,12 +390,16 @@ fn words_that_change_nothing() {
         fence: - acq_rel
         fence: cluster gpu
         fence: cluster gpu sys
+        fence: cta cluster gpu
         ld: - L1::evict_normal
         ld: - L2::cache_hint
         ld: - ca cg
         ld: - weak
         ld: cluster gpu
         ld: relaxed acquire
+        mbarrier: acquire relaxed
+        mbarrier: cta cluster
+        mbarrier: release relaxed
         mma: - rn
         rcp: - ftz
         red: - L2::cache_hint

@@ -1,7 +1,7 @@
 //! Loads without effect in front of asynchronous copies.
 //!
 //! On some chips the code of other compilers has a few loads from shared memory, which no lane executes, before the first
-//! copy of every block. Why is not documented; that the copies rely on it cannot be excluded, so they are made here too, at
+//! copy of every block, on others before each signal that copies are done. Why is not documented; that the copies rely on it cannot be excluded, so they are made here too, at
 //! the end, where nothing moves them away.
 
 use crate::Tables;
@@ -12,25 +12,43 @@ use oriole_sass::register::{PT, RZ};
 use oriole_sass::{Control, EncodeError, Guard, Instruction, Mods, Op, Operand, OperandKind};
 use smallvec::smallvec;
 
-/// Inserts as many loads as the chip wants before the first copy of each block.
+/// Inserts as many loads as the chip wants before the first copy of each block, and before each signal of copies.
 ///
 /// # Errors
 /// The chip has copies and no load from shared memory.
 pub fn insert_loads(finishing: &mut Finishing, tables: &Tables) -> Result<(), EncodeError> {
-    let count = usize::from(tables.loads_before_copies);
-    if count == 0 {
+    let (copies, signals) = (tables.loads_before_copies, tables.loads_before_signals);
+    if copies == 0 && signals == 0 {
+        return Ok(());
+    }
+    let blocks = &finishing.function.blocks;
+    let copies_at_all = blocks.iter().flat_map(|block| &block.instructions).any(is_copy);
+    if !copies_at_all {
         return Ok(());
     }
     let blocks = finishing.function.blocks.iter_mut().zip(finishing.effects.iter_mut());
     for (block, effects) in blocks {
-        let first = block.instructions.iter().position(|machine| machine.instruction.op == Op::LDGSTS);
-        let Some(first) = first else { continue };
-        let load = idle_load(tables.forms, block.instructions[first].origin)?;
-        let does = Effects::new(tables.latency, tables.forms, &load);
-        block.instructions.splice(first..first, std::iter::repeat_n(load, count));
-        effects.splice(first..first, std::iter::repeat_n(does, count));
+        let first = block.instructions.iter().position(is_copy).filter(|_| copies != 0);
+        let mut places: Vec<(usize, u8)> = first.map(|at| (at, copies)).into_iter().collect();
+        if signals != 0 {
+            let found =
+                block.instructions.iter().enumerate().filter(|(_, it)| it.instruction.op == Op::ARRIVES);
+            places.extend(found.map(|(at, _)| (at, signals)));
+        }
+        // From the end on, so that places stay what they are.
+        places.sort_unstable();
+        for (at, count) in places.into_iter().rev() {
+            let load = idle_load(tables.forms, block.instructions[at].origin)?;
+            let does = Effects::new(tables.latency, tables.forms, &load);
+            block.instructions.splice(at..at, std::iter::repeat_n(load, count.into()));
+            effects.splice(at..at, std::iter::repeat_n(does, count.into()));
+        }
     }
     Ok(())
+}
+
+fn is_copy(machine: &MachineInstruction) -> bool {
+    machine.instruction.op == Op::LDGSTS
 }
 
 /// `@!PT LDS RZ, [RZ]`: a load that no lane executes.

@@ -49,6 +49,8 @@ pub struct Tables {
     pub latency: &'static Model,
     /// How many loads without effect go before the first asynchronous copy of a block.
     pub loads_before_copies: u8,
+    /// How many go before each signal that copies are done.
+    pub loads_before_signals: u8,
 }
 
 impl Tables {
@@ -59,6 +61,7 @@ impl Tables {
             forms: oriole_sass::form::table(chip)?,
             latency: Model::of(chip)?,
             loads_before_copies: chip.loads_before_copies(),
+            loads_before_signals: chip.loads_before_signals(),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! A block of threads: its warps, shared and local memory, and the sixteen barriers.
+//! A block of threads: its warps, local memory, and the sixteen barriers.
 
 use crate::warp::{Wait, Warp};
 
@@ -42,10 +42,10 @@ pub(crate) struct Arrival {
 pub(crate) struct Block {
     /// Number of the block in the grid.
     pub index: [u32; 3],
+    /// Number of the block in its cluster.
+    pub rank: u32,
     /// Its warps.
     pub warps: Vec<Warp>,
-    /// Shared memory.
-    pub shared: Vec<u8>,
     /// Local memory of each thread, grown as it is touched.
     pub local: Vec<Vec<u8>>,
     /// Bytes of local memory a thread may touch.

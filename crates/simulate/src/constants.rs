@@ -106,12 +106,18 @@ pub(crate) fn relocated_code(
     code
 }
 
+/// The factor that makes a block number, in single precision and truncated, the number of its cluster.
+fn reciprocal(size: u32) -> u32 {
+    let factor = 1.0 / size as f32;
+    if size.is_power_of_two() { factor.to_bits() } else { factor.next_up().to_bits() }
+}
+
 /// Fills the banks.
 pub(crate) fn fill(
     cubin: &Cubin,
     kernel: &Kernel,
     layout: &ConstantBank,
-    launch: &Launch,
+    (launch, cluster): (&Launch, [u32; 3]),
     parameters: &[u8],
     variables: &Variables,
     stack_pointer: u32,
@@ -148,8 +154,13 @@ pub(crate) fn fill(
     for axis in 0..3 {
         word(layout.block_threads + 4 * axis, launch.block[axis as usize]);
         word(layout.grid_blocks + 4 * axis, launch.grid[axis as usize]);
-        for (place, value) in [(layout.cluster_blocks, 1), (layout.grid_clusters, launch.grid[axis as usize])]
-        {
+        let (blocks, size) = (launch.grid[axis as usize], cluster[axis as usize]);
+        let places = [
+            (layout.cluster_blocks, size),
+            (layout.grid_clusters, blocks / size),
+            (layout.cluster_reciprocals, reciprocal(size)),
+        ];
+        for (place, value) in places {
             if let Some(place) = place {
                 word(place + 4 * axis, value);
             }
@@ -160,7 +171,8 @@ pub(crate) fn fill(
     for (place, value) in [
         (layout.dynamic_shared_size, launch.dynamic_shared),
         (layout.reserved_shared_end, 0x400),
-        (layout.cluster_size, 1),
+        (layout.cluster_size, cluster.iter().product()),
+        (layout.explicit_cluster, u32::from(launch.cluster.or(kernel.cluster_size).is_some())),
     ] {
         if let Some(place) = place {
             word(place, value);

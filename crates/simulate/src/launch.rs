@@ -11,6 +11,8 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a block.
     pub block: [u32; 3],
+    /// Blocks of a cluster; if not given, what the kernel asks for, or no clusters.
+    pub cluster: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u32,
     /// One argument for each parameter, in order.
@@ -211,6 +213,8 @@ pub enum Fault {
     RunAway,
     /// The kernel trapped.
     Trap,
+    /// A barrier object is used as none can be.
+    BarrierObject(String),
     /// No thread can go on.
     Deadlock,
     /// The step limit was reached.
@@ -233,6 +237,7 @@ impl std::fmt::Display for Fault {
             }
             Fault::RunAway => write!(f, "the program counter left the code"),
             Fault::Trap => write!(f, "trap"),
+            Fault::BarrierObject(text) => write!(f, "{text}"),
             Fault::Deadlock => write!(f, "deadlock: every thread waits"),
             Fault::StepLimit => write!(f, "the step limit was reached"),
         }

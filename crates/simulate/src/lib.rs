@@ -7,7 +7,9 @@
 //! PTX interpreter or a constant folder.
 
 mod accesses;
+mod barrier_object;
 mod block;
+mod cluster;
 mod constants;
 mod execute;
 mod launch;

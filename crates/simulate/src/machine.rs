@@ -1,6 +1,7 @@
-//! Running a launch: blocks one after the other, the warps of a block side by side in a fixed order.
+//! Running a launch: clusters one after the other, the warps of a cluster side by side in a fixed order.
 
 use crate::block::Block;
+use crate::cluster::{Cluster, meet};
 use crate::constants::{fill, place_variables, relocated_code};
 use crate::execute::{Context, LaunchContext, Next, execute, guarded};
 use crate::launch::{Argument, Error, Fault, Hazard, HazardKind, Launch, Outcome};
@@ -33,6 +34,9 @@ const MOST_THREADS: u32 = 1024;
 /// Most threads of a block in each direction, and most blocks of a grid.
 const MOST_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MOST_GRID: [u32; 3] = [0x7fff_ffff, 0xffff, 0xffff];
+
+/// Most blocks of a cluster.
+const MOST_CLUSTER: u64 = 16;
 
 /// Local memory that a thread with calls has beyond what the file states, in bytes.
 const UNKNOWN_STACK: u32 = 0x10000;
@@ -86,6 +90,27 @@ fn check_shape(launch: &Launch, bound: Bound) -> Result<(), Fault> {
         }
         _ => Ok(()),
     }
+}
+
+/// The blocks of a cluster: what the kernel asks for, or else the launch; one block if neither does.
+fn cluster_shape(launch: &Launch, kernel: &Kernel) -> Result<[u32; 3], Fault> {
+    if let (Some(required), Some(given)) = (kernel.cluster_size, launch.cluster)
+        && required != given
+    {
+        return Err(Fault::Launch(format!(
+            "clusters {given:?} for a kernel with `.reqnctapercluster` {required:?}"
+        )));
+    }
+    let shape = kernel.cluster_size.or(launch.cluster).unwrap_or([1; 3]);
+    let blocks = shape.iter().map(|&size| u64::from(size)).fold(1, u64::saturating_mul);
+    let fits = launch.grid.iter().zip(shape).all(|(&blocks, size)| size != 0 && blocks % size == 0);
+    if !fits || blocks > MOST_CLUSTER {
+        return Err(Fault::Launch(format!(
+            "grid {:?} with clusters {shape:?} cannot be launched",
+            launch.grid
+        )));
+    }
+    Ok(shape)
 }
 
 /// The bytes of the parameters, and which ranges of global memory are the launch's buffers.
@@ -183,7 +208,8 @@ impl<'a> Machine<'a> {
             Model::of(chip).ok_or_else(|| Fault::Launch(format!("no latencies are known for {chip}")))?;
         let program = Program::decode(chip, model, &relocated_code(chip.words(), cubin, kernel, &variables));
         let local_size = local_bytes(kernel, &program)?;
-        let banks = fill(cubin, kernel, layout, launch, &parameters, &variables, local_size);
+        let cluster = cluster_shape(launch, kernel)?;
+        let banks = fill(cubin, kernel, layout, (launch, cluster), &parameters, &variables, local_size);
         let most_shared = limits.shared_per_block + limits.static_shared_start;
         let shared_size = kernel
             .shared_size
@@ -203,6 +229,7 @@ impl<'a> Machine<'a> {
                 shape: chip.words(),
                 banks,
                 block: launch.block,
+                cluster,
                 perturb: launch.options.perturb,
                 matrix_unit: chip.matrix_unit(),
             },
@@ -230,18 +257,19 @@ impl<'a> Machine<'a> {
     }
 
     fn run_grid(&mut self) -> Result<(), Error> {
-        let [width, height, depth] = self.launch.grid;
-        for z in 0..depth {
-            for y in 0..height {
-                for x in 0..width {
-                    self.run_block([x, y, z])?;
+        let shape = self.launch_context.cluster;
+        let clusters: [u32; 3] = std::array::from_fn(|axis| self.launch.grid[axis] / shape[axis]);
+        for z in 0..clusters[2] {
+            for y in 0..clusters[1] {
+                for x in 0..clusters[0] {
+                    self.run_cluster([x, y, z])?;
                 }
             }
         }
         Ok(())
     }
 
-    fn run_block(&mut self, index: [u32; 3]) -> Result<(), Error> {
+    fn block(&self, index: [u32; 3], rank: u32) -> Running {
         let threads: u32 = self.launch.block.iter().product();
         let warps = (0..threads.div_ceil(32))
             .map(|number| {
@@ -249,7 +277,7 @@ impl<'a> Machine<'a> {
                 Warp::new(number, if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 })
             })
             .collect::<Vec<_>>();
-        let mut timing: Vec<Timing> = warps
+        let timing = warps
             .iter()
             .map(|_| Timing {
                 tracker: Tracker::new(),
@@ -258,46 +286,77 @@ impl<'a> Machine<'a> {
                 predicate_writers: [u32::MAX; PT as usize],
             })
             .collect();
-        let mut block = Block {
+        let block = Block {
             index,
-            shared: vec![0; self.shared_size as usize],
+            rank,
             local: vec![Vec::new(); warps.len() * 32],
             local_size: self.local_size,
             barriers: Default::default(),
             warps,
         };
-        // Warps share four schedulers; each issues one instruction a cycle.
-        let mut schedulers = [0u64; 4];
+        Running { timing, block, schedulers: [0; 4] }
+    }
+
+    /// Runs the blocks of a cluster side by side.
+    fn run_cluster(&mut self, number: [u32; 3]) -> Result<(), Error> {
+        let shape = self.launch_context.cluster;
+        let mut running: Vec<Running> = (0..shape.iter().product())
+            .map(|rank| {
+                let inner = [rank % shape[0], rank / shape[0] % shape[1], rank / shape[0] / shape[1]];
+                self.block(std::array::from_fn(|axis| number[axis] * shape[axis] + inner[axis]), rank)
+            })
+            .collect();
+        let mut cluster = Cluster {
+            shared: vec![vec![0; self.shared_size as usize]; running.len()],
+            meetings: 0,
+            events: 0,
+        };
         loop {
             // The warp that is furthest behind in time goes first; of equals the lowest number.
-            let ready = |warp: &Warp| warp.groups.iter().any(|group| group.wait == Wait::Ready);
-            let chosen = (0..block.warps.len())
-                .filter(|&at| ready(&block.warps[at]))
-                .min_by_key(|&at| block.warps[at].cycle);
-            let Some(at) = chosen else {
-                if block.warps.iter().all(|warp| warp.live == 0) {
-                    break;
+            let next = running.iter().enumerate().filter_map(|(at, one)| {
+                let (cycle, warp) = one.next()?;
+                Some((cycle, at, warp))
+            });
+            let Some((_, at, warp)) = next.min() else {
+                if meet(&mut cluster, &mut running) {
+                    continue;
                 }
-                let stuck = block.warps.iter().find(|warp| warp.live != 0);
-                let shape = self.program.shape;
-                let pc = stuck
-                    .and_then(|warp| warp.groups.first())
-                    .map(|group| shape.address(group.pc.saturating_sub(1)));
-                let thread = stuck.map(|warp| warp.number * 32 + warp.live.trailing_zeros());
-                return Err(Error { fault: Fault::Deadlock, pc, block: index, thread });
+                let stuck = running.iter().find(|one| one.block.warps.iter().any(|warp| warp.live != 0));
+                let Some(stuck) = stuck else { break };
+                return Err(self.deadlock(&stuck.block));
             };
-            let slot = &mut schedulers[at % 4];
-            let issue = block.warps[at].cycle.max(*slot);
-            block.warps[at].cycle = issue;
+            let one = &mut running[at];
+            let slot = &mut one.schedulers[warp % 4];
+            let issue = one.block.warps[warp].cycle.max(*slot);
+            one.block.warps[warp].cycle = issue;
             *slot = issue + 1;
-            self.step(&mut block, &mut timing[at], at)?;
+            self.step(one, &mut cluster, warp)?;
+            if one.block.warps[warp].polls.is_long()
+                && running.iter().all(|one| one.block.only_waits(&cluster))
+                && !meet(&mut cluster, &mut running)
+            {
+                return Err(self.deadlock(&running[at].block));
+            }
         }
-        self.cycles += block.warps.iter().map(|warp| warp.cycle).max().unwrap_or(0);
+        let warps = running.iter().flat_map(|one| &one.block.warps);
+        self.cycles += warps.map(|warp| warp.cycle).max().unwrap_or(0);
         Ok(())
     }
 
+    /// No thread can go on: where the first of a block stands.
+    fn deadlock(&self, block: &Block) -> Error {
+        let stuck = block.warps.iter().find(|warp| warp.live != 0);
+        let shape = self.program.shape;
+        let pc =
+            stuck.and_then(|warp| warp.groups.first()).map(|group| shape.address(group.pc.saturating_sub(1)));
+        let thread = stuck.map(|warp| warp.number * 32 + warp.live.trailing_zeros());
+        Error { fault: Fault::Deadlock, pc, block: block.index, thread }
+    }
+
     /// Issues one instruction of a warp.
-    fn step(&mut self, block: &mut Block, timing: &mut Timing, at: usize) -> Result<(), Error> {
+    fn step(&mut self, running: &mut Running, cluster: &mut Cluster, at: usize) -> Result<(), Error> {
+        let Running { block, timing, .. } = running;
+        let timing = &mut timing[at];
         let warp = &mut block.warps[at];
         let Some(current) = warp.choose() else { return Ok(()) };
         let group = warp.groups[current];
@@ -345,6 +404,7 @@ impl<'a> Machine<'a> {
             });
         }
         advance(warp, timing, step);
+        cluster.note(block, at, &step.instruction, active);
         let mut context = Context {
             instruction: &step.instruction,
             pc: group.pc,
@@ -352,6 +412,7 @@ impl<'a> Machine<'a> {
             group: group.lanes,
             warp_index: at,
             block,
+            cluster,
             global: &mut self.global,
             launch_context: &self.launch_context,
             fault_lane: None,
@@ -369,6 +430,34 @@ impl<'a> Machine<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// A block that runs, with the time of its warps. They share four schedulers; each issues one instruction a cycle.
+struct Running {
+    block: Block,
+    timing: Vec<Timing>,
+    schedulers: [u64; 4],
+}
+
+impl Running {
+    /// The warp that is furthest behind in time of those that can go on, with its time.
+    fn next(&self) -> Option<(u64, usize)> {
+        let ready = |warp: &Warp| warp.groups.iter().any(|group| group.wait == Wait::Ready);
+        let warps = self.block.warps.iter().enumerate().filter(|(_, warp)| ready(warp));
+        warps.map(|(at, warp)| (warp.cycle, at)).min()
+    }
+}
+
+impl AsRef<Block> for Running {
+    fn as_ref(&self) -> &Block {
+        &self.block
+    }
+}
+
+impl AsMut<Block> for Running {
+    fn as_mut(&mut self) -> &mut Block {
+        &mut self.block
     }
 }
 

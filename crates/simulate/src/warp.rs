@@ -25,6 +25,8 @@ pub(crate) enum Wait {
     Collective { mask: u32, target: u32 },
     /// At a barrier of the block.
     Block { barrier: u8 },
+    /// At the barrier of the cluster.
+    Cluster,
 }
 
 /// Lanes at one place.
@@ -66,6 +68,23 @@ pub(crate) struct Warp {
     pub cycle: u64,
     /// Backward branches since the last change of group.
     pub patience: u32,
+    /// The halves of the return address that some code keeps values in.
+    pub return_address: [Lanes; 2],
+    /// How often each lane has arrived at the barrier of the cluster.
+    pub cluster_arrivals: [u32; 32],
+    /// What it knows of its looking at barrier objects.
+    pub polls: Polls,
+}
+
+/// A warp that looks at barrier objects again and again and does nothing else.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Polls {
+    /// How often in a row it found a phase that was not over.
+    pub count: u32,
+    /// Instructions since the last time.
+    pub since: u32,
+    /// What had happened in the cluster by then.
+    pub events: u64,
 }
 
 impl Warp {
@@ -84,6 +103,9 @@ impl Warp {
             reduction: (0, false),
             cycle: 0,
             patience: 0,
+            return_address: [[0; 32]; 2],
+            cluster_arrivals: [0; 32],
+            polls: Polls::default(),
         }
     }
 
@@ -144,7 +166,7 @@ impl Warp {
                 Wait::Convergence { mask, .. } | Wait::Sync { mask } | Wait::Collective { mask, .. } => {
                     mask & self.live
                 }
-                Wait::Ready | Wait::Block { .. } => {
+                Wait::Ready | Wait::Block { .. } | Wait::Cluster => {
                     at += 1;
                     continue;
                 }

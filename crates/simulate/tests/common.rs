@@ -79,6 +79,7 @@ pub fn launch(threads: u32, input: &[u32], output: usize) -> Launch {
     Launch {
         kernel: "k".into(),
         grid: [1; 3],
+        cluster: None,
         block: [threads, 1, 1],
         dynamic_shared: 0,
         arguments: vec![Argument::Buffer(bytes), Argument::Buffer(vec![0xaa; output * 4])],

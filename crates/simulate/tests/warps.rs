@@ -137,6 +137,13 @@ fn errors_have_a_cause_and_a_place() {
                     @P0 BAR.SYNC.DEFER_BLOCKING 0x1, 0x40
                     @!P0 BAR.SYNC.DEFER_BLOCKING 0x2, 0x40";
     assert_eq!(fault(64, deadlock), Fault::Deadlock);
+    // A barrier object that waits for one arrival more than there will be.
+    let object = "UMOV UR6, 0x1fffbe\nUMOV UR7, 0x7ffef800\nUMOV UR4, 0x400\nSYNCS.EXCH.64 URZ, [UR4], UR6
+                  BAR.SYNC.DEFER_BLOCKING 0x0\nSYNCS.ARRIVE.TRANS64.A1T0 R2, [UR4], RZ
+                  .again: SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR4], R3\n@!P0 BRA .again";
+    assert_eq!(fault(32, object), Fault::Deadlock);
+    let none = "UMOV UR4, 0x408\nSYNCS.ARRIVE.TRANS64.A1T0 RZ, [UR4], RZ";
+    assert!(matches!(fault(1, none), Fault::BarrierObject(_)));
     let (outcome, _) = compute(33, &[0; 264], "ISETP.EQ.AND P0, PT, R8, 0x20, PT\n@P0 LDS R9, [R0+0x800]");
     let error = outcome.error.unwrap();
     assert_eq!((error.thread, error.pc), (Some(32), Some(0x70)));

@@ -171,18 +171,7 @@ impl FunctionDecoder<'_> {
             });
         }
         if has(Word::Cluster) {
-            // A cluster here is one block: arriving there is a barrier of the block, waiting for it is nothing.
-            return Ok(if has(Word::Wait) {
-                Action::Nothing
-            } else {
-                Action::Barrier {
-                    operation: BarrierOperation::Synchronize,
-                    id: Source::Immediate(16),
-                    count: None,
-                    destination: SINK,
-                    source: NONE,
-                }
-            });
+            return Ok(if has(Word::Wait) { Action::ClusterWait } else { Action::ClusterArrive });
         }
         let count = |index: usize| match instruction.operands.get(index) {
             Some(operand) => self.source(operand, Type::U32).map(Some),

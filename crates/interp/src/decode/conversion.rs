@@ -102,6 +102,13 @@ impl FunctionDecoder<'_> {
 
     pub(super) fn is_space(&self, instruction: &Instruction) -> Decode<Action> {
         let space = instruction.space.ok_or("it names no space")?;
+        if matches!(space, Space::Shared | Space::SharedCluster) {
+            return Ok(Action::IsShared {
+                own: space == Space::Shared,
+                destination: self.destination_at(instruction, 0)?,
+                source: self.source_at(instruction, 1, Type::U64)?,
+            });
+        }
         Ok(Action::IsPlace {
             place: self.place(space)?,
             destination: self.destination_at(instruction, 0)?,
@@ -109,17 +116,16 @@ impl FunctionDecoder<'_> {
         })
     }
 
-    /// A cluster here is one block, so that rank 0 is the only one.
+    /// `mapa` and `getctarank`.
     pub(super) fn cluster_address(&self, instruction: &Instruction) -> Decode<Action> {
         let ty = instruction.types.last().copied().unwrap_or(Type::U64);
-        let source = match instruction.opcode {
-            Opcode::Mapa => self.source_at(instruction, 1, ty)?,
-            _ => NONE,
-        };
-        Ok(Action::Compute {
-            operation: Operation::Copy,
-            destination: self.destination_at(instruction, 0)?,
-            sources: [source, NONE, NONE, NONE],
+        let destination = self.destination_at(instruction, 0)?;
+        let source = self.source_at(instruction, 1, ty)?;
+        Ok(match instruction.opcode {
+            Opcode::Mapa => {
+                Action::MapRank { destination, sources: [source, self.source_at(instruction, 2, Type::U32)?] }
+            }
+            _ => Action::RankOf { destination, source },
         })
     }
 

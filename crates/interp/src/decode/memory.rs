@@ -24,11 +24,12 @@ impl FunctionDecoder<'_> {
 
     pub(super) fn store(&self, instruction: &Instruction) -> Decode<Action> {
         let ty = last_type(instruction)?;
-        Ok(Action::Store {
+        let store = Action::Store {
             location: self.location(instruction, 0, instruction.space)?,
             bytes: ty.bytes().min(8),
             sources: self.sources(self.operand(instruction, 1)?, ty)?,
-        })
+        };
+        self.told(instruction, store, ty.bytes() * u32::from(instruction.vector.max(1)))
     }
 
     /// The registers of a vector, or of a single element; an element of 128 bits counts as two.
@@ -115,20 +116,24 @@ impl FunctionDecoder<'_> {
         {
             return Err("its type is not supported".into());
         }
-        Ok(Action::Atomic {
+        let atomic = Action::Atomic {
             location: self.location(instruction, first, instruction.space)?,
             operation,
             bytes: ty.bytes().min(8),
             destinations,
             sources,
             replacements,
-        })
+        };
+        self.told(instruction, atomic, ty.bytes())
     }
 
     /// `cp.async` of 4, 8 or 16 bytes: the copy is complete at once, so that waiting for it is nothing.
     pub(super) fn copy(&self, instruction: &Instruction) -> Decode<Action> {
         let has = |word| instruction.modifiers.has(word);
-        if !has(Word::Async) || has(Word::Bulk) || has(Word::Reduce) || has(Word::Mbarrier) {
+        if has(Word::Mbarrier) {
+            return self.copies_arrive(instruction);
+        }
+        if !has(Word::Async) || has(Word::Bulk) || has(Word::Reduce) {
             return Err("it is not supported".into());
         }
         if has(Word::CommitGroup) || has(Word::WaitGroup) || has(Word::WaitAll) {

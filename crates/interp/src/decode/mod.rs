@@ -9,6 +9,7 @@ mod conversion;
 mod layout;
 mod matrix;
 mod memory;
+mod object;
 mod operand;
 
 use std::collections::BTreeMap;
@@ -213,6 +214,7 @@ impl<'a> FunctionDecoder<'a> {
             St => self.store(instruction),
             Atom | Red => self.atomic(instruction),
             Cp => self.copy(instruction),
+            Mbarrier => self.object(instruction),
             Cvta => self.convert_address(instruction),
             Isspacep => self.is_space(instruction),
             Mapa | Getctarank => self.cluster_address(instruction),

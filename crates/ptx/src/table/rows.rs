@@ -1345,8 +1345,8 @@ static BARRIER: [Row; 8] = [
     Row { opcode: Opcode::Barrier, slots: S84, operands: R75, ptx: (6, 0), chips: From(30), needs: N82, doc: "Waits and counts the threads in which a predicate holds.", family: "barrier", supported: true },
     Row { opcode: Opcode::Barrier, slots: S85, operands: R77, ptx: (6, 0), chips: From(30), needs: N82, doc: "Waits and combines a predicate over the threads.", family: "barrier", supported: true },
     Row { opcode: Opcode::Barrier, slots: S85, operands: R78, ptx: (6, 0), chips: From(30), needs: N82, doc: "Waits and combines a predicate over the threads.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Barrier, slots: S86, operands: &[], ptx: (7, 8), chips: From(90), needs: N87, doc: "Signals the barrier of the cluster.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Barrier, slots: S88, operands: &[], ptx: (7, 8), chips: From(90), needs: N89, doc: "Waits for the barrier of the cluster.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Barrier, slots: S86, operands: &[], ptx: (7, 8), chips: From(90), needs: N87, doc: "Signals the barrier of the cluster.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Barrier, slots: S88, operands: &[], ptx: (7, 8), chips: From(90), needs: N89, doc: "Waits for the barrier of the cluster.", family: "barrier", supported: true },
 ];
 static BFE: [Row; 1] = [
     Row { opcode: Opcode::Bfe, slots: S90, operands: R91, ptx: (2, 0), chips: From(20), needs: &[], doc: "Extracts the field of `c` bits at bit `b`.", family: "integer", supported: true },
@@ -1399,7 +1399,7 @@ static CP: [Row; 41] = [
     Row { opcode: Opcode::Cp, slots: S120, operands: &[], ptx: (7, 0), chips: From(80), needs: &[], doc: "Closes a group of copies.", family: "transfer", supported: true },
     Row { opcode: Opcode::Cp, slots: S121, operands: &[], ptx: (7, 0), chips: From(80), needs: &[], doc: "Waits for all copies.", family: "transfer", supported: true },
     Row { opcode: Opcode::Cp, slots: S122, operands: R123, ptx: (7, 0), chips: From(80), needs: &[], doc: "Waits for all but the last groups.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S124, operands: R125, ptx: (7, 0), chips: From(80), needs: N126, doc: "Signals a barrier object when the copies are done.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S124, operands: R125, ptx: (7, 0), chips: From(80), needs: N126, doc: "Signals a barrier object when the copies are done.", family: "transfer", supported: true },
     Row { opcode: Opcode::Cp, slots: S127, operands: &[], ptx: (8, 0), chips: From(90), needs: &[], doc: "Closes a group of bulk copies.", family: "transfer", supported: false },
     Row { opcode: Opcode::Cp, slots: S128, operands: R123, ptx: (8, 0), chips: From(90), needs: &[], doc: "Waits for all but the last groups of bulk copies.", family: "transfer", supported: false },
     Row { opcode: Opcode::Cp, slots: S129, operands: R130, ptx: (8, 6), chips: From(90), needs: N131, doc: "Copies a block of bytes to shared memory of this block and signals a barrier object.", family: "transfer", supported: false },
@@ -1530,15 +1530,15 @@ static EXIT: [Row; 1] = [
 static FENCE: [Row; 11] = [
     Row { opcode: Opcode::Fence, slots: S283, operands: &[], ptx: (6, 0), chips: From(70), needs: N38, doc: "Orders memory accesses within a scope.", family: "barrier", supported: true },
     Row { opcode: Opcode::Fence, slots: S284, operands: &[], ptx: (6, 0), chips: From(70), needs: N38, doc: "Orders memory accesses within a scope, in one direction.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Fence, slots: S285, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses to shared memory only.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S286, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses to shared memory only.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S287, operands: &[], ptx: (8, 0), chips: From(90), needs: &[], doc: "Makes initialized barrier objects visible.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S285, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses to shared memory only.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S286, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses to shared memory only.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S287, operands: &[], ptx: (8, 0), chips: From(90), needs: &[], doc: "Makes initialized barrier objects visible.", family: "barrier", supported: true },
     Row { opcode: Opcode::Fence, slots: S288, operands: &[], ptx: (7, 5), chips: From(70), needs: N289, doc: "Orders accesses through two kinds of address.", family: "barrier", supported: false },
     Row { opcode: Opcode::Fence, slots: S290, operands: &[], ptx: (8, 0), chips: From(90), needs: N131, doc: "Orders accesses through two kinds of address in one space.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S291, operands: &[], ptx: (8, 3), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S291, operands: &[], ptx: (8, 3), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: true },
     Row { opcode: Opcode::Fence, slots: S292, operands: R293, ptx: (8, 3), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S294, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S295, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S294, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S295, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: true },
 ];
 static FMA: [Row; 9] = [
     Row { opcode: Opcode::Fma, slots: S296, operands: R297, ptx: (2, 0), chips: From(20), needs: &[], doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
@@ -1555,7 +1555,7 @@ static FNS: [Row; 1] = [
     Row { opcode: Opcode::Fns, slots: S7, operands: R308, ptx: (6, 0), chips: From(30), needs: &[], doc: "Place of the n-th set bit, counted from a base.", family: "integer", supported: true },
 ];
 static GETCTARANK: [Row; 1] = [
-    Row { opcode: Opcode::Getctarank, slots: S309, operands: R310, ptx: (7, 8), chips: From(90), needs: &[], doc: "The rank of the block that an address of shared memory belongs to.", family: "memory", supported: false },
+    Row { opcode: Opcode::Getctarank, slots: S309, operands: R310, ptx: (7, 8), chips: From(90), needs: &[], doc: "The rank of the block that an address of shared memory belongs to.", family: "memory", supported: true },
 ];
 static GRIDDEPCONTROL: [Row; 1] = [
     Row { opcode: Opcode::Griddepcontrol, slots: S311, operands: &[], ptx: (7, 8), chips: From(90), needs: &[], doc: "Lets dependent grids start, or waits for the grids before.", family: "special", supported: true },
@@ -1618,7 +1618,7 @@ static MADC: [Row; 3] = [
     Row { opcode: Opcode::Madc, slots: S360, operands: R297, ptx: (3, 0), chips: From(20), needs: &[], doc: "High half of the product plus a third value plus the carry, clamped.", family: "integer", supported: false },
 ];
 static MAPA: [Row; 1] = [
-    Row { opcode: Opcode::Mapa, slots: S309, operands: R367, ptx: (7, 8), chips: From(90), needs: &[], doc: "The address of a shared variable in another block of the cluster.", family: "memory", supported: false },
+    Row { opcode: Opcode::Mapa, slots: S309, operands: R367, ptx: (7, 8), chips: From(90), needs: &[], doc: "The address of a shared variable in another block of the cluster.", family: "memory", supported: true },
 ];
 static MATCH: [Row; 2] = [
     Row { opcode: Opcode::Match, slots: S368, operands: R369, ptx: (6, 0), chips: From(70), needs: &[], doc: "The lanes that hold the same value as this one.", family: "warp", supported: true },
@@ -1635,33 +1635,33 @@ static MAX: [Row; 8] = [
     Row { opcode: Opcode::Max, slots: S378, operands: R10, ptx: (8, 0), chips: From(90), needs: &[], doc: "The larger value, or zero where that is negative.", family: "integer", supported: true },
 ];
 static MBARRIER: [Row; 23] = [
-    Row { opcode: Opcode::Mbarrier, slots: S379, operands: R380, ptx: (7, 0), chips: From(80), needs: N126, doc: "Makes a barrier object.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S381, operands: R382, ptx: (7, 0), chips: From(80), needs: N126, doc: "Ends a barrier object.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S383, operands: R384, ptx: (8, 0), chips: From(90), needs: &[], doc: "Changes the count of outstanding bytes.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S385, operands: R384, ptx: (8, 0), chips: From(90), needs: &[], doc: "Changes the count of outstanding bytes.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S386, operands: R387, ptx: (7, 0), chips: From(80), needs: N388, doc: "Signals a barrier object.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S389, operands: R387, ptx: (8, 0), chips: From(80), needs: N390, doc: "Signals a barrier object.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S391, operands: R392, ptx: (8, 0), chips: From(90), needs: N393, doc: "Signals a barrier object of another block.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S394, operands: R392, ptx: (8, 0), chips: From(90), needs: N393, doc: "Signals a barrier object of another block.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S395, operands: R396, ptx: (8, 0), chips: From(90), needs: &[], doc: "Signals a barrier object and adds bytes to wait for.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S397, operands: R396, ptx: (8, 0), chips: From(90), needs: N398, doc: "Signals a barrier object and adds bytes to wait for.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S399, operands: R400, ptx: (8, 0), chips: From(90), needs: &[], doc: "Signals a barrier object of another block and adds bytes to wait for.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S401, operands: R400, ptx: (8, 0), chips: From(90), needs: N398, doc: "Signals a barrier object of another block and adds bytes to wait for.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S402, operands: R403, ptx: (7, 0), chips: From(80), needs: N126, doc: "Signals a barrier object without completing its phase.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S404, operands: R403, ptx: (8, 0), chips: From(80), needs: &[], doc: "Signals a barrier object without completing its phase.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S405, operands: R406, ptx: (7, 0), chips: From(80), needs: N126, doc: "Tests whether a phase of a barrier object is complete.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S407, operands: R406, ptx: (8, 0), chips: From(80), needs: N408, doc: "Tests whether a phase of a barrier object is complete.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S409, operands: R410, ptx: (7, 1), chips: From(80), needs: N126, doc: "Tests whether the phase of a parity is complete.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S411, operands: R410, ptx: (8, 0), chips: From(80), needs: N408, doc: "Tests whether the phase of a parity is complete.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S412, operands: R413, ptx: (7, 8), chips: From(90), needs: &[], doc: "Waits a while for a phase of a barrier object.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S414, operands: R413, ptx: (8, 0), chips: From(90), needs: N398, doc: "Waits a while for a phase of a barrier object.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S415, operands: R416, ptx: (7, 8), chips: From(90), needs: &[], doc: "Waits a while for the phase of a parity.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S417, operands: R416, ptx: (8, 0), chips: From(90), needs: N398, doc: "Waits a while for the phase of a parity.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S418, operands: R419, ptx: (7, 0), chips: From(80), needs: &[], doc: "The count of outstanding arrivals.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Mbarrier, slots: S379, operands: R380, ptx: (7, 0), chips: From(80), needs: N126, doc: "Makes a barrier object.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S381, operands: R382, ptx: (7, 0), chips: From(80), needs: N126, doc: "Ends a barrier object.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S383, operands: R384, ptx: (8, 0), chips: From(90), needs: &[], doc: "Changes the count of outstanding bytes.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S385, operands: R384, ptx: (8, 0), chips: From(90), needs: &[], doc: "Changes the count of outstanding bytes.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S386, operands: R387, ptx: (7, 0), chips: From(80), needs: N388, doc: "Signals a barrier object.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S389, operands: R387, ptx: (8, 0), chips: From(80), needs: N390, doc: "Signals a barrier object.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S391, operands: R392, ptx: (8, 0), chips: From(90), needs: N393, doc: "Signals a barrier object of another block.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S394, operands: R392, ptx: (8, 0), chips: From(90), needs: N393, doc: "Signals a barrier object of another block.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S395, operands: R396, ptx: (8, 0), chips: From(90), needs: &[], doc: "Signals a barrier object and adds bytes to wait for.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S397, operands: R396, ptx: (8, 0), chips: From(90), needs: N398, doc: "Signals a barrier object and adds bytes to wait for.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S399, operands: R400, ptx: (8, 0), chips: From(90), needs: &[], doc: "Signals a barrier object of another block and adds bytes to wait for.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S401, operands: R400, ptx: (8, 0), chips: From(90), needs: N398, doc: "Signals a barrier object of another block and adds bytes to wait for.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S402, operands: R403, ptx: (7, 0), chips: From(80), needs: N126, doc: "Signals a barrier object without completing its phase.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S404, operands: R403, ptx: (8, 0), chips: From(80), needs: &[], doc: "Signals a barrier object without completing its phase.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S405, operands: R406, ptx: (7, 0), chips: From(80), needs: N126, doc: "Tests whether a phase of a barrier object is complete.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S407, operands: R406, ptx: (8, 0), chips: From(80), needs: N408, doc: "Tests whether a phase of a barrier object is complete.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S409, operands: R410, ptx: (7, 1), chips: From(80), needs: N126, doc: "Tests whether the phase of a parity is complete.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S411, operands: R410, ptx: (8, 0), chips: From(80), needs: N408, doc: "Tests whether the phase of a parity is complete.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S412, operands: R413, ptx: (7, 8), chips: From(90), needs: &[], doc: "Waits a while for a phase of a barrier object.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S414, operands: R413, ptx: (8, 0), chips: From(90), needs: N398, doc: "Waits a while for a phase of a barrier object.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S415, operands: R416, ptx: (7, 8), chips: From(90), needs: &[], doc: "Waits a while for the phase of a parity.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S417, operands: R416, ptx: (8, 0), chips: From(90), needs: N398, doc: "Waits a while for the phase of a parity.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S418, operands: R419, ptx: (7, 0), chips: From(80), needs: &[], doc: "The count of outstanding arrivals.", family: "barrier", supported: true },
 ];
 static MEMBAR: [Row; 2] = [
     Row { opcode: Opcode::Membar, slots: S420, operands: &[], ptx: (1, 4), chips: From(10), needs: N421, doc: "Orders memory accesses.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Membar, slots: S422, operands: &[], ptx: (7, 5), chips: From(60), needs: &[], doc: "Orders accesses through two kinds of address.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Membar, slots: S422, operands: &[], ptx: (7, 5), chips: From(60), needs: &[], doc: "Orders accesses through two kinds of address.", family: "barrier", supported: true },
 ];
 static MIN: [Row; 8] = [
     Row { opcode: Opcode::Min, slots: S372, operands: R10, ptx: (1, 0), chips: From(10), needs: N373, doc: "The smaller value.", family: "float", supported: true },

@@ -517,6 +517,43 @@ impl Position for BarrierReduction {
     ];
 }
 
+/// What is done to a barrier object.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum BarrierObject {
+    /// `.init`
+    Init,
+    /// `.inval`
+    Inval,
+    /// `.expect_tx`
+    ExpectTx,
+    /// `.complete_tx`
+    CompleteTx,
+    /// `.arrive`
+    Arrive,
+    /// `.arrive_drop`
+    ArriveDrop,
+    /// `.test_wait`
+    TestWait,
+    /// `.try_wait`
+    TryWait,
+    /// `.pending_count`
+    PendingCount,
+}
+
+impl Position for BarrierObject {
+    const WORDS: &'static [(Word, BarrierObject)] = &[
+        (Word::Init, BarrierObject::Init),
+        (Word::Inval, BarrierObject::Inval),
+        (Word::ExpectTx, BarrierObject::ExpectTx),
+        (Word::CompleteTx, BarrierObject::CompleteTx),
+        (Word::Arrive, BarrierObject::Arrive),
+        (Word::ArriveDrop, BarrierObject::ArriveDrop),
+        (Word::TestWait, BarrierObject::TestWait),
+        (Word::TryWait, BarrierObject::TryWait),
+        (Word::PendingCount, BarrierObject::PendingCount),
+    ];
+}
+
 /// From which lane a shuffle reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Shuffle {

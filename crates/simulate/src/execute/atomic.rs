@@ -2,7 +2,9 @@
 
 use super::float::Extreme;
 use super::load_store::{Space, addresses, place, registers};
+use super::synchronize::told;
 use super::{Context, each_active};
+use crate::barrier_object::counted_arrival;
 use crate::launch::Fault;
 use crate::memory::{load_words, store_words};
 use crate::number::{BF16, F16, F32, F64, Format, Round, add};
@@ -86,7 +88,9 @@ fn combine(context: &Context, kind: Kind, old: u128, data: u128) -> Result<u128,
                 if signed { ((value << (128 - bits)) as i128) >> (128 - bits) } else { value as i128 }
             };
             let (a, b) = (extend(old & mask), extend(data & mask));
-            let result = if context.has(Mod::POPC) {
+            let result = if context.has(Mod::ARRIVE) {
+                u128::from(counted_arrival(old as u64))
+            } else if context.has(Mod::POPC) {
                 // Lanes that meet in a word are counted: each of them adds one.
                 a.wrapping_add(1) as u128
             } else if context.has(Mod::ADD) {
@@ -124,7 +128,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     let space = Space::of(op);
     // The index of the memory operand: after a predicate and a destination, after a destination alone, or first.
     let memory = match op {
-        Op::REDG | Op::RED => 0,
+        Op::REDG | Op::RED | Op::REDAS => 0,
         Op::ATOMS => 1,
         _ => 2,
     };
@@ -134,10 +138,19 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     };
     let swap = context.has(Mod::CAS);
     let test = context.has(Mod::CAST);
-    let addresses = addresses(context, memory, space)?;
+    let (addresses, told) = if op == Op::REDAS {
+        let (places, objects) = told(context, memory)?;
+        (places, Some(objects))
+    } else {
+        (addresses(context, memory, space)?, None)
+    };
     let words = bytes.div_ceil(4) as usize;
-    // The counting form has no operand.
-    let data = if context.has(Mod::POPC) { [[0; 32]; 4] } else { registers(context, memory + 1, words)? };
+    // What counts has no operand.
+    let data = if context.has(Mod::POPC) || context.has(Mod::ARRIVE) {
+        [[0; 32]; 4]
+    } else {
+        registers(context, memory + 1, words)?
+    };
     let other = if swap || test { registers(context, memory + 2, words)? } else { data };
     let mut parts = vec![[0; 32]; words];
     each_active(context, |context, lane| {
@@ -151,6 +164,9 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         };
         let stored = std::array::from_fn(|part| (new >> (32 * part)) as u32);
         store_words(place(context, lane, space, addresses[lane], bytes)?, &stored);
+        if let Some(objects) = told {
+            context.complete_transfer(objects[lane], bytes)?;
+        }
         // The testing form gives one for success instead of the old value.
         let result = if test { u128::from(old == first) } else { old };
         for (part, values) in parts.iter_mut().enumerate() {

@@ -186,6 +186,24 @@ pub(super) fn execute(context: &mut Context) -> Result<Next, Fault> {
         }
         BMOV => move_barrier(context)?,
         BAR => synchronize(context)?,
+        UCGABAR_ARV => {
+            for lane in bits(context.active) {
+                context.warp_mut().cluster_arrivals[lane] += 1;
+            }
+            context.fall_through();
+        }
+        UCGABAR_WAIT => {
+            let (lanes, meetings) = (context.active, context.cluster.meetings);
+            let arrivals = context.warp().cluster_arrivals;
+            let waiting =
+                bits(lanes).filter(|&lane| arrivals[lane] > meetings).fold(0, |mask, lane| mask | 1 << lane);
+            if waiting == 0 {
+                context.fall_through();
+            } else {
+                context.wait(waiting, |_| Wait::Cluster);
+            }
+        }
+        RPCMOV => move_return_address(context)?,
         BPT if context.active != 0 => return Err(Fault::Trap),
         BPT => context.fall_through(),
         _ => return Err(context.refuse()),
@@ -246,8 +264,9 @@ fn branch_direct(context: &mut Context) -> Result<(), Fault> {
             lanes = 0;
         }
     }
-    if context.has(Mod::ANY) {
-        return Err(context.refuse());
+    if context.has(Mod::ANY) && lanes != 0 {
+        // One lane that goes takes all with it.
+        lanes = context.group;
     }
     context.branch(&[(lanes, target)]);
     Ok(())
@@ -303,6 +322,29 @@ fn move_barrier(context: &mut Context) -> Result<(), Fault> {
             for lane in bits(active) {
                 context.warp_mut().barriers[number as usize & 15][lane] = values[lane];
             }
+        }
+        _ => return Err(context.refuse()),
+    }
+    context.fall_through();
+    Ok(())
+}
+
+/// The halves of the return address serve some code as registers.
+fn move_return_address(context: &mut Context) -> Result<(), Fault> {
+    let half = |kind: OperandKind| match kind {
+        OperandKind::Symbol(symbol) => ["Rpc.LO", "Rpc.HI"].iter().position(|name| *name == symbol.name()),
+        _ => None,
+    };
+    let (to, from) = (context.kind(0)?, context.kind(1)?);
+    match (half(to), half(from)) {
+        (Some(at), None) => {
+            let (values, active) = (context.integer(1)?, context.active);
+            let place = &mut context.warp_mut().return_address[at];
+            bits(active).for_each(|lane| place[lane] = values[lane]);
+        }
+        (None, Some(at)) => {
+            let values = context.warp().return_address[at];
+            context.write(0, &values)?;
         }
         _ => return Err(context.refuse()),
     }

@@ -306,14 +306,18 @@ fn find_leading_one(context: &mut Context) -> Result<(), Fault> {
     context.write(0, &found)
 }
 
+/// The value of one lane, and in which lanes it is another one. Of several words of a value, the later ones add to that.
 fn to_uniform(context: &mut Context) -> Result<(), Fault> {
-    if context.has(Mod::OR) {
-        return Err(context.refuse());
-    }
     let values = context.integer(2)?;
-    let active = context.active;
-    let first = active.trailing_zeros() as usize & 31;
-    context.write_predicate(0, mask_of(|lane| values[lane] == values[first]))?;
+    let first = context.active.trailing_zeros() as usize & 31;
+    let mut differs = mask_of(|lane| values[lane] != values[first]);
+    if context.has(Mod::OR) {
+        differs |= match context.kind(0)? {
+            OperandKind::Pred(register) => context.warp().predicates[usize::from(register)],
+            _ => return Err(context.refuse()),
+        };
+    }
+    context.write_predicate(0, differs)?;
     context.write(1, &values)
 }
 

@@ -1,6 +1,7 @@
 //! Loads and stores of every space, and the generic addresses that reach several.
 
 use super::{Context, each_active};
+use crate::cluster::SHARED_BITS;
 use crate::launch::Fault;
 use crate::memory::{
     CONSTANT_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, load_words, slice, store_words,
@@ -13,7 +14,10 @@ use oriole_sass::{Mod, Op, OperandKind};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Space {
     Global,
+    /// Of the block itself, whatever block the address names.
     Shared,
+    /// Of the block that the address names.
+    Cluster,
     Local,
     /// To be found from the address.
     Generic,
@@ -24,6 +28,7 @@ impl Space {
         match op {
             Op::LD | Op::ST | Op::ATOM => Space::Generic,
             Op::LDS | Op::STS | Op::ATOMS | Op::LDSM | Op::STSM => Space::Shared,
+            Op::REDAS => Space::Cluster,
             Op::LDL | Op::STL => Space::Local,
             _ => Space::Global,
         }
@@ -32,15 +37,15 @@ impl Space {
     fn name(self) -> &'static str {
         match self {
             Space::Global => "global",
-            Space::Shared => "shared",
+            Space::Shared | Space::Cluster => "shared",
             Space::Local => "local",
             Space::Generic => "generic",
         }
     }
 }
 
-/// Addresses that reach only the low bits of shared memory: above them is the block's rank in its cluster.
-const SHARED_ADDRESS_MASK: u64 = 0xff_ffff;
+/// Bits of an address in the shared memory of a block; above them is the rank of the block in its cluster.
+const SHARED_ADDRESS_MASK: u64 = (1 << SHARED_BITS) - 1;
 
 /// Bytes and sign of the data.
 fn data_type(context: &Context) -> (u32, bool) {
@@ -95,7 +100,7 @@ pub(super) fn addresses(context: &Context, index: usize, space: Space) -> Result
     Ok(lanes.map(|address| {
         let address = address.wrapping_add(i64::from(offset) as u64);
         match space {
-            Space::Shared => address & SHARED_ADDRESS_MASK,
+            Space::Shared => address & SHARED_ADDRESS_MASK | u64::from(context.block.rank) << SHARED_BITS,
             Space::Local => address & 0xffff_ffff,
             Space::Global | Space::Generic if long || uniform.is_some() => address,
             _ => address & 0xffff_ffff,
@@ -109,7 +114,7 @@ fn resolve(space: Space, address: u64) -> (Space, u64) {
         return (space, address);
     }
     match address >> 32 << 32 {
-        SHARED_WINDOW => (Space::Shared, address & SHARED_ADDRESS_MASK),
+        SHARED_WINDOW => (Space::Cluster, address & 0xffff_ffff),
         LOCAL_WINDOW => (Space::Local, address & 0xffff_ffff),
         _ => (Space::Global, address),
     }
@@ -128,7 +133,10 @@ pub(super) fn place<'a>(
         return Err(Fault::Misaligned { space: space.name(), address, size });
     }
     match space {
-        Space::Shared => slice(&mut context.block.shared, "shared", address, size),
+        Space::Shared | Space::Cluster => {
+            let (memory, offset) = context.cluster.memory(address)?;
+            slice(memory, "shared", offset, size)
+        }
         Space::Local => {
             let thread = context.block.warps[context.warp_index].number as usize * 32 + lane;
             let limit = context.block.local_size;
@@ -356,8 +364,9 @@ fn copy(context: &mut Context) -> Result<(), Fault> {
 
 fn query_space(context: &mut Context) -> Result<(), Fault> {
     let addresses = addresses(context, 2, Space::Generic)?;
-    let asked = if context.has(Mod::S) {
-        Space::Shared
+    let own = u64::from(context.block.rank);
+    let asked = if context.has(Mod::S) || context.has(Mod::D) {
+        Space::Cluster
     } else if context.has(Mod::L) {
         Space::Local
     } else if context.has(Mod::G) {
@@ -365,7 +374,11 @@ fn query_space(context: &mut Context) -> Result<(), Fault> {
     } else {
         return Err(context.refuse());
     };
-    let holds = super::mask_of(|lane| resolve(Space::Generic, addresses[lane]).0 == asked);
+    let everywhere = !context.has(Mod::S);
+    let holds = super::mask_of(|lane| {
+        let (space, address) = resolve(Space::Generic, addresses[lane]);
+        space == asked && (space != Space::Cluster || everywhere || address >> SHARED_BITS == own)
+    });
     context.write(1, &[0; 32])?;
     context.write_predicate(0, holds)
 }

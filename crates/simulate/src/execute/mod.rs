@@ -11,11 +11,13 @@ mod integer;
 mod load_store;
 mod matrix;
 mod special;
+mod synchronize;
 mod transcendental;
 mod video;
 mod warp_wide;
 
 use crate::block::Block;
+use crate::cluster::Cluster;
 use crate::constants::Banks;
 use crate::launch::Fault;
 use crate::memory::{Global, load_words};
@@ -30,6 +32,8 @@ pub(crate) struct LaunchContext {
     pub shape: WordShape,
     pub banks: Banks,
     pub block: [u32; 3],
+    /// Blocks of a cluster.
+    pub cluster: [u32; 3],
     pub perturb: Option<u64>,
     pub matrix_unit: MatrixUnit,
 }
@@ -54,6 +58,7 @@ pub(crate) struct Context<'a> {
     /// Index of the warp in the block.
     pub warp_index: usize,
     pub block: &'a mut Block,
+    pub cluster: &'a mut Cluster,
     pub global: &'a mut Global,
     pub launch_context: &'a LaunchContext,
     /// Lane at which a fault happened.
@@ -339,12 +344,15 @@ pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
         LD | LDG | LDS | LDL | LDC | ULDC | ST | STG | STS | STL | LDSM | STSM | LDGSTS | QSPC => {
             load_store::execute(context)
         }
-        ATOM | ATOMG | ATOMS | REDG | RED => atomic::execute(context),
+        ATOM | ATOMG | ATOMS | REDG | RED | REDAS => atomic::execute(context),
+        SYNCS | ARRIVES | STAS => synchronize::execute(context),
         VOTE | VOTEU | MATCH | SHFL | REDUX | ELECT => warp_wide::execute(context),
         HMMA | IMMA | DMMA | BMMA | QMMA | MOVM => matrix::execute(context),
         S2R | S2UR | CS2R | B2R | LEPC | ULEPC => special::execute(context),
         BRA | BRX | BRXU | CALL | RET | EXIT | KILL | BSSY | BSYNC | BREAK | WARPSYNC | ENDCOLLECTIVE
-        | YIELD | NANOSLEEP | BMOV | BAR | BPT | RPCMOV => return control::execute(context),
+        | YIELD | NANOSLEEP | BMOV | BAR | UCGABAR_ARV | UCGABAR_WAIT | BPT | RPCMOV => {
+            return control::execute(context);
+        }
         _ => Err(context.refuse()),
     }?;
     Ok(Next::Fall)

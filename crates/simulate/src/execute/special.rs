@@ -83,8 +83,8 @@ fn register(context: &Context) -> Result<Lanes, Fault> {
             "SR_SWINHI" => [(SHARED_WINDOW >> 32) as u32; 32],
             // The lowest address that a stack may grow down to.
             "SR_LMEMHIOFF" => [0; 32],
-            "SR_CgaCtaId" => [0; 32],
-            "SR_SMEMSZ" => [context.block.shared.len() as u32; 32],
+            "SR_CgaCtaId" => [context.block.rank; 32],
+            "SR_SMEMSZ" => [context.cluster.shared[context.block.rank as usize].len() as u32; 32],
             // Warp slots of the multiprocessor, in the second byte.
             "SR_VIRTCFG" => [64 << 8; 32],
             "SR_NWARPID" | "SR_VIRTUALSMID" | "SR_SMID" => [0; 32],

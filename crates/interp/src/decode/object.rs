@@ -1,0 +1,91 @@
+//! `mbarrier` and what else tells barrier objects of something.
+
+use oriole_hir::Instruction;
+use oriole_ptx::{Space, Type, Word, word::BarrierObject};
+
+use super::operand::SINK;
+use super::{Decode, FunctionDecoder, NONE};
+use crate::step::{Action, ObjectOperation, Source};
+
+impl FunctionDecoder<'_> {
+    /// `mbarrier`.
+    pub(super) fn object(&self, instruction: &Instruction) -> Decode<Action> {
+        let has = |word| instruction.modifiers.has(word);
+        let form = instruction.modifiers.at().ok_or("it says nothing to do")?;
+        let location = |index| self.location(instruction, index, instruction.space);
+        let amount = |index: usize| self.source_at(instruction, index, Type::B32);
+        let operation = match form {
+            BarrierObject::Init => ObjectOperation::Initialize,
+            BarrierObject::Inval => ObjectOperation::Invalidate,
+            BarrierObject::ExpectTx => ObjectOperation::Expect,
+            BarrierObject::CompleteTx => ObjectOperation::Complete,
+            BarrierObject::Arrive | BarrierObject::ArriveDrop => {
+                return self.arrival(instruction, form == BarrierObject::ArriveDrop);
+            }
+            BarrierObject::TestWait | BarrierObject::TryWait => {
+                let parity = has(Word::Parity);
+                return Ok(Action::ObjectTest {
+                    location: location(1)?,
+                    phase: self.source_at(instruction, 2, if parity { Type::B32 } else { Type::B64 })?,
+                    parity,
+                    destination: self.destination_at(instruction, 0)?,
+                });
+            }
+            BarrierObject::PendingCount => {
+                return Ok(Action::PendingCount {
+                    destination: self.destination_at(instruction, 0)?,
+                    source: self.source_at(instruction, 1, Type::B64)?,
+                });
+            }
+        };
+        let amount = if operation == ObjectOperation::Invalidate { NONE } else { amount(1)? };
+        Ok(Action::Object { operation, location: location(0)?, destination: SINK, amount })
+    }
+
+    fn arrival(&self, instruction: &Instruction, drop: bool) -> Decode<Action> {
+        let has = |word| instruction.modifiers.has(word);
+        let operation = if has(Word::ExpectTx) {
+            ObjectOperation::ExpectAndArrive { drop }
+        } else if has(Word::NoComplete) {
+            ObjectOperation::ArriveWithin { drop }
+        } else {
+            ObjectOperation::Arrive { drop }
+        };
+        let amount = match instruction.operands.get(2) {
+            Some(operand) => self.source(operand, Type::B32)?,
+            None => Source::Immediate(1),
+        };
+        Ok(Action::Object {
+            operation,
+            location: self.location(instruction, 1, instruction.space)?,
+            destination: self.destination_at(instruction, 0)?,
+            amount,
+        })
+    }
+
+    /// A write, which in the asynchronous forms tells an object of its bytes.
+    pub(super) fn told(&self, instruction: &Instruction, write: Action, bytes: u32) -> Decode<Action> {
+        let has = |word| instruction.modifiers.has(word);
+        if !has(Word::Async) {
+            return Ok(write);
+        }
+        if !has(Word::MbarrierCompleteTxBytes) {
+            return Err("it is not supported".into());
+        }
+        let object = self.location(instruction, 2, Some(Space::SharedCluster))?;
+        Ok(Action::Told { write: Box::new(write), object, bytes })
+    }
+
+    /// `cp.async.mbarrier.arrive`: copies are done when they are met, so that the object is told at once.
+    pub(super) fn copies_arrive(&self, instruction: &Instruction) -> Decode<Action> {
+        let counted = instruction.modifiers.has(Word::Noinc);
+        let operation =
+            if counted { ObjectOperation::Arrive { drop: false } } else { ObjectOperation::Copied };
+        Ok(Action::Object {
+            operation,
+            location: self.location(instruction, 0, instruction.space)?,
+            destination: SINK,
+            amount: Source::Immediate(1),
+        })
+    }
+}

@@ -1,0 +1,224 @@
+//! Barrier objects in shared memory (`mbarrier`): what eight bytes of shared memory mean to the instructions that work on
+//! them, and when a phase ends.
+//!
+//! The format is this machine's own: programs may not look into an object, and what `arrive` gives of it only goes back
+//! to instructions of this family. Zeros are no object, so that using one that was never initialized is seen.
+
+use crate::context::LaneContext;
+use crate::launch::{Fault, FaultKind};
+use crate::memory::{Place, word};
+use crate::step::{Location, ObjectOperation};
+
+/// Bytes of an object.
+pub const OBJECT_BYTES: usize = 8;
+
+/// Bits of a count of arrivals.
+const COUNT_BITS: u32 = 20;
+/// Most arrivals that a phase may wait for, and most bytes that may be outstanding.
+const MOST: u32 = (1 << COUNT_BITS) - 1;
+/// Where the fields begin. Bit 0 tells an object from zeros.
+const PENDING: u32 = 1;
+const EXPECTED: u32 = PENDING + COUNT_BITS;
+const OUTSTANDING: u32 = EXPECTED + COUNT_BITS;
+const PHASE: u32 = 63;
+/// The field of outstanding bytes: a sign beside the count.
+const OUTSTANDING_BITS: u32 = COUNT_BITS + 1;
+
+/// A barrier object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Object {
+    /// Parity of the phase that is under way.
+    pub phase: bool,
+    /// Arrivals that are missing in this phase.
+    pub pending: u32,
+    /// Arrivals that each of the following phases waits for.
+    pub expected: u32,
+    /// Bytes to come in this phase; negative where they came before they were announced.
+    pub outstanding: i32,
+}
+
+impl Object {
+    /// An object that waits for so many arrivals; `None` if it cannot count them.
+    pub fn new(count: u32) -> Option<Object> {
+        (1..=MOST).contains(&count).then_some(Object {
+            phase: false,
+            pending: count,
+            expected: count,
+            outstanding: 0,
+        })
+    }
+
+    /// The object in a word of memory.
+    pub fn decode(bits: u64) -> Option<Object> {
+        let field = |at: u32, width: u32| (bits >> at & ((1 << width) - 1)) as u32;
+        let outstanding = field(OUTSTANDING, OUTSTANDING_BITS);
+        (bits & 1 != 0).then_some(Object {
+            phase: bits >> PHASE != 0,
+            pending: field(PENDING, COUNT_BITS),
+            expected: field(EXPECTED, COUNT_BITS),
+            outstanding: (outstanding << (32 - OUTSTANDING_BITS)) as i32 >> (32 - OUTSTANDING_BITS),
+        })
+    }
+
+    /// The word of memory.
+    pub fn encode(self) -> u64 {
+        let outstanding = u64::from(self.outstanding as u32) & ((1 << OUTSTANDING_BITS) - 1);
+        1 | u64::from(self.pending) << PENDING
+            | u64::from(self.expected) << EXPECTED
+            | outstanding << OUTSTANDING
+            | u64::from(self.phase) << PHASE
+    }
+
+    /// More bytes to come, or, negative, bytes that came.
+    pub fn transfer(&mut self, bytes: i64) -> Result<(), String> {
+        let outstanding = i64::from(self.outstanding) + bytes;
+        if outstanding.unsigned_abs() > u64::from(MOST) {
+            return Err(format!("{outstanding} outstanding bytes are more than a barrier object can count"));
+        }
+        self.outstanding = outstanding as i32;
+        self.end_phase();
+        Ok(())
+    }
+
+    /// So many threads arrive, and with `drop` do so for good.
+    pub fn arrive(&mut self, count: u32, drop: bool) -> Result<(), String> {
+        if count == 0 || count > self.pending {
+            return Err(format!("{count} arrivals at a barrier object that waits for {}", self.pending));
+        }
+        if drop {
+            self.expected = self.expected.saturating_sub(count);
+        }
+        self.pending -= count;
+        self.end_phase();
+        Ok(())
+    }
+
+    /// Begins the next phase if nothing is missing.
+    fn end_phase(&mut self) {
+        if self.pending == 0 && self.outstanding == 0 {
+            self.phase = !self.phase;
+            self.pending = self.expected;
+        }
+    }
+}
+
+/// What `mbarrier.pending_count` says of a state.
+pub fn pending_count(state: u64) -> u64 {
+    Object::decode(state).map_or(0, |object| u64::from(object.pending))
+}
+
+impl LaneContext<'_, '_> {
+    /// The address of an object, which lies in shared memory.
+    fn object_address(&self, location: &Location) -> Result<u64, Fault> {
+        let address = self.address(location);
+        match location.place {
+            Place::Generic => match Place::of_generic(address) {
+                (Place::Shared, address) => Ok(address),
+                _ => {
+                    let message = format!("{address:#x} is no address of shared memory");
+                    Err(Fault::new(FaultKind::Illegal, message))
+                }
+            },
+            _ => Ok(address),
+        }
+    }
+
+    /// The object at an address of shared memory.
+    pub fn object(&mut self, address: u64) -> Result<Object, Fault> {
+        let bits = word(self.aligned(Place::Shared, address, OBJECT_BYTES, false)?);
+        Object::decode(bits).ok_or_else(|| {
+            Fault::new(
+                FaultKind::Illegal,
+                format!("there is no barrier object at shared address {address:#x}"),
+            )
+        })
+    }
+
+    fn put_object(&mut self, address: u64, bits: u64) -> Result<(), Fault> {
+        self.machine.events += 1;
+        let place = self.aligned(Place::Shared, address, OBJECT_BYTES, true)?;
+        place.copy_from_slice(&bits.to_le_bytes());
+        Ok(())
+    }
+
+    /// So many bytes that the object at this shared address waits for have come.
+    pub fn complete_transfer(&mut self, address: u64, bytes: u64) -> Result<(), Fault> {
+        self.change_object(address, |object| object.transfer(-(bytes as i64)))?;
+        Ok(())
+    }
+
+    /// Changes the object at a shared address; gives it as it was.
+    fn change_object(
+        &mut self,
+        address: u64,
+        change: impl FnOnce(&mut Object) -> Result<(), String>,
+    ) -> Result<Object, Fault> {
+        let before = self.object(address)?;
+        let mut after = before;
+        change(&mut after).map_err(|message| Fault::new(FaultKind::Illegal, message))?;
+        self.put_object(address, after.encode())?;
+        Ok(before)
+    }
+
+    /// Executes an operation; the state is that before it.
+    pub fn work_on_object(
+        &mut self,
+        operation: ObjectOperation,
+        location: &Location,
+        amount: u64,
+    ) -> Result<u64, Fault> {
+        let address = self.object_address(location)?;
+        // The operands have 32 bits.
+        let amount = amount as u32;
+        let bytes = i64::from(amount);
+        let before = match operation {
+            ObjectOperation::Initialize => {
+                let object = Object::new(amount).ok_or_else(|| {
+                    Fault::new(
+                        FaultKind::Illegal,
+                        format!("a barrier object cannot wait for {amount} arrivals"),
+                    )
+                })?;
+                self.put_object(address, object.encode())?;
+                return Ok(0);
+            }
+            ObjectOperation::Invalidate => {
+                self.object(address)?;
+                self.put_object(address, 0)?;
+                return Ok(0);
+            }
+            ObjectOperation::Expect => self.change_object(address, |object| object.transfer(bytes))?,
+            ObjectOperation::Complete => self.change_object(address, |object| object.transfer(-bytes))?,
+            ObjectOperation::Arrive { drop } => {
+                self.change_object(address, |object| object.arrive(amount, drop))?
+            }
+            ObjectOperation::ExpectAndArrive { drop } => self.change_object(address, |object| {
+                object.transfer(bytes)?;
+                object.arrive(1, drop)
+            })?,
+            ObjectOperation::ArriveWithin { drop } => self.change_object(address, |object| {
+                if amount >= object.pending {
+                    return Err(format!("{amount} arrivals with .noComplete would complete the phase"));
+                }
+                object.arrive(amount, drop)
+            })?,
+            // One more arrival to wait for, which then comes: the copies are done.
+            ObjectOperation::Copied => self.change_object(address, |object| {
+                object.pending += 1;
+                object.arrive(1, false)
+            })?,
+        };
+        Ok(before.encode())
+    }
+
+    /// Whether the phase of this parity is over.
+    pub fn phase_is_over(&mut self, location: &Location, parity: bool) -> Result<bool, Fault> {
+        let address = self.object_address(location)?;
+        Ok(self.object(address)?.phase != parity)
+    }
+}
+
+/// The parity of the phase that a state was taken in.
+pub fn parity_of_state(state: u64) -> bool {
+    state >> PHASE != 0
+}

@@ -1,0 +1,350 @@
+//! Barrier objects in shared memory: `mbarrier`, and the signal of asynchronous copies to one.
+//!
+//! Later chips have a unit for them. Earlier ones count in the object with ordinary instructions: its low word holds
+//! `2^30 - count` for the phases to come, the high word counts from `2^31 - count` up to its top bit, which is the parity of the
+//! phase, and an atomic operation begins the next phase when it is reached.
+
+use crate::LowerError;
+use crate::context::{Lower, Lowered};
+use crate::memory::Place;
+use crate::operand::imm;
+use oriole_hir::{Instruction, Operand};
+use oriole_ori::{Destination, File, Guard, MemoryInfo, Source, SourceKind, Space as AliasSpace, Value};
+use oriole_ptx::word::{BarrierObject, Scope, Semantics};
+use oriole_ptx::{Space, Type, Word};
+use oriole_sass::{Mod, Op};
+
+/// An object orders what is around it.
+const ORDERED: MemoryInfo =
+    MemoryInfo { space: AliasSpace::Generic, reads: true, writes: true, ordered: true };
+
+/// Where the counts of an object lie, and what they are taken from. Without the unit: the same of both words.
+const COUNT_LIMIT: u32 = 1 << 20;
+const EXPECTED_SHIFT: u32 = 1;
+const PENDING_SHIFT: u32 = 11;
+const LOW_LIMIT: u32 = 1 << 30;
+const HIGH_LIMIT: u32 = 1 << 31;
+/// Offset of the word that holds the phase.
+const HIGH_WORD: i32 = 4;
+
+impl Lower<'_> {
+    /// `mbarrier` in all its forms.
+    pub fn barrier_object(&mut self, i: &Instruction) -> Lowered {
+        let form = i.modifiers.at().ok_or_else(|| self.unsupported_form(i))?;
+        match form {
+            BarrierObject::Init => self.initialize_object(i),
+            BarrierObject::Inval => self.invalidate_object(i),
+            BarrierObject::ExpectTx => self.change_transactions(i, Mod::A0TR),
+            BarrierObject::CompleteTx => self.change_transactions(i, Mod::A0TX),
+            BarrierObject::Arrive => self.arrive(i, false),
+            BarrierObject::ArriveDrop => self.arrive(i, true),
+            BarrierObject::TestWait => self.test_phase(i, false),
+            BarrierObject::TryWait => self.test_phase(i, true),
+            BarrierObject::PendingCount => self.pending_count(i),
+        }
+    }
+
+    /// True if the chip has the unit.
+    fn has_object_unit(&self) -> bool {
+        self.has(Op::SYNCS)
+    }
+
+    /// The object that an operand names, in shared memory. The low word of a generic address is one of shared memory
+    /// where the window of shared memory covers one high word.
+    pub fn object(&mut self, i: &Instruction, index: usize) -> Result<Place, LowerError> {
+        let operand = self.operand(i, index)?;
+        let generic = matches!(i.space, None | Some(Space::Generic));
+        if !generic || self.bank.shared_window.is_none() {
+            return self.place(operand, Space::Shared);
+        }
+        let place = self.place(operand, Space::Generic)?;
+        if place.space != Space::Generic {
+            return Ok(place);
+        }
+        let offset = self.through_shared_window(Source::values(place.base), true);
+        Ok(Place { space: Space::Shared, base: [offset[0]].into_iter().collect(), ..place })
+    }
+
+    fn initialize_object(&mut self, i: &Instruction) -> Lowered {
+        let count = self.word(self.operand(i, 1)?, Type::U32)?;
+        if !self.has_object_unit() {
+            let place = self.object(i, 0)?;
+            let words = [LOW_LIMIT, HIGH_LIMIT].map(|limit| self.less(limit, &count));
+            let words = self.tuple(words);
+            let address = self.memory_operand(&place, false);
+            self.b.op(Op::STS).m(Mod::_64).from(address).from(words).memory(ORDERED).emit();
+            return Ok(());
+        }
+        // Its operands are uniform, so that it cannot go by the predicate of a thread.
+        let behind = self.begin_region();
+        let place = self.object(i, 0)?;
+        let missing = self.less(COUNT_LIMIT, &count);
+        let words = [EXPECTED_SHIFT, PENDING_SHIFT].map(|shift| match missing.kind {
+            SourceKind::Imm(bits) => imm(bits << shift),
+            _ => {
+                let word = self.b.r();
+                self.b.shl(word, missing.clone(), shift);
+                word.into()
+            }
+        });
+        let words = self.tuple(words);
+        let address = self.memory_operand(&place, false);
+        self.b
+            .op(Op::SYNCS)
+            .mods(&[Mod::EXCH, Mod::_64])
+            .destination(Destination::dropped(File::UR, 2))
+            .from(address)
+            .from(words)
+            .memory(ORDERED)
+            .emit();
+        self.end_region(behind);
+        Ok(())
+    }
+
+    /// `limit - count`.
+    fn less(&mut self, limit: u32, count: &Source) -> Source {
+        match count.kind {
+            SourceKind::Imm(count) => imm(limit.wrapping_sub(count)),
+            SourceKind::Zero(_) => imm(limit),
+            _ => {
+                let left = self.b.r();
+                self.b.iadd3(left, count.clone().negated(), imm(limit), Source::rz());
+                left.into()
+            }
+        }
+    }
+
+    fn invalidate_object(&mut self, i: &Instruction) -> Lowered {
+        if !self.has_object_unit() {
+            return Ok(());
+        }
+        let place = self.object(i, 0)?;
+        let address = self.memory_operand(&place, false);
+        self.b.op(Op::SYNCS).mods(&[Mod::CCTL, Mod::IV]).from(address).memory(ORDERED).emit();
+        Ok(())
+    }
+
+    fn change_transactions(&mut self, i: &Instruction, change: Mod) -> Lowered {
+        let place = self.object(i, 0)?;
+        let bytes = self.word(self.operand(i, 1)?, Type::U32)?;
+        self.signal(&place, &[Mod::RED, change], None, bytes);
+        Ok(())
+    }
+
+    /// An arrival, or what is counted like one; without a state where there is nobody for it.
+    fn signal(&mut self, place: &Place, mods: &[Mod], state: Option<[Value; 2]>, operand: Source) {
+        let operand = self.in_register(operand);
+        let address = self.memory_operand(place, false);
+        let state = match state {
+            Some(words) => Destination::new(File::R, words),
+            None => Destination::dropped(File::R, 2),
+        };
+        self.b
+            .op(Op::SYNCS)
+            .mods(&[Mod::ARRIVE, Mod::TRANS64])
+            .mods(mods)
+            .destination(state)
+            .from(address)
+            .from(operand)
+            .memory(ORDERED)
+            .emit();
+    }
+
+    /// Where the state goes, if anybody wants it.
+    fn state(&mut self, i: &Instruction) -> Result<Option<[Value; 2]>, LowerError> {
+        match self.operand(i, 0)? {
+            Operand::Sink => Ok(None),
+            operand => self.result_pair(operand, Type::B64).map(Some),
+        }
+    }
+
+    /// What a release asks for beyond the block.
+    fn release_object(&mut self, i: &Instruction) {
+        let relaxed = i.modifiers.at() == Some(Semantics::Relaxed);
+        if i.modifiers.at() == Some(Scope::Cluster) && !relaxed {
+            self.fence(Mod::CTA, false, false);
+            self.fence(Mod::GPU, false, false);
+        }
+    }
+
+    fn arrive(&mut self, i: &Instruction, drop: bool) -> Lowered {
+        if !self.has_object_unit() {
+            return self.count_arrival(i, drop);
+        }
+        self.release_object(i);
+        let place = self.object(i, 1)?;
+        let amount = match i.operands.get(2) {
+            Some(operand) => Some(self.word(operand, Type::U32)?),
+            None => None,
+        };
+        let mut mods = Vec::new();
+        if i.space == Some(Space::SharedCluster) {
+            mods.push(Mod::RED);
+        }
+        if drop {
+            mods.push(Mod::OPTOUT);
+        }
+        // With bytes to expect the operand is their count. That a phase is not completed is a promise.
+        match amount {
+            _ if i.modifiers.has(Word::ExpectTx) => {}
+            Some(_) => mods.push(Mod::ART0),
+            None => mods.push(Mod::A1T0),
+        }
+        let state = self.state(i)?;
+        self.signal(&place, &mods, state, amount.unwrap_or(Source::rz()));
+        Ok(())
+    }
+
+    /// Without the unit: an arrival counts the high word up, one for good the low word before.
+    fn count_arrival(&mut self, i: &Instruction, drop: bool) -> Lowered {
+        if i.modifiers.at() != Some(Semantics::Relaxed) {
+            self.fence(Mod::CTA, false, false);
+        }
+        let place = self.object(i, 1)?;
+        let high = Place { base: place.base.clone(), offset: place.offset + HIGH_WORD, ..place };
+        if i.modifiers.has(Word::NoComplete) {
+            let amount = self.word(self.operand(i, 2)?, Type::U32)?;
+            let amount = self.in_register(amount);
+            if drop {
+                self.atomic_on_object(&place, &[Mod::ADD], &[], Some(amount.clone()));
+            }
+            let old = self.b.r();
+            self.atomic_on_object(&high, &[Mod::ADD], &[old], Some(amount));
+            if let Some(state) = self.state(i)? {
+                state.into_iter().for_each(|word| self.b.mov(word, old));
+            }
+            return Ok(());
+        }
+        if i.operands.len() > 2 {
+            return Err(self.unsupported(format!("on {} an arrival counts one", self.chip)));
+        }
+        if drop {
+            self.atomic_on_object(&place, &[Mod::POPC, Mod::INC, Mod::_32], &[], None);
+        }
+        let state = self.state(i)?;
+        let words = state.as_ref().map_or(&[][..], |state| &state[..]);
+        self.atomic_on_object(&place, &[Mod::ARRIVE, Mod::_64], words, None);
+        Ok(())
+    }
+
+    fn atomic_on_object(&mut self, place: &Place, mods: &[Mod], result: &[Value], operand: Option<Source>) {
+        let width = if mods.contains(&Mod::_64) { 2 } else { 1 };
+        let result = match result {
+            [] => Destination::dropped(File::R, width),
+            words => Destination::new(File::R, words.iter().copied()),
+        };
+        let address = self.memory_operand(place, false);
+        self.b
+            .op(Op::ATOMS)
+            .mods(mods)
+            .destination(result)
+            .from(address)
+            .from_all(operand)
+            .memory(ORDERED)
+            .emit();
+    }
+
+    /// `test_wait`, and `try_wait`, which waits a while.
+    fn test_phase(&mut self, i: &Instruction, tries: bool) -> Lowered {
+        let place = self.object(i, 1)?;
+        let operand = self.operand(i, 2)?;
+        // The phase is the top bit of a state.
+        let phase: Source = if i.modifiers.has(Word::Parity) {
+            match self.word(operand, Type::U32)? {
+                Source { kind: SourceKind::Imm(parity), .. } => self.in_register(imm(parity << 31)),
+                Source { kind: SourceKind::Zero(_), .. } => Source::rz(),
+                parity => {
+                    let top = self.b.r();
+                    self.b.shl(top, parity, 31u32);
+                    top.into()
+                }
+            }
+        } else {
+            let state = self.words(operand, Type::B64)?[1].clone();
+            self.in_register(state)
+        };
+        let over = self.result_predicate(self.operand(i, 0)?)?.unwrap_or_else(|| self.b.p());
+        if !self.has_object_unit() {
+            return self.compare_phase(place, phase, over);
+        }
+        let address = self.memory_operand(&place, false);
+        let missing = Guard { value: over, negated: true };
+        let test = [Mod::PHASECHK, Mod::TRANS64];
+        let first = self.b.op(Op::SYNCS).mods(&test).m_if(tries, Mod::TRYWAIT).to(over);
+        first.from(address.clone()).from(phase.clone()).memory(ORDERED).emit();
+        if let Some(hint) = i.operands.get(3) {
+            let time = self.word(hint, Type::U32)?;
+            self.b.op(Op::NANOSLEEP).m(Mod::SYNCS).guarded(missing).from(time).memory(ORDERED).emit();
+            let again = self.b.op(Op::SYNCS).mods(&test).guarded(missing).to(over);
+            again.from(address).from(phase).memory(ORDERED).emit();
+        }
+        let relaxed = i.modifiers.at() == Some(Semantics::Relaxed);
+        if i.modifiers.at() == Some(Scope::Cluster) && !relaxed {
+            let over = Guard { value: over, negated: false };
+            self.b.op(Op::CCTL).m(Mod::IVALL).guarded(over).memory(ORDERED).emit();
+        }
+        Ok(())
+    }
+
+    /// Without the unit: whether the top bit of the high word is another one now.
+    fn compare_phase(&mut self, mut place: Place, phase: Source, over: Value) -> Lowered {
+        place.offset += HIGH_WORD;
+        let address = self.memory_operand(&place, false);
+        let [now, differs] = [self.b.r(), self.b.r()];
+        self.b.op(Op::LDS).to(now).from(address).memory(ORDERED).emit();
+        // (now ^ phase) & 2^31
+        self.b.lop3(differs, now, HIGH_LIMIT, phase, 0x48);
+        self.b.isetp(over, Mod::NE, true, differs, Source::rz());
+        Ok(())
+    }
+
+    fn pending_count(&mut self, i: &Instruction) -> Lowered {
+        let state = self.words(self.operand(i, 1)?, Type::B64)?[1].clone();
+        let state = self.in_register(state);
+        let field = self.b.r();
+        let limit = if self.has_object_unit() {
+            let shifted = self.b.r();
+            self.b.shr(shifted, state, PENDING_SHIFT);
+            self.b.and(field, shifted, COUNT_LIMIT - 1);
+            COUNT_LIMIT
+        } else {
+            self.b.and(field, state, HIGH_LIMIT - 1);
+            HIGH_LIMIT
+        };
+        let d = self.result_word(self.operand(i, 0)?, Type::U32)?;
+        self.b.iadd3(d, Source::value(field).negated(), imm(limit), Source::rz());
+        Ok(())
+    }
+
+    /// `cp.async.mbarrier.arrive`: an arrival when the copies of the thread are done. Without `.noinc` nobody waits for it but
+    /// for its own sake: what it takes away is added first.
+    pub fn signal_copies(&mut self, i: &Instruction) -> Lowered {
+        // The address is a uniform one, so that it cannot go by the predicate of a thread.
+        let behind = self.begin_region();
+        let place = self.object(i, 0)?;
+        let counted = i.modifiers.has(Word::Noinc);
+        let signal: &[Mod] = if !self.has_object_unit() {
+            if !counted {
+                let high = Place { base: place.base.clone(), offset: place.offset + HIGH_WORD, ..place };
+                let less = self.in_register(imm(u32::MAX));
+                self.atomic_on_object(&high, &[Mod::ADD], &[], Some(less));
+            }
+            &[]
+        } else if counted {
+            &[Mod::ARVCNT]
+        } else {
+            self.signal(&place, &[Mod::RED, Mod::A0T1], None, Source::rz());
+            &[Mod::TRANSCNT]
+        };
+        let address = self.memory_operand(&place, false);
+        self.b
+            .op(Op::ARRIVES)
+            .mods(&[Mod::LDGSTSBAR, Mod::_64])
+            .mods(signal)
+            .from(address)
+            .memory(ORDERED)
+            .emit();
+        self.end_region(behind);
+        Ok(())
+    }
+}
