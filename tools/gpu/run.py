@@ -110,6 +110,34 @@ def launch_clusters(driver, function, launch, shared, pointers):
     driver.call("cuLaunchKernelEx", ctypes.byref(config), function, pointers, None)
 
 
+# Element types of tensor maps in the driver's order, and bytes of an element.
+ELEMENTS = {"u8": (0, 1), "u16": (1, 2), "u32": (2, 4), "s32": (3, 4), "u64": (4, 8), "s64": (5, 8), "f16": (6, 2),
+            "f32": (7, 4), "f64": (8, 8), "bf16": (9, 2), "f32.ftz": (10, 4)}
+
+
+def tensor_map(driver, fields, buffers):
+    """The 128 bytes as the driver makes them."""
+    rank, address = len(fields["dims"]), buffers[fields["alias"]][0].value + fields.get("offset", 0)
+    longs = lambda values: (ctypes.c_uint64 * max(len(values), 1))(*values)
+    words = lambda values: (ctypes.c_uint32 * len(values))(*values)
+    ints = lambda values: (ctypes.c_int * len(values))(*values)
+    # The driver wants the map at a multiple of 64.
+    room = ctypes.create_string_buffer(128 + 64)
+    place = (ctypes.addressof(room) + 63) // 64 * 64
+    kind = ELEMENTS[fields["type"]][0]
+    tensor = [kind, rank, ctypes.c_uint64(address), longs(fields["dims"]), longs(fields["strides"])]
+    steps = words(fields.get("element_strides", [1] * rank))
+    swizzle = [0, 32, 64, 128].index(fields.get("swizzle", 0))
+    rest = [steps, 0, swizzle, 0, 1 if fields.get("fill") == "nan" else 0]
+    if "image" in fields:
+        image = fields["image"]
+        shape = [ints(image["lower"]), ints(image["upper"]), image["channels"], image["pixels"]]
+        driver.call("cuTensorMapEncodeIm2col", ctypes.c_void_p(place), *tensor, *shape, *rest)
+    else:
+        driver.call("cuTensorMapEncodeTiled", ctypes.c_void_p(place), *tensor, words(fields["box"]), *rest)
+    return ctypes.create_string_buffer(ctypes.string_at(place, 128), 128)
+
+
 def run(driver, launch, cubin):
     """Bytes of every buffer after the launch, by argument number."""
     module, function = ctypes.c_void_p(), ctypes.c_void_p()
@@ -131,6 +159,8 @@ def run(driver, launch, cubin):
             values.append(pointer)
         elif "alias" in argument:
             values.append(buffers[argument["alias"]][0])
+        elif "tensor_map" in argument:
+            values.append(tensor_map(driver, argument["tensor_map"], buffers))
         else:
             raw = scalar(argument["scalar"])
             values.append(ctypes.create_string_buffer(raw, len(raw)))

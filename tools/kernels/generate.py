@@ -26,14 +26,16 @@ def main(arguments):
     if arguments[:1] == ['ptx']:
         ptx(arguments[1:])
         return
-    import arrays, barriers, deep, floats, flow, handwritten, hints, matrix, rows, selection, slow_ways, words
+    import arrays, barriers, bulk, deep, floats, flow, handwritten, hints, matrix, rows, selection, slow_ways, tensors, words
     barriers.write_ptx()
     rows.write_ptx()
+    bulk.write_ptx()
     deep.write_ptx()
     hints.write_ptx()
     matrix.write_ptx()
     selection.write_ptx()
     slow_ways.write_ptx()
+    tensors.write_ptx()
     record.write()
     print(len(record.CASES), 'records')
 

@@ -90,6 +90,13 @@ class Scalar:
         self.kind, self.value = kind, value
 
 
+class TensorMap:
+    """A tensor map of the buffer that is argument number `alias`, with the fields of launch records."""
+
+    def __init__(self, alias, **fields):
+        self.fields = dict(alias=alias, **fields)
+
+
 CASES = []
 
 
@@ -101,6 +108,8 @@ def case(entry, source, grid, block, arguments, shared=0):
     for index, argument in enumerate(arguments):
         if isinstance(argument, Scalar):
             record['args'].append({'scalar': {'type': argument.kind, 'value': argument.value}})
+        elif isinstance(argument, TensorMap):
+            record['args'].append({'tensor_map': argument.fields})
         else:
             if argument.before is None:
                 record['args'].append({'buffer': {'len': len(argument.after), 'fill': 0xaa}})

@@ -23,7 +23,12 @@ pub enum HeaderQuestion {
     EveryTargetFrom(u8),
     /// Whether textures and samplers are bound apart.
     IndependentTextures,
+    /// Whether the parameters of kernels begin so many bytes behind a multiple of [`PARAMETER_ALIGNMENT`].
+    ParametersBehind(u32),
 }
+
+/// The largest alignment of a parameter that counts.
+pub(crate) const PARAMETER_ALIGNMENT: u32 = 128;
 
 impl HeaderQuestion {
     /// The answer of a header.
@@ -37,6 +42,11 @@ impl HeaderQuestion {
             HeaderQuestion::IndependentTextures => {
                 header.options.iter().any(|option| option == "texmode_independent")
             }
+            HeaderQuestion::ParametersBehind(bytes) => {
+                let chips = header.targets.iter().filter_map(|target| target.as_chip());
+                let bank = chips.filter_map(oriole_chip::Chip::constant_bank).next();
+                bank.map_or(0, |bank| bank.parameters) % PARAMETER_ALIGNMENT == bytes
+            }
         }
     }
 }
@@ -48,6 +58,9 @@ impl std::fmt::Display for HeaderQuestion {
             HeaderQuestion::Chips(chips) => write!(out, "target {}", chips.describe()),
             HeaderQuestion::EveryTargetFrom(number) => write!(out, "every target from sm_{number}"),
             HeaderQuestion::IndependentTextures => out.write_str("independent textures"),
+            HeaderQuestion::ParametersBehind(bytes) => {
+                write!(out, "parameters {bytes} bytes behind a multiple of {PARAMETER_ALIGNMENT}")
+            }
         }
     }
 }
@@ -142,6 +155,12 @@ impl<'a> HeaderView<'a> {
     /// Whether some target of the module has the feature.
     pub fn has_chips(&self, chips: Chips) -> bool {
         self.answer(HeaderQuestion::Chips(chips))
+    }
+
+    /// How many bytes behind a multiple of their largest alignment the parameters of kernels begin.
+    pub fn parameters_behind(&self) -> u32 {
+        let mut starts = (0..PARAMETER_ALIGNMENT).step_by(16);
+        starts.find(|&bytes| self.answer(HeaderQuestion::ParametersBehind(bytes))).unwrap_or(0)
     }
 
     /// Whether every target has this number or a later one.

@@ -230,6 +230,9 @@ pub(crate) struct ListKind {
     pub defined: bool,
 }
 
+/// The parameters of a kernel begin at a multiple of this on every chip.
+const BLOCK_ALIGNMENT: u32 = 16;
+
 /// Reads a list of parameters; their names and places go to `names`.
 pub(crate) fn parameters<'t>(
     list: &[ast::Parameter<'t>],
@@ -269,7 +272,10 @@ pub(crate) fn parameters<'t>(
             names.push((name.map_or("", TokenRef::text), span));
         }
         let pointer = parameter.ptr().map(|ptr| pointer(&ptr, span, is_entry, header, diagnostics));
-        offset = offset.next_multiple_of(u64::from(align.max(1)));
+        // What needs more than the parameters as a whole have is put where it has that in their bank.
+        let behind =
+            if is_entry && align > BLOCK_ALIGNMENT { u64::from(header.parameters_behind()) } else { 0 };
+        offset = (behind + offset).next_multiple_of(u64::from(align.max(1))) - behind;
         let elements = if vector > 1 { Some(u64::from(vector) * length.unwrap_or(1)) } else { length };
         parameters.push(Parameter {
             ty,

@@ -388,8 +388,9 @@ fn gates_of_chip_and_version() {
 #[test]
 fn what_the_back_end_lacks_is_no_mistake() {
     let module = resolve_module(&format!(
-        "{HEAD}.entry k() {{ .reg .b32 r; .reg .b64 d; elect.sync _|p, -1; add.u32 r, r, 1; .reg .pred q;\n\
-         cp.async.bulk.commit_group; }}"
+        "{}.entry k() {{ .reg .b32 r; .reg .b64 d; elect.sync _|p, -1; add.u32 r, r, 1; .reg .pred q;\n\
+         tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned; }}",
+        HEAD.replace("sm_90", "sm_100a")
     ));
     let codes: Vec<&str> = module.diagnostics.iter().map(|found| found.code.as_str()).collect();
     assert_eq!(codes, ["ptx::unknown-name"]);
@@ -398,7 +399,7 @@ fn what_the_back_end_lacks_is_no_mistake() {
         .iter()
         .map(|found| found.message.to_string())
         .collect();
-    assert_eq!(found, ["`cp.async.bulk.commit_group` cannot be compiled yet"]);
+    assert_eq!(found, ["`tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned` cannot be compiled yet"]);
 }
 
 #[test]

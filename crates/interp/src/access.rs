@@ -118,7 +118,7 @@ pub fn copy(
 }
 
 /// What an atomic other than `cas` leaves of an element.
-fn updated(operation: AtomicOperation, old: u64, value: u64) -> u64 {
+pub fn updated(operation: AtomicOperation, old: u64, value: u64) -> u64 {
     use AtomicOperation::*;
     match operation {
         Add(kind) => old.wrapping_add(value) & kind.mask(),

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::access::{self, Atomic};
+use crate::bulk;
 use crate::calculate;
 use crate::calls;
 use crate::context::LaneContext;
@@ -10,7 +11,7 @@ use crate::lane::State;
 use crate::launch::{Fault, FaultKind};
 use crate::memory::{Place, function_at, in_block, shared_address};
 use crate::object;
-use crate::step::{Action, CallTarget};
+use crate::step::{Action, CallTarget, Location};
 use crate::value::integer::Kind;
 
 /// Executes an instruction after which the lane goes on to the next step.
@@ -76,6 +77,18 @@ pub fn sequential(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
             at.machine.events += 1;
             at.lane.cluster_arrivals += 1;
         }
+        Action::Bulk(step) => bulk::copy(at, step)?,
+        Action::Box(step) => bulk::copy_box(at, step)?,
+        Action::ReplaceField(step) => bulk::replace_field(at, step)?,
+        Action::PublishMap { to, from } => {
+            let own = |location: &Location| Location {
+                offset: location.offset + 4 * i64::from(at.number),
+                ..*location
+            };
+            let (to, from) = (own(to), own(from));
+            access::copy(at, &to, &from, 4, 4)?;
+        }
+        Action::Policy(step) => bulk::policy(at, step),
         Action::Allocate { destination, size, align } => {
             let start = at.lane.allocate(at.read(*size), *align)?;
             at.write(*destination, start);

@@ -45,6 +45,8 @@ pub enum Arg {
     Scalar(Vec<u8>),
     /// The address of the buffer that is argument number N.
     Alias(usize),
+    /// These bytes, a tensor map: the number in the first eight counts from the buffer that is argument number N.
+    Map(usize, Vec<u8>),
 }
 
 /// What a launch left behind.

@@ -7,6 +7,7 @@
 mod access;
 mod barrier;
 mod builtin;
+mod bulk;
 mod calculate;
 mod calls;
 mod collective;
@@ -23,6 +24,7 @@ mod object;
 mod printf;
 pub mod program;
 mod step;
+mod tensor;
 pub mod value;
 mod warp;
 

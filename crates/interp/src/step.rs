@@ -180,6 +180,21 @@ pub enum Action {
         /// Where this holds, nothing is read.
         ignored: Option<Source>,
     },
+    /// A bulk copy of bytes.
+    Bulk(Box<BulkStep>),
+    /// A box of a tensor that is copied, or reduced into the tensor.
+    Box(Box<BoxStep>),
+    /// `tensormap.replace`
+    ReplaceField(Box<FieldStep>),
+    /// `tensormap.cp_fenceproxy`: each lane copies a word.
+    PublishMap {
+        /// Where to.
+        to: Location,
+        /// Where from.
+        from: Location,
+    },
+    /// `createpolicy`
+    Policy(Box<PolicyStep>),
     /// An instruction that lanes of a warp execute together.
     Collective {
         /// What it does.
@@ -314,6 +329,110 @@ pub enum Action {
     StackRestore(Source),
     /// An instruction without a meaning here, as written.
     NotSupported(String),
+}
+
+/// A bulk copy of bytes.
+#[derive(Clone, Debug)]
+pub struct BulkStep {
+    /// Where to.
+    pub to: Location,
+    /// Where from.
+    pub from: Location,
+    /// Bytes.
+    pub size: Source,
+    /// How elements of so many bytes are combined with what is there.
+    pub combine: Option<(AtomicOperation, usize)>,
+    /// Which bytes of each sixteen are copied, if not all.
+    pub mask: Option<Source>,
+    /// Who is told.
+    pub signal: Signal,
+}
+
+/// The barrier object that counts the bytes of a bulk copy, and the blocks that get one each.
+#[derive(Clone, Debug, Default)]
+pub struct Signal {
+    /// The object, beside the target.
+    pub object: Option<Location>,
+    /// The ranks of the blocks, if there are several, as a mask: each has a target and an object at the same offsets.
+    pub blocks: Option<Source>,
+}
+
+/// A box of a tensor.
+#[derive(Clone, Debug)]
+pub struct BoxStep {
+    /// Generic address of the tensor map.
+    pub map: Source,
+    /// Where the box begins.
+    pub coordinates: SmallVec<[Source; 5]>,
+    /// Offsets in an image.
+    pub offsets: SmallVec<[Source; 3]>,
+    /// The tensor is an image.
+    pub image: bool,
+    /// The box in shared memory; `None` for a prefetch.
+    pub shared: Option<Location>,
+    /// From the tensor to shared memory, not the other way.
+    pub loads: bool,
+    /// How the box is combined with the tensor; the tensor knows the type.
+    pub combine: Option<AtomicOperation>,
+    /// Who is told.
+    pub signal: Signal,
+}
+
+/// Some bits of memory that take some bits of a value.
+#[derive(Clone, Debug)]
+pub struct FieldPart {
+    /// Offset of the word.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: usize,
+    /// The bits that change.
+    pub mask: u64,
+    /// What is subtracted from the value.
+    pub less: u64,
+    /// Its lowest bit that is taken, and where that goes.
+    pub from: u32,
+    /// See `from`.
+    pub to: u32,
+    /// Bits that are set beside.
+    pub set: u64,
+}
+
+/// A field of a tensor map that is replaced.
+#[derive(Clone, Debug)]
+pub struct FieldStep {
+    /// The map.
+    pub map: Location,
+    /// What changes.
+    pub parts: SmallVec<[FieldPart; 2]>,
+    /// The new value.
+    pub value: Source,
+}
+
+/// A cache policy.
+#[derive(Clone, Debug)]
+pub enum PolicyStep {
+    /// For a part of the accesses.
+    Fraction {
+        /// Result.
+        destination: Destination,
+        /// What the policy does, in the bits of the machine.
+        kind: u32,
+        /// The part.
+        fraction: Source,
+    },
+    /// For a range of addresses.
+    Range {
+        /// Result.
+        destination: Destination,
+        /// What the policy does, in the bits of the machine.
+        kind: u32,
+        /// Where the range begins.
+        start: Location,
+        /// Bytes of the first priority.
+        first: Source,
+        /// Bytes of both.
+        total: Source,
+    },
 }
 
 /// Which operation uses the carry flag.

@@ -6,7 +6,7 @@ use oriole_hir::{
     Statement, Table, TableId,
 };
 use oriole_interp::{Function, Program};
-use oriole_ptx::table::{Kind, OperandType, Presence, Row, Slot, rows};
+use oriole_ptx::table::{Kind, OperandRow, OperandType, Presence, Row, Slot, rows};
 use oriole_ptx::{Modifiers, Opcode, Space, Type, Word};
 
 /// One way to write a row: what each of its slots adds.
@@ -62,6 +62,56 @@ fn choices(row: &Row) -> Vec<Choice> {
     found
 }
 
+/// An operand of the kind and type that a row says.
+fn plain_operand(operand: &OperandRow, choice: &Choice, body: &mut Body) -> Operand {
+    let at = |index: u8| choice.types.get(usize::from(index)).copied().unwrap_or(Type::B32);
+    let ty = match operand.ty {
+        OperandType::Of(index)
+        | OperandType::Widening(index)
+        | OperandType::Loose(index)
+        | OperandType::Bits(index) => at(index),
+        OperandType::Double(index) => match at(index).bits() {
+            16 => Type::B32,
+            _ => Type::B64,
+        },
+        OperandType::Fixed(ty) | OperandType::Exact(ty) => ty,
+        OperandType::LooseFloat => Type::F32,
+        OperandType::AnyInteger | OperandType::AddressIn(_) | OperandType::AddressInShared => Type::B64,
+        OperandType::Word | OperandType::WideWord | OperandType::None => Type::B32,
+    };
+    if let Kind::Parts(parts) = operand.kind {
+        return Operand::List(parts.iter().map(|part| plain_operand(part, choice, body)).collect());
+    }
+    let mut register = |ty: Type| {
+        body.registers.push(Register { ty });
+        Operand::Register(RegisterId(body.registers.len() as u32 - 1))
+    };
+    let mut vector = |count: u8, ty: Type| Operand::Vector((0..count).map(|_| register(ty)).collect());
+    let wide = choice.vector.max(1);
+    match operand.kind {
+        Kind::VectorDestination | Kind::VectorSource if wide > 1 => vector(wide, ty),
+        Kind::Destinations(count) | Kind::Sources(count) => vector(count, ty),
+        Kind::SourcesBy(counts) => {
+            let count = counts.iter().find(|row| choice.words.contains(&row.0)).map_or(1, |row| row.1);
+            vector(count, ty)
+        }
+        Kind::PairDestination | Kind::PairDestinationOrSink | Kind::BothDestinations => {
+            Operand::Pair(Box::new(register(ty)), Box::new(register(Type::Pred)))
+        }
+        Kind::Constant(low, _) => Operand::Immediate(Immediate::Integer(low)),
+        Kind::ConstantOf(values) => Operand::Immediate(Immediate::Integer(values[0])),
+        Kind::Predicate => register(Type::Pred),
+        Kind::Address => {
+            let Operand::Register(base) = register(Type::B64) else { unreachable!() };
+            Operand::Address(Address { base: AddressBase::Register(base), offset: 0 })
+        }
+        Kind::Label => Operand::Label(LabelId(0)),
+        Kind::BranchTargets => Operand::Table(TableId(0)),
+        Kind::Call => Operand::Function(FunctionId(0)),
+        _ => register(ty),
+    }
+}
+
 /// A kernel with this one instruction, with or without the operands that may be left out.
 fn kernel(row: &Row, choice: &Choice, optional: bool) -> Program {
     let mut body = Body { is_entry: true, labels: 1, ..Body::default() };
@@ -75,45 +125,7 @@ fn kernel(row: &Row, choice: &Choice, optional: bool) -> Program {
             Presence::Optional if optional => {}
             _ => continue,
         }
-        let at = |index: u8| choice.types.get(usize::from(index)).copied().unwrap_or(Type::B32);
-        let ty = match operand.ty {
-            OperandType::Of(index)
-            | OperandType::Widening(index)
-            | OperandType::Loose(index)
-            | OperandType::Bits(index) => at(index),
-            OperandType::Double(index) => match at(index).bits() {
-                16 => Type::B32,
-                _ => Type::B64,
-            },
-            OperandType::Fixed(ty) | OperandType::Exact(ty) => ty,
-            OperandType::LooseFloat => Type::F32,
-            OperandType::AnyInteger | OperandType::AddressIn(_) | OperandType::AddressInShared => Type::B64,
-            OperandType::Word | OperandType::WideWord | OperandType::None => Type::B32,
-        };
-        let mut register = |ty: Type| {
-            body.registers.push(Register { ty });
-            Operand::Register(RegisterId(body.registers.len() as u32 - 1))
-        };
-        let mut vector = |count: u8, ty: Type| Operand::Vector((0..count).map(|_| register(ty)).collect());
-        let wide = choice.vector.max(1);
-        operands.push(match operand.kind {
-            Kind::VectorDestination | Kind::VectorSource if wide > 1 => vector(wide, ty),
-            Kind::Destinations(count) | Kind::Sources(count) => vector(count, ty),
-            Kind::PairDestination | Kind::PairDestinationOrSink | Kind::BothDestinations => {
-                Operand::Pair(Box::new(register(ty)), Box::new(register(Type::Pred)))
-            }
-            Kind::Constant(low, _) => Operand::Immediate(Immediate::Integer(low)),
-            Kind::ConstantOf(values) => Operand::Immediate(Immediate::Integer(values[0])),
-            Kind::Predicate => register(Type::Pred),
-            Kind::Address => {
-                let Operand::Register(base) = register(Type::B64) else { unreachable!() };
-                Operand::Address(Address { base: AddressBase::Register(base), offset: 0 })
-            }
-            Kind::Label => Operand::Label(LabelId(0)),
-            Kind::BranchTargets => Operand::Table(TableId(0)),
-            Kind::Call => Operand::Function(FunctionId(0)),
-            _ => register(ty),
-        });
+        operands.push(plain_operand(operand, choice, &mut body));
     }
     if row.opcode == Opcode::Call {
         body.functions.push(oriole_hir::FunctionRef {

@@ -14,7 +14,7 @@ const BOTH: MemoryInfo = MemoryInfo { space: AliasSpace::Generic, reads: true, w
 const EVERYTHING: MemoryInfo = MemoryInfo { ordered: true, ..BOTH };
 
 /// The scoreboard that counts groups of copies.
-const COPIES: u8 = 0;
+pub(crate) const COPIES: u8 = 0;
 
 /// How much of its source a copy reads; zeros follow in the target.
 enum Extent {
@@ -31,6 +31,9 @@ impl Lower<'_> {
     /// `cp` in all its forms.
     pub fn copy(&mut self, i: &Instruction) -> Lowered {
         let has = |word| i.modifiers.has(word);
+        if has(Word::Bulk) {
+            return self.bulk(i);
+        }
         if has(Word::Mbarrier) {
             return self.signal_copies(i);
         }
@@ -40,14 +43,14 @@ impl Lower<'_> {
         }
         if has(Word::WaitAll) {
             self.commit_copies();
-            self.wait_for_copies(0);
+            self.wait_for_groups(COPIES, 0);
             return Ok(());
         }
         if has(Word::WaitGroup) {
             let Operand::Immediate(Immediate::Integer(left)) = *self.operand(i, 0)? else {
                 return Err(self.unsupported_form(i));
             };
-            self.wait_for_copies(left);
+            self.wait_for_groups(COPIES, left);
             return Ok(());
         }
         self.copy_asynchronously(i)
@@ -58,14 +61,14 @@ impl Lower<'_> {
         self.b.op(Op::LDGDEPBAR).memory(EVERYTHING).emit();
     }
 
-    /// Waits until so many of the youngest groups are left. Their counter is a scoreboard of its own.
-    fn wait_for_copies(&mut self, left: i64) {
+    /// Waits until so many of the youngest groups are left, which this scoreboard counts.
+    pub fn wait_for_groups(&mut self, scoreboard: u8, left: i64) {
         // There are never more groups under way than the field can say.
         let left = left.clamp(0, 63);
         self.b
             .op(Op::DEPBAR)
             .m(Mod::LE)
-            .from(Source::plain(SourceKind::Scoreboard(COPIES)))
+            .from(Source::plain(SourceKind::Scoreboard(scoreboard)))
             .from(Source::literal(left))
             .memory(EVERYTHING)
             .emit();
@@ -111,7 +114,7 @@ impl Lower<'_> {
             }
             Extent::UnlessIgnored(ignored) => (Some(ignored.inverted()), false),
         };
-        let source = self.memory_operand(&source, true);
+        let source = self.cached_operand(i, &source)?;
         let fetch = i.modifiers.at().map(|size| match size {
             FetchSize::L264B => Mod::LTC64B,
             FetchSize::L2128B => Mod::LTC128B,

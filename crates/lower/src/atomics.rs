@@ -42,6 +42,8 @@ struct Atomic {
     c: Words,
     /// The old value is dead.
     reduction: bool,
+    /// What the second-level cache does with the line.
+    policy: Option<[Source; 2]>,
 }
 
 impl Atomic {
@@ -121,7 +123,8 @@ impl Lower<'_> {
         } else {
             Words::new()
         };
-        let atomic = Atomic { operation, ty, vector, scope, b, c, reduction };
+        let policy = self.policy(i)?;
+        let atomic = Atomic { operation, ty, vector, scope, b, c, reduction, policy };
         let simple = match place.space {
             Space::Global => !atomic.narrow(),
             Space::Shared => atomic.in_shared(),
@@ -215,7 +218,10 @@ impl Lower<'_> {
         let shared = place.space == Space::Shared;
         let memory = Self::memory_info(place.space, true, true, true);
         let compare = a.operation == Mod::CAS;
-        let address = self.memory_operand(place, !compare);
+        let mut address = self.memory_operand(place, !compare);
+        if !shared && !compare {
+            address = self.with_policy(address, a.policy.clone());
+        }
         let old = if a.reduction { None } else { Some(destination(self)?) };
         let mut mods = vec![a.operation];
         if shared {

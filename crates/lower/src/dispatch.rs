@@ -65,6 +65,7 @@ pub(crate) fn instruction(l: &mut Lower, i: &Instruction) -> Lowered {
         Isspacep => l.isspacep(i),
         Mapa => l.mapa(i),
         Getctarank => l.getctarank(i),
+        Createpolicy => l.create_policy(i),
         _ => effect(l, i),
     }
 }
@@ -78,6 +79,7 @@ fn effect(l: &mut Lower, i: &Instruction) -> Lowered {
         Prefetch | Prefetchu | Discard | Applypriority => l.cache_line(i),
         Cp => l.copy(i),
         Mbarrier => l.barrier_object(i),
+        Tensormap => l.change_map(i),
         Atom | Red => l.atomic(i),
         Shfl => l.shuffle(i),
         Vote => l.vote(i),

@@ -24,6 +24,8 @@ mod barrier;
 mod barrier_object;
 mod bits;
 mod body;
+mod bulk;
+mod cache_policy;
 mod calls;
 mod compare;
 mod context;
@@ -38,6 +40,7 @@ mod half;
 mod immediate;
 mod integer;
 mod integer64;
+mod leaders;
 mod limits;
 mod machine;
 mod matrix;
@@ -48,6 +51,7 @@ mod parameters;
 mod register_parameters;
 mod space;
 mod special;
+mod tensor_map;
 mod video;
 mod warp;
 
@@ -90,6 +94,7 @@ fn attempt(body: &Body, environment: &Environment, uniform: bool) -> Result<Func
     let lower =
         context::Lower::new(body, environment, &mut function, uniform).map_err(|error| vec![error])?;
     lower.run()?;
+    leaders::take_turns(&mut function);
     oriole_ori::canonical::canonicalize(&mut function);
     Ok(function)
 }

@@ -74,6 +74,19 @@ pub(crate) fn scope_mod(i: &Instruction) -> Option<(Mod, Mod)> {
     })
 }
 
+/// A place of 64 bits whose base is the address itself.
+pub(crate) fn whole_address(l: &mut Lower, place: Place) -> Place {
+    if place.offset == 0 {
+        return place;
+    }
+    let base = Source::values(place.base.clone());
+    let offset = i64::from(place.offset);
+    let add = l.tuple([imm(offset as u32), imm((offset >> 32) as u32)]);
+    let sum = l.b.pair();
+    l.pseudo(Pseudo::Add64, &[], sum, [base, add]);
+    Place { base: Values::from_slice(&sum), offset: 0, ..place }
+}
+
 impl Lower<'_> {
     /// How an access is ordered and cached.
     pub fn strength(&self, i: &Instruction) -> Strength {
@@ -204,6 +217,14 @@ impl Lower<'_> {
         self.tuple(words)
     }
 
+    /// The memory operand of an instruction at a place, with its cache policy in place of the descriptor.
+    pub fn cached_operand(&mut self, i: &Instruction, place: &Place) -> Result<Source, LowerError> {
+        let address = self.memory_operand(place, true);
+        let wide = matches!(place.space, Space::Global | Space::Generic);
+        let policy = if wide { self.policy(i)? } else { None };
+        Ok(self.with_policy(address, policy))
+    }
+
     /// The memory operand of a place. With `descriptor`, global and generic accesses name the descriptor.
     pub fn memory_operand(&mut self, place: &Place, descriptor: bool) -> Source {
         let wide = matches!(place.space, Space::Global | Space::Generic);
@@ -227,7 +248,7 @@ impl Lower<'_> {
     }
 
     /// Which instruction accesses the space: for loads, for stores, and whether `.E` belongs to it.
-    fn access_ops(&self, space: Space) -> Result<(Op, Op, bool), LowerError> {
+    pub fn access_ops(&self, space: Space) -> Result<(Op, Op, bool), LowerError> {
         Ok(match space {
             Space::Global => (Op::LDG, Op::STG, true),
             Space::Generic => (Op::LD, Op::ST, true),
@@ -308,7 +329,7 @@ impl Lower<'_> {
             None => (0..words).map(|_| self.b.r()).collect(),
         };
         let memory = Self::memory_info(place.space, true, false, strength.ordered);
-        let address = self.memory_operand(&place, true);
+        let address = self.cached_operand(i, &place)?;
         self.b
             .op(op)
             .m_if(extended, Mod::E)
@@ -476,7 +497,7 @@ impl Lower<'_> {
             self.fence(scope, false, false);
         }
         let memory = Self::memory_info(place.space, false, true, strength.ordered);
-        let address = self.memory_operand(&place, true);
+        let address = self.cached_operand(i, &place)?;
         self.b
             .op(op)
             .m_if(extended, Mod::E)
@@ -491,6 +512,9 @@ impl Lower<'_> {
 
     /// `prefetch`, `prefetchu`, `discard`, `applypriority`: operations on cache lines.
     pub fn cache_line(&mut self, i: &Instruction) -> Lowered {
+        if i.modifiers.has(Word::Tensormap) {
+            return self.prefetch_map(i);
+        }
         let operation = match i.opcode {
             Opcode::Discard => Mod::RML2,
             Opcode::Applypriority => Mod::DML2,
@@ -508,15 +532,8 @@ impl Lower<'_> {
         if !matches!(space, Space::Global | Space::Generic) {
             return Err(self.unsupported_form(i));
         }
-        let mut place = self.place(self.operand(i, 0)?, space)?;
-        if place.offset != 0 {
-            let base = Source::values(place.base.clone());
-            let offset = i64::from(place.offset);
-            let add = self.tuple([imm(offset as u32), imm((offset >> 32) as u32)]);
-            let sum = self.b.pair();
-            self.pseudo(Pseudo::Add64, &[], sum, [base, add]);
-            place = Place { base: Values::from_slice(&sum), offset: 0, ..place };
-        }
+        let place = self.place(self.operand(i, 0)?, space)?;
+        let place = whole_address(self, place);
         let address = self.memory_operand(&place, false);
         self.b
             .op(Op::CCTL)

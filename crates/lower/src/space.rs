@@ -135,7 +135,7 @@ impl Lower<'_> {
     }
 
     /// A pair of words of constant bank 0.
-    fn window(&mut self, offset: u32) -> Source {
+    pub fn window(&mut self, offset: u32) -> Source {
         let d = self.b.pair();
         self.b.ldc(d, bank_0(offset));
         d.into()
@@ -200,7 +200,7 @@ impl Lower<'_> {
     }
 
     /// The generic addresses of the first kernel parameter and of the end of the last.
-    fn parameter_bounds(&mut self, i: &Instruction) -> Result<(Source, Source), LowerError> {
+    pub fn parameter_bounds(&mut self, i: &Instruction) -> Result<(Source, Source), LowerError> {
         match self.bank.parameter_window {
             ParameterWindow::Bounds(place) => Ok((self.window(place), self.window(place + 8))),
             // Where the parameters begin in the bank depends on the kernel, and a function has several.

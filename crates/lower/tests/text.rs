@@ -1262,3 +1262,419 @@ fn barriers_of_a_cluster() {
         "#]],
     );
 }
+
+#[test]
+fn bulk_copies() {
+    check(
+        "cp.async.bulk.global.shared::cta.bulk_group [%d1+16], [%r1], 64;
+         @%p1 cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%d1], [sv], %r2, %d2;
+         cp.async.bulk.prefetch.L2.global [%d1], 256;
+         cp.async.bulk.commit_group;
+         cp.async.bulk.wait_group.read 1;
+         cp.async.bulk.wait_group 0;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              symbol s0 shared "sv"
+              value r4 = %0.0
+              value r5 = %0.1
+              value r10 = %1.0
+              value p13 = %2.0
+              value r17 = %3.0
+              value r24 = %4.0
+              value r26 = %4.1
+            b0: -> b1
+              r0 = S2R %(SR_CgaCtaId) ; 1
+              r1 = SHF.L.U32 r0, 0x18, RZ ; 1
+              r2 = MOV 0x10 ; 0
+              r3 = Copy RZ ; 0
+              {r6 r7} = Add64 {r4 r5}, {r2 r3} ; 0
+            b1: -> b2
+              u8 = Copy r6 ; 0
+              u9 = Copy r7 ; 0
+              u11 = Copy r10 ; 0
+              u12 = UMOV 0x4 ; 0
+              UBLKCP.G.S_2 [^{u8 u9}], [^u11], u12 mem(generic rw ordered) ; 0
+            b2: -> b6 b3
+              @!p13 BRA b6 ; 1
+            b3: -> b4
+              r14 = MOV low(s0) ; 1
+              r15 = IADD3 r1, r14, RZ ; 1
+              r16 = Copy RZ ; 1
+              r18 = SHF.HI.R.U32 RZ, 0x4, r17 ; 1
+              r19 = LOP3.LUT r18, 0xffff, RZ, #192, !PT ; 1
+            b4: -> b5
+              u20 = Copy r4 ; 1
+              u21 = Copy r5 ; 1
+              u22 = Copy r15 ; 1
+              u23 = Copy r19 ; 1
+              u25 = Copy r24 ; 1
+              u27 = Copy r26 ; 1
+              UBLKCP.G.S_2 [^{u20 u21}], [^u22], u23, desc{u25 u27}[0x0] mem(generic rw ordered) ; 1
+            b5: -> b6
+            b6: -> b7
+            b7: -> b8
+              u28 = Copy r4 ; 2
+              u29 = Copy r5 ; 2
+              u30 = UMOV 0x10 ; 2
+              UBLKPF.L2 [^{u28 u29}], u30 mem(generic rw ordered) ; 2
+            b8:
+              UTMACMDFLUSH mem(generic rw ordered) ; 3
+              DEPBAR.LE SB0, #1 mem(generic rw ordered) ; 4
+              DEPBAR.LE SB0, #0 mem(generic rw ordered) ; 5
+              CCTL.IVALL mem(generic rw ordered) ; 5
+              EXIT ; 6
+        "#]],
+    );
+}
+
+#[test]
+fn lanes_take_turns_unless_one_is_elected() {
+    check(
+        "mov.u32 %r4, 0;
+         elect.sync _|%p1, 0xffffffff;
+         @%p1 mov.u32 %r4, 1;
+         setp.ne.u32 %p2, %r4, 0;
+         @!%p2 bra done;
+         cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.bf16 [%d1], [%r1], 64;
+         done:
+         cp.reduce.async.bulk.global.shared::cta.bulk_group.min.s64 [%d1], [%r1], 64;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r0 = %0.0
+              value p1 = %1.0
+              value p2 = %2.0
+              value r3 = %3.0
+              value r5 = %3.1
+              value r7 = %4.0
+            b0: -> b4 b1
+              r0 = Copy RZ ; 0
+              WARPSYNC.ALL ; 1
+              p1, URZ = ELECT PT ; 1
+              @p1 r0 = MOV 0x1 ; 2
+              p2, PT = ISETP.AND.NE.U32 r0, RZ, PT ; 3
+              @!p2 BRA b4 ; 4
+            b1: -> b2
+            b2: -> b3
+              u4 = Copy r3 ; 5
+              u6 = Copy r5 ; 5
+              u8 = Copy r7 ; 5
+              u9 = UMOV 0x4 ; 5
+              UBLKRED.ADD.BF16.G.RN.S_2 [^{u4 u6}], [^u8], u9 mem(generic rw ordered) ; 5
+            b3: -> b4
+            b4: -> b5
+              p10 = Copy PT ; 6
+            b5: -> b7 b6
+              p11 = Copy !PT ; 6
+              @p10 p11, URZ = ELECT PT ; 6
+              @!p11 BRA b7 ; 6
+            b6: -> b7
+              u12 = Copy r3 ; 6
+              u13 = Copy r5 ; 6
+              u14 = Copy r7 ; 6
+              u15 = UMOV 0x4 ; 6
+              UBLKRED.G.MIN.S64.S_2 [^{u12 u13}], [^u14], u15 mem(generic rw ordered) ; 6
+            b7: -> b5 b8
+              p16, PT = PLOP3.LUT p10, !p11, PT, #128, #0 ; 6
+              p10 = Copy p16 ; 6
+              RZ, p17 = VOTE.ANY p16 ; 6
+              @p17 BRA b5 ; 6
+            b8:
+              EXIT ; 7
+        "#]],
+    );
+}
+
+#[test]
+fn boxes_of_tensors() {
+    check(
+        "elect.sync _|%p1, 0xffffffff;
+         @!%p1 bra done;
+         prefetch.tensormap [%d1];
+         cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%d1, {%r1, 7}], [sv];
+         cp.reduce.async.bulk.tensor.3d.global.shared::cta.inc.im2col_no_offs.bulk_group [%d1, {%r1, %r2, 1}], [%r3];
+         cp.async.bulk.prefetch.tensor.5d.L2.global.im2col [%d1, {%r1, %r2, 1, 2, 3}], {%h1, 2, 3};
+         done:",
+        expect![[r#"
+            kernel params=20 barriers=0
+              symbol s0 shared "sv"
+              value p2 = %0.0
+              value r3 = %1.0
+              value r5 = %1.1
+              value r11 = %2.0
+              value r16 = %4.0
+              value r19 = %3.0
+              value r24 = %5.0
+            b0: -> b10 b1
+              r0 = S2R %(SR_CgaCtaId) ; 3
+              r1 = SHF.L.U32 r0, 0x18, RZ ; 3
+              WARPSYNC.ALL ; 0
+              p2, URZ = ELECT PT ; 0
+              @!p2 BRA b10 ; 1
+            b1: -> b2
+            b2: -> b3
+              u4 = Copy r3 ; 2
+              u6 = Copy r5 ; 2
+              UTMACCTL.PF [^{u4 u6}] mem(generic rw ordered) ; 2
+            b3: -> b4
+              r7 = MOV low(s0) ; 3
+              r8 = IADD3 r1, r7, RZ ; 3
+              r9 = Copy RZ ; 3
+            b4: -> b5
+              u10 = Copy r8 ; 3
+              u12 = Copy r11 ; 3
+              u13 = UMOV 0x7 ; 3
+              u14 = Copy r3 ; 3
+              u15 = Copy r5 ; 3
+              UTMASTG.2D [^{u10 u12 u13}], [^{u14 u15}] mem(generic rw ordered) ; 3
+            b5: -> b6
+            b6: -> b7
+              u17 = Copy r16 ; 4
+              u18 = Copy r11 ; 4
+              u20 = Copy r19 ; 4
+              u21 = UMOV 0x1 ; 4
+              u22 = Copy r3 ; 4
+              u23 = Copy r5 ; 4
+              UTMAREDG.3D.IM2COL.INC [^{u17 u18 u20 u21}], [^{u22 u23}] mem(generic rw ordered) ; 4
+            b7: -> b8
+              r25 = PRMT r24, 0x7710, RZ ; 5
+              r26 = LOP3.LUT r25, 0x1f, RZ, #192, !PT ; 5
+              r27 = LOP3.LUT r26, 0x40, RZ, #252, !PT ; 5
+              r28 = LOP3.LUT r27, 0xc00, RZ, #252, !PT ; 5
+            b8: -> b9
+              u29 = Copy r11 ; 5
+              u30 = Copy r19 ; 5
+              u31 = UMOV 0x1 ; 5
+              u32 = UMOV 0x2 ; 5
+              u33 = UMOV 0x3 ; 5
+              u34 = Copy r3 ; 5
+              u35 = Copy r5 ; 5
+              u36 = Copy r28 ; 5
+              UTMAPF.5D.IM2COL.L2 [^{u29 u30 u31 u32 u33}], [^{u34 u35}], u36 mem(generic rw ordered) ; 5
+            b9: -> b10
+            b10:
+              EXIT ; 6
+        "#]],
+    );
+}
+
+#[test]
+fn fields_of_tensor_maps() {
+    check(
+        "tensormap.replace.tile.global_address.global.b1024.b64 [%d1], %d2;
+         tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r1], 2, %r2;
+         tensormap.replace.tile.global_stride.b1024.b64 [%d1], 1, %d2;
+         tensormap.replace.tile.elemtype.global.b1024.b32 [%d1], 11;
+         tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.sys.sync.aligned [%d1], [%r1], 128;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r2 = %0.0
+              value r3 = %0.1
+              value r4 = %1.0
+              value r5 = %1.1
+              value r6 = %3.0
+              value r9 = %2.0
+            b0:
+              {u0 u1} = ULDC.64 c[0][0x208] ; 0
+              STG.64.E desc{u0 u1}[{r2 r3}].64, {r4 r5} mem(global w) ; 0
+              r7 = IADD3 r6, 0xffffffff, RZ ; 1
+              r8 = SHF.L.U32 r7, 0x8, RZ ; 1
+              r10 = LDS [r9+0x38] mem(shared r) ; 1
+              r11 = LOP3.LUT r10, 0xff00, r8, #184, !PT ; 1
+              STS [r9+0x38], r11 mem(shared w) ; 1
+              r12 = SHF.R.U64 r4, 0x4, r5 ; 2
+              r13 = SHF.HI.R.U32 RZ, 0x4, r5 ; 2
+              ST.E desc{u0 u1}[{r2 r3}+0x10].64, r12 mem(generic w) ; 2
+              r14 = SHF.L.U32 r13, 0x4, RZ ; 2
+              r15 = LD.E desc{u0 u1}[{r2 r3}+0x1c].64 mem(generic r) ; 2
+              r16 = LOP3.LUT r15, 0xf0, r14, #184, !PT ; 2
+              ST.E desc{u0 u1}[{r2 r3}+0x1c].64, r16 mem(generic w) ; 2
+              r17 = MOV 0x10380 ; 3
+              r18 = LDG.E desc{u0 u1}[{r2 r3}+0x8].64 mem(global r) ; 3
+              r19 = LOP3.LUT r18, 0x10780, r17, #184, !PT ; 3
+              STG.E desc{u0 u1}[{r2 r3}+0x8].64, r19 mem(global w) ; 3
+              r20 = S2R %(SR_LANEID) ; 4
+              r21 = SHF.L.U32 r20, 0x2, RZ ; 4
+              r22 = IADD3 r9, r21, RZ ; 4
+              r23 = Copy RZ ; 4
+              {r24 r25} = Add64 {r2 r3}, {r21 r23} ; 4
+              r26 = LDS [r22] mem(shared r ordered) ; 4
+              PT, RZ = ATOMG.E.EXCH.STRONG.SYS desc{u0 u1}[{r24 r25}].64, r26 mem(global rw ordered) ; 4
+              EXIT ; 5
+        "#]],
+    );
+}
+
+#[test]
+fn policies_of_the_cache() {
+    check(
+        "createpolicy.fractional.L2::evict_last.L2::evict_first.b64 %d1, %f1;
+         createpolicy.fractional.L2::evict_first.b64 %d2, 0.5;
+         createpolicy.cvt.L2.b64 %d3, %d1;
+         ld.global.L2::cache_hint.u32 %r1, [%d4], %d1;
+         @%p1 st.L2::cache_hint.u32 [%d4], %r1, %d2;
+         red.global.add.L2::cache_hint.u32 [%d4], %r1, %d2;
+         createpolicy.range.L2::evict_unchanged.b64 %d1, [%d2], %r1, %r2;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r2 = %1.0
+              value r8 = %0.0
+              value r9 = %0.1
+              value r10 = %2.0
+              value r11 = %2.1
+              value r12 = %3.0
+              value r13 = %3.1
+              value r16 = %5.0
+              value r17 = %5.1
+              value r18 = %4.0
+              value p21 = %6.0
+              value r24 = %7.0
+            b0:
+              {u0 u1} = ULDC.64 c[0][0x208] ; 3
+              r3 = FMUL r2, 0x417fd70a ; 0
+              r4 = F2I.NTZ.TRUNC.U32 r3 ; 0
+              r5 = LOP3.LUT r4, 0xf, RZ, #192, !PT ; 0
+              r6 = LOP3.LUT r5, 0x150, RZ, #252, !PT ; 0
+              r7 = SHF.L.U32 r6, 0x14, RZ ; 0
+              r8 = Copy RZ ; 0
+              r9 = Copy r7 ; 0
+              r10 = Copy RZ ; 1
+              r11 = MOV 0x12700000 ; 1
+              r12 = Copy r8 ; 2
+              r13 = Copy r9 ; 2
+              u14 = Copy r8 ; 3
+              u15 = Copy r9 ; 3
+              r18 = LDG.E desc{u14 u15}[{r16 r17}].64 mem(global r) ; 3
+              u19 = Copy r10 ; 4
+              u20 = Copy r11 ; 4
+              @p21 ST.E desc{u19 u20}[{r16 r17}].64, r18 mem(generic w) ; 4
+              u22 = Copy r10 ; 5
+              u23 = Copy r11 ; 5
+              REDG.ADD.E.GPU.STRONG desc{u22 u23}[{r16 r17}].64, r18 mem(global rw ordered) ; 5
+              r25 = I2FP.F32.U32 r24 ; 6
+              r26 = MUFU.LG2 r25 ; 6
+              r27 = F2I.CEIL.NTZ.U32 r26 ; 6
+              r28 = IADD3 r27, 0xfffffff9, RZ ; 6
+              r29 = VIMNMX r28, 0xc, !PT ; 6
+              r30 = MOV 0x1 ; 6
+              r31 = SHF.L.U32 r30, r29, RZ ; 6
+              r32 = IADD3 r18, 0xffffffff, r31 ; 6
+              r33 = Copy RZ ; 6
+              {r34 r35} = Add64 {r10 r11}, {r32 r33} ; 6
+              r36 = SHF.R.U64 r10, r29, r11 ; 6
+              r37 = SHF.HI.R.U32 RZ, r29, r11 ; 6
+              r38 = SHF.R.U64 r34, r29, r35 ; 6
+              r39 = SHF.HI.R.U32 RZ, r29, r35 ; 6
+              {r40 r41} = Add64 {r38 r39}, -{r36 r37} ; 6
+              r42 = MOV 0x7f ; 6
+              r43 = Copy RZ ; 6
+              p44 = SetPredicate64.LT.U64 {r40 r41}, {r42 r43} ; 6
+              r45 = MOV 0x7f ; 6
+              r46 = SEL r40, r45, p44 ; 6
+              r47 = IADD3 r29, 0xfffffff4, RZ ; 6
+              r48 = MOV 0x180 ; 6
+              r49 = LOP3.LUT r48, 0xf, r47, #248, !PT ; 6
+              r50 = SHF.L.U32 r49, 0x8, RZ ; 6
+              r51 = LOP3.LUT r50, 0x7f, r36, #248, !PT ; 6
+              r52 = SHF.L.U32 r51, 0x7, RZ ; 6
+              r53 = LOP3.LUT r52, 0x7f, r46, #248, !PT ; 6
+              r54 = SHF.L.U32 r53, 0x5, RZ ; 6
+              p55, PT = ISETP.AND.EQ.U32 r24, RZ, PT ; 6
+              r56 = MOV 0x18000000 ; 6
+              r57 = SEL r56, r54, p55 ; 6
+              r8 = Copy RZ ; 6
+              r9 = Copy r57 ; 6
+              EXIT ; 7
+        "#]],
+    );
+}
+
+#[test]
+fn copies_that_signal_a_barrier_object() {
+    check(
+        "elect.sync _|%p1, 0xffffffff;
+         @!%p1 bra done;
+         cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], [%d1], %r2, [%r3], %h1;
+         cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r1], [%r4+16], 64, [%r3];
+         cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.inc.u32 [%r1], [%r4], 64, [%r3];
+         cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [%r1], [%d1, {%r2, 1, 0}], [%r3], {%h1}, %h2, %d2;
+         cp.async.bulk.tensor.1d.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%d1, {%r2}], [%r3];
+         done:",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value p0 = %0.0
+              value r1 = %5.0
+              value r3 = %3.0
+              value r9 = %1.0
+              value r11 = %4.0
+              value r13 = %2.0
+              value r15 = %2.1
+              value r18 = %6.0
+              value r30 = %7.0
+              value r43 = %8.0
+              value r45 = %8.1
+            b0: -> b12 b1
+              WARPSYNC.ALL ; 0
+              p0, URZ = ELECT PT ; 0
+              @!p0 BRA b12 ; 1
+            b1: -> b2
+              r2 = PRMT r1, 0x7710, RZ ; 2
+              r4 = SHF.HI.R.U32 RZ, 0x4, r3 ; 2
+              r5 = LOP3.LUT r4, 0xffff, RZ, #192, !PT ; 2
+              r6 = LOP3.LUT r2, 0xffff, RZ, #192, !PT ; 2
+              r7 = SHF.L.U32 r6, 0x10, RZ ; 2
+              r8 = LOP3.LUT r5, r7, RZ, #252, !PT ; 2
+            b2: -> b3
+              u10 = Copy r9 ; 2
+              u12 = Copy r11 ; 2
+              u14 = Copy r13 ; 2
+              u16 = Copy r15 ; 2
+              u17 = Copy r8 ; 2
+              UBLKCP.G_2.MULTICAST.S [^{u10 u12}], [^{u14 u16}], u17 mem(generic rw ordered) ; 2
+            b3: -> b4
+              r19 = IADD3 r18, 0x10, RZ ; 3
+            b4: -> b5
+              u20 = Copy r9 ; 3
+              u21 = Copy r11 ; 3
+              u22 = Copy r19 ; 3
+              u23 = UMOV 0x4 ; 3
+              UBLKCP.S.S_2 [^{u20 u21}], [^u22], u23 mem(generic rw ordered) ; 3
+            b5: -> b6
+            b6: -> b7
+              u24 = Copy r9 ; 4
+              u25 = Copy r11 ; 4
+              u26 = Copy r18 ; 4
+              u27 = UMOV 0x4 ; 4
+              UBLKRED.INC.S.S_2 [^{u24 u25}], [^u26], u27 mem(generic rw ordered) ; 4
+            b7: -> b8
+              r28 = PRMT r1, 0x7710, RZ ; 5
+              r29 = LOP3.LUT r28, 0xffff, RZ, #192, !PT ; 5
+              r31 = PRMT r30, 0x7710, RZ ; 5
+              r32 = LOP3.LUT r31, 0xffff, RZ, #192, !PT ; 5
+              r33 = SHF.L.U32 r32, 0x10, RZ ; 5
+              r34 = LOP3.LUT r29, r33, RZ, #252, !PT ; 5
+            b8: -> b9
+              u35 = Copy r9 ; 5
+              u36 = Copy r11 ; 5
+              u37 = Copy r3 ; 5
+              u38 = UMOV 0x1 ; 5
+              u39 = Copy URZ ; 5
+              u40 = Copy r13 ; 5
+              u41 = Copy r15 ; 5
+              u42 = Copy r34 ; 5
+              u44 = Copy r43 ; 5
+              u46 = Copy r45 ; 5
+              UTMALDG.3D.IM2COL.MULTICAST [^{u35 u36 u37 u38 u39}], [^{u40 u41}], u42, desc{u44 u46}[0x0] mem(generic rw ordered) ; 5
+            b9: -> b10
+            b10: -> b11
+              u47 = Copy r9 ; 6
+              u48 = Copy r11 ; 6
+              u49 = Copy r3 ; 6
+              u50 = Copy r13 ; 6
+              u51 = Copy r15 ; 6
+              UTMALDG.1D [^{u47 u48 u49}], [^{u50 u51}] mem(generic rw ordered) ; 6
+            b11: -> b12
+            b12:
+              EXIT ; 7
+        "#]],
+    );
+}

@@ -20,6 +20,11 @@ use crate::{
 use oriole_sass::Op;
 use typed_index_collections::{TiVec, ti_vec};
 
+/// Most registers of the base of an address, and of what lies uniform behind it: the engine of bulk copies is told a barrier
+/// and five coordinates there.
+const BASE_PARTS: usize = 2;
+const UNIFORM_PARTS: usize = 7;
+
 /// Which rules hold at a place in the pipeline.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Form {
@@ -162,8 +167,8 @@ impl Verifier<'_> {
             SourceKind::Address(address) => {
                 let Address { descriptor, base, uniform, symbol, .. } = &**address;
                 self.one_file(base);
-                if base.len() > 2 || uniform.len() > 2 {
-                    self.say("an address part spans at most two registers");
+                if base.len() > BASE_PARTS || uniform.len() > UNIFORM_PARTS {
+                    self.say("an address part spans more registers than any instruction reads");
                 }
                 let uniform_parts = descriptor.iter().flatten().chain(uniform);
                 if uniform_parts.into_iter().any(|&v| self.function.file(v) != File::UR) {

@@ -3,6 +3,7 @@
 //! Nothing here runs a kernel; the two machines take the plain [`Launch`].
 
 use crate::files::{input, output};
+use crate::tensor_map::TensorMap;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,11 +32,12 @@ struct Record {
 }
 
 #[derive(Deserialize, Debug)]
-#[serde(rename_all = "lowercase", deny_unknown_fields)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Argument {
     Buffer(Buffer),
     Scalar(Scalar),
     Alias(usize),
+    TensorMap(TensorMap),
 }
 
 #[derive(Deserialize, Debug)]
@@ -118,6 +120,8 @@ pub enum Value {
     Scalar(Vec<u8>),
     /// The address of the buffer of an earlier argument.
     Alias(usize),
+    /// A tensor map of the buffer of an earlier argument.
+    Map(usize, Vec<u8>),
 }
 
 /// Most bytes one buffer may have.
@@ -173,6 +177,10 @@ fn resolve(record: Record, folder: &Path, index: usize) -> Result<Launch, String
             Argument::Alias(of) => match arguments.get(of) {
                 Some(Value::Buffer(_)) => Value::Alias(of),
                 _ => return Err(format!("alias {of} names no earlier buffer")),
+            },
+            Argument::TensorMap(map) => match arguments.get(map.alias) {
+                Some(Value::Buffer(_)) => Value::Map(map.alias, map.encode()?),
+                _ => return Err(format!("alias {} names no earlier buffer", map.alias)),
             },
         });
     }

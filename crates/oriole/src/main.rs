@@ -15,6 +15,7 @@ mod render;
 mod report;
 mod run;
 mod session;
+mod tensor_map;
 mod trace;
 mod watch;
 

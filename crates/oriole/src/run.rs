@@ -118,6 +118,7 @@ fn interpret(launch: &Launch, step_limit: Option<u64>) -> Result {
         Value::Buffer(bytes) => oriole_interp::Arg::Buffer(bytes.clone()),
         Value::Scalar(bytes) => oriole_interp::Arg::Scalar(bytes.clone()),
         Value::Alias(of) => oriole_interp::Arg::Alias(*of),
+        Value::Map(of, bytes) => oriole_interp::Arg::Map(*of, bytes.clone()),
     });
     let whole = oriole_interp::Launch::new(launch.entry.clone());
     let outcome = oriole_interp::run(
@@ -159,6 +160,7 @@ impl Runner<'_> {
             Value::Buffer(bytes) => oriole_simulate::Argument::Buffer(bytes.clone()),
             Value::Scalar(bytes) => oriole_simulate::Argument::Value(bytes.clone()),
             Value::Alias(of) => oriole_simulate::Argument::Alias(*of),
+            Value::Map(of, bytes) => oriole_simulate::Argument::Map(*of, bytes.clone()),
         });
         let defaults = oriole_simulate::Options::default();
         let outcome = oriole_simulate::run(
@@ -181,7 +183,7 @@ impl Runner<'_> {
         let mut buffers = outcome.buffers.into_iter();
         let by_argument = launch.arguments.iter().map(|argument| match argument {
             Value::Buffer(_) => buffers.next(),
-            Value::Scalar(_) | Value::Alias(_) => None,
+            Value::Scalar(_) | Value::Alias(_) | Value::Map(..) => None,
         });
         Result {
             buffers: by_argument.collect(),

@@ -370,7 +370,6 @@ fn words_that_change_nothing() {
         }
     }
     expect_test::expect![[r#"
-        atom: - L2::cache_hint
         atom: - cluster gpu
         atom: - relaxed
         bar: - cta
@@ -381,7 +380,8 @@ fn words_that_change_nothing() {
         bra: - uni
         brx: - uni
         call: - uni
-        cp: - L2::cache_hint
+        cp: - tile
+        createpolicy: - L2::evict_unchanged
         cvt: - ftz
         cvt: - rn
         cvt: - rn rz rm rp
@@ -392,7 +392,6 @@ fn words_that_change_nothing() {
         fence: cluster gpu sys
         fence: cta cluster gpu
         ld: - L1::evict_normal
-        ld: - L2::cache_hint
         ld: - ca cg
         ld: - weak
         ld: cluster gpu
@@ -402,7 +401,6 @@ fn words_that_change_nothing() {
         mbarrier: release relaxed
         mma: - rn
         rcp: - ftz
-        red: - L2::cache_hint
         red: - cluster gpu
         red: - relaxed
         ret: - uni
@@ -415,9 +413,9 @@ fn words_that_change_nothing() {
         setp: le ls
         setp: lt lo
         st: - L1::evict_normal
-        st: - L2::cache_hint
         st: - weak
         st: cluster gpu
+        tensormap: cta cluster gpu
     "#]]
     .assert_eq(&lines.into_iter().collect::<String>());
 }

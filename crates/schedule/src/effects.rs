@@ -13,6 +13,8 @@ use typed_index_collections::TiVec;
 
 /// Where the files begin in one numbering of all tracked registers. Convergence barriers are kept in order by the machine.
 const UNIFORM: u16 = RZ as u16 + 1;
+/// All uniform registers.
+pub const ALL_UNIFORM: std::ops::Range<u16> = UNIFORM..PREDICATE;
 const PREDICATE: u16 = UNIFORM + MOST_UNIFORM as u16;
 const UNIFORM_PREDICATE: u16 = PREDICATE + PT as u16 + 1;
 /// How many registers there are in this numbering.
@@ -67,6 +69,8 @@ pub struct Effects {
     pub reports: Reports,
     /// Everything pending must be over: control goes to code that knows nothing of it.
     pub drains: bool,
+    /// The uniform registers are given back: an engine must have read what it is told in them.
+    pub ends: bool,
 }
 
 impl Effects {
@@ -81,6 +85,7 @@ impl Effects {
             writes: SmallVec::new(),
             reports: Reports::default(),
             drains: matches!(instruction.op, Op::CALL | Op::RET),
+            ends: instruction.op == Op::EXIT,
         };
         let mut touched = Touched::default();
         accesses(forms, machine.form, instruction, |access| {

@@ -5,7 +5,7 @@
 //! two instructions may share one, and a wait means that all of them are through. Whatever the numbers, the waits are
 //! right; good numbers only make them short.
 
-use crate::effects::{Effects, Finishing, REGISTERS, Registers};
+use crate::effects::{ALL_UNIFORM, Effects, Finishing, REGISTERS, Registers};
 use oriole_latency::{SCOREBOARDS, counted_scoreboard};
 use oriole_ori::csr::Csr;
 use oriole_ori::{BlockId, MachineFunction};
@@ -63,6 +63,9 @@ impl Pending {
         }
         for &(r, _) in &effects.writes {
             mask |= self.results[usize::from(r)] | self.reads[usize::from(r)];
+        }
+        if effects.ends {
+            mask |= ALL_UNIFORM.fold(0, |mask, r| mask | self.reads[usize::from(r)]);
         }
         if effects.drains { mask | self.all } else { mask }
     }
@@ -197,6 +200,9 @@ fn later(
                 sets.0.insert(r);
                 sets.1.insert(r);
             }
+            if e.ends {
+                ALL_UNIFORM.for_each(|r| sets.1.insert(r));
+            }
             if e.drains {
                 (0..REGISTERS as u16).for_each(|r| {
                     sets.0.insert(r);
@@ -254,6 +260,9 @@ fn waiters(effects: &[Effects], touched: &Registers, written: &Registers) -> Vec
     let mut waiters = vec![(NEVER, NEVER); effects.len()];
     for (index, e) in effects.iter().enumerate().rev() {
         let position = index as u32;
+        if e.ends {
+            ALL_UNIFORM.for_each(|r| next_write[usize::from(r)] = position);
+        }
         if e.drains {
             next_touch.fill(position);
             next_write.fill(position);

@@ -58,7 +58,8 @@ fn bulk_width(op: Op, mods: &Mods, index: usize) -> Option<u8> {
         shapes.iter().position(|&shape| mods.has(shape)).map_or(5, |at| at as u8 + 1)
     };
     Some(match (op, index) {
-        // Global and shared addresses, with the barrier behind the shared one.
+        // A global address, or that of a target in shared memory with the barrier behind it; a shared source is alone.
+        (Op::UBLKCP | Op::UBLKRED, 1) if !mods.has(Mod::G_2) => 1,
         (Op::UBLKCP | Op::UBLKPF | Op::UBLKRED, _) => 2,
         // The address of a tensor map.
         (Op::UTMACCTL, _) | (Op::UTMALDG | Op::UTMASTG | Op::UTMAREDG | Op::UTMAPF, 1) => 2,

@@ -30,6 +30,8 @@ pub enum Argument {
     Value(Vec<u8>),
     /// The address of the buffer that is argument number N, an earlier one.
     Alias(usize),
+    /// These bytes, a tensor map: the number in the first eight counts from the buffer that is argument number N.
+    Map(usize, Vec<u8>),
 }
 
 /// Limits and switches of a run.
@@ -209,6 +211,8 @@ pub enum Fault {
         /// Bytes.
         size: u32,
     },
+    /// A tensor map is wrong, or is not simulated.
+    Tensor(String),
     /// The program counter left the code.
     RunAway,
     /// The kernel trapped.
@@ -235,6 +239,7 @@ impl std::fmt::Display for Fault {
             Fault::Misaligned { space, address, size } => {
                 write!(f, "{space} access of {size} bytes at {address:#x} is not aligned")
             }
+            Fault::Tensor(text) => write!(f, "the tensor map: {text}"),
             Fault::RunAway => write!(f, "the program counter left the code"),
             Fault::Trap => write!(f, "trap"),
             Fault::BarrierObject(text) => write!(f, "{text}"),

@@ -6,7 +6,7 @@ use crate::constants::{fill, place_variables, relocated_code};
 use crate::execute::{Context, LaunchContext, Next, execute, guarded};
 use crate::launch::{Argument, Error, Fault, Hazard, HazardKind, Launch, Outcome};
 use crate::lint::chip_of;
-use crate::memory::Global;
+use crate::memory::{Global, load_words};
 use crate::program::{Program, Step};
 use crate::tracker::{Condition, Tracker};
 use crate::warp::{Wait, Warp};
@@ -134,11 +134,20 @@ fn place_arguments(
                 addresses.push(None);
                 bytes.clone()
             }
-            Argument::Alias(of) => {
+            Argument::Alias(of) | Argument::Map(of, _) => {
                 let address = addresses.get(*of).copied().flatten();
                 let address = address.ok_or_else(|| Fault::Launch(format!("alias {of} names no buffer")))?;
                 addresses.push(None);
-                address.to_le_bytes().to_vec()
+                match argument {
+                    Argument::Map(_, map) => {
+                        let mut bytes = map.clone();
+                        let offset = load_words(&bytes[..8]);
+                        let offset = u64::from(offset[0]) | u64::from(offset[1]) << 32;
+                        bytes[..8].copy_from_slice(&address.wrapping_add(offset).to_le_bytes());
+                        bytes
+                    }
+                    _ => address.to_le_bytes().to_vec(),
+                }
             }
         };
         let start = parameter.offset as usize;

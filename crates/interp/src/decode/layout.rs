@@ -231,11 +231,17 @@ pub fn arguments(body: &Body, launch: &Launch, memory: &mut Memory) -> Result<Ve
                 let address = memory.add_region(bytes.clone());
                 (Some(address), address.to_le_bytes().to_vec())
             }
-            Arg::Alias(of) => {
-                let address = buffers.get(*of).copied().flatten().ok_or_else(|| {
+            Arg::Alias(of) | Arg::Map(of, _) => {
+                let address: u64 = buffers.get(*of).copied().flatten().ok_or_else(|| {
                     format!("argument {index} is an alias of argument {of}, which is no buffer before it")
                 })?;
-                (None, u64::to_le_bytes(address).to_vec())
+                let mut bytes = match arg {
+                    Arg::Map(_, bytes) => bytes.clone(),
+                    _ => vec![0; 8],
+                };
+                let address = address.wrapping_add(crate::memory::word(&bytes[..8]));
+                bytes[..8].copy_from_slice(&address.to_le_bytes());
+                (None, bytes)
             }
             Arg::Scalar(bytes) => (None, bytes.clone()),
         };

@@ -133,7 +133,7 @@ impl FunctionDecoder<'_> {
         if has(Word::Mbarrier) {
             return self.copies_arrive(instruction);
         }
-        if !has(Word::Async) || has(Word::Bulk) || has(Word::Reduce) {
+        if !has(Word::Async) {
             return Err("it is not supported".into());
         }
         if has(Word::CommitGroup) || has(Word::WaitGroup) || has(Word::WaitAll) {

@@ -4,6 +4,7 @@
 //! instruction is executed here.
 
 mod arithmetic;
+mod bulk;
 mod control;
 mod conversion;
 mod layout;
@@ -213,8 +214,11 @@ impl<'a> FunctionDecoder<'a> {
             Ld | Ldu => self.load(instruction),
             St => self.store(instruction),
             Atom | Red => self.atomic(instruction),
+            Cp if instruction.modifiers.has(oriole_ptx::Word::Bulk) => self.bulk(instruction),
             Cp => self.copy(instruction),
             Mbarrier => self.object(instruction),
+            Tensormap => self.tensor_map(instruction),
+            Createpolicy => self.cache_policy(instruction),
             Cvta => self.convert_address(instruction),
             Isspacep => self.is_space(instruction),
             Mapa | Getctarank => self.cluster_address(instruction),

@@ -1,5 +1,8 @@
 //! Launch records in JSON for tests and examples: which kernel runs on which buffers, and what must come out.
 
+#[path = "../../../oriole/src/tensor_map.rs"]
+mod tensor_map;
+
 use std::path::Path;
 
 use oriole_interp::{Arg, Launch};
@@ -89,6 +92,10 @@ fn argument(value: &Value) -> Arg {
                 bits.to_le_bytes()[..width].to_vec()
             }
         });
+    }
+    if let Some(map) = value.get("tensor_map") {
+        let map: tensor_map::TensorMap = serde_json::from_value(map.clone()).expect("a tensor map");
+        return Arg::Map(map.alias, map.encode().expect("a tensor map"));
     }
     Arg::Alias(value["alias"].as_u64().expect("an argument") as usize)
 }

@@ -632,3 +632,109 @@ impl Position for GridDependency {
         (Word::Wait, GridDependency::Wait),
     ];
 }
+
+/// How many dimensions a tensor has.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum TensorDimensions {
+    /// `.1d`
+    _1d,
+    /// `.2d`
+    _2d,
+    /// `.3d`
+    _3d,
+    /// `.4d`
+    _4d,
+    /// `.5d`
+    _5d,
+}
+
+impl Position for TensorDimensions {
+    const WORDS: &'static [(Word, TensorDimensions)] = &[
+        (Word::_1d, TensorDimensions::_1d),
+        (Word::_2d, TensorDimensions::_2d),
+        (Word::_3d, TensorDimensions::_3d),
+        (Word::_4d, TensorDimensions::_4d),
+        (Word::_5d, TensorDimensions::_5d),
+    ];
+}
+
+/// Which field of a tensor map is changed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum TensorMapField {
+    /// `.global_address`
+    GlobalAddress,
+    /// `.rank`
+    Rank,
+    /// `.box_dim`
+    BoxDim,
+    /// `.global_dim`
+    GlobalDim,
+    /// `.global_stride`
+    GlobalStride,
+    /// `.element_stride`
+    ElementStride,
+    /// `.elemtype`
+    Elemtype,
+    /// `.interleave_layout`
+    InterleaveLayout,
+    /// `.swizzle_mode`
+    SwizzleMode,
+    /// `.swizzle_atomicity`
+    SwizzleAtomicity,
+    /// `.fill_mode`
+    FillMode,
+}
+
+impl Position for TensorMapField {
+    const WORDS: &'static [(Word, TensorMapField)] = &[
+        (Word::GlobalAddress, TensorMapField::GlobalAddress),
+        (Word::Rank, TensorMapField::Rank),
+        (Word::BoxDim, TensorMapField::BoxDim),
+        (Word::GlobalDim, TensorMapField::GlobalDim),
+        (Word::GlobalStride, TensorMapField::GlobalStride),
+        (Word::ElementStride, TensorMapField::ElementStride),
+        (Word::Elemtype, TensorMapField::Elemtype),
+        (Word::InterleaveLayout, TensorMapField::InterleaveLayout),
+        (Word::SwizzleMode, TensorMapField::SwizzleMode),
+        (Word::SwizzleAtomicity, TensorMapField::SwizzleAtomicity),
+        (Word::FillMode, TensorMapField::FillMode),
+    ];
+}
+
+/// How long the second-level cache keeps what a policy is for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum CachePriority {
+    /// `.L2::evict_last`
+    L2EvictLast,
+    /// `.L2::evict_normal`
+    L2EvictNormal,
+    /// `.L2::evict_first`
+    L2EvictFirst,
+    /// `.L2::evict_unchanged`
+    L2EvictUnchanged,
+}
+
+impl Position for CachePriority {
+    const WORDS: &'static [(Word, CachePriority)] = &[
+        (Word::L2EvictLast, CachePriority::L2EvictLast),
+        (Word::L2EvictNormal, CachePriority::L2EvictNormal),
+        (Word::L2EvictFirst, CachePriority::L2EvictFirst),
+        (Word::L2EvictUnchanged, CachePriority::L2EvictUnchanged),
+    ];
+}
+
+/// Whether the barrier object may be that of another block.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum CtaGroup {
+    /// `.cta_group::1`
+    CtaGroup1,
+    /// `.cta_group::2`
+    CtaGroup2,
+}
+
+impl Position for CtaGroup {
+    const WORDS: &'static [(Word, CtaGroup)] = &[
+        (Word::CtaGroup1, CtaGroup::CtaGroup1),
+        (Word::CtaGroup2, CtaGroup::CtaGroup2),
+    ];
+}

@@ -12,7 +12,7 @@ use oriole_sass::{Mod, Op};
 
 /// The type of the data.
 #[derive(Clone, Copy)]
-enum Kind {
+pub(super) enum Kind {
     Integer {
         bytes: u32,
         signed: bool,
@@ -53,7 +53,7 @@ fn kind(context: &Context) -> Result<Kind, Fault> {
 }
 
 /// The new value of a memory word, from the old one and the operand.
-fn combine(context: &Context, kind: Kind, old: u128, data: u128) -> Result<u128, Fault> {
+pub(super) fn combine(context: &Context, kind: Kind, old: u128, data: u128) -> Result<u128, Fault> {
     match kind {
         Kind::Float { format, flush, bytes } => {
             let width = format.bits();
@@ -119,7 +119,7 @@ fn combine(context: &Context, kind: Kind, old: u128, data: u128) -> Result<u128,
     }
 }
 
-fn wide(words: [u32; 4]) -> u128 {
+pub(super) fn wide(words: [u32; 4]) -> u128 {
     words.iter().rev().fold(0, |value, &word| value << 32 | u128::from(word))
 }
 

@@ -45,7 +45,7 @@ impl Space {
 }
 
 /// Bits of an address in the shared memory of a block; above them is the rank of the block in its cluster.
-const SHARED_ADDRESS_MASK: u64 = (1 << SHARED_BITS) - 1;
+pub(super) const SHARED_ADDRESS_MASK: u64 = (1 << SHARED_BITS) - 1;
 
 /// Bytes and sign of the data.
 fn data_type(context: &Context) -> (u32, bool) {

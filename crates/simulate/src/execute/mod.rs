@@ -2,6 +2,7 @@
 //! they share: an instruction, the lanes in which it acts, and access to operands as arrays of lanes.
 
 mod atomic;
+mod bulk;
 mod control;
 mod convert;
 mod double;
@@ -12,6 +13,7 @@ mod load_store;
 mod matrix;
 mod special;
 mod synchronize;
+mod tensor;
 mod transcendental;
 mod video;
 mod warp_wide;
@@ -346,6 +348,9 @@ pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
         }
         ATOM | ATOMG | ATOMS | REDG | RED | REDAS => atomic::execute(context),
         SYNCS | ARRIVES | STAS => synchronize::execute(context),
+        UBLKCP | UBLKPF | UBLKRED | UTMALDG | UTMASTG | UTMAREDG | UTMAPF | UTMACCTL | UTMACMDFLUSH => {
+            bulk::execute(context)
+        }
         VOTE | VOTEU | MATCH | SHFL | REDUX | ELECT => warp_wide::execute(context),
         HMMA | IMMA | DMMA | BMMA | QMMA | MOVM => matrix::execute(context),
         S2R | S2UR | CS2R | B2R | LEPC | ULEPC => special::execute(context),

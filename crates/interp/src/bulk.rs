@@ -1,0 +1,169 @@
+//! Bulk copies: blocks of bytes and boxes of tensors, complete at once.
+
+use smallvec::SmallVec;
+
+use crate::access::updated;
+use crate::context::LaneContext;
+use crate::launch::{Fault, FaultKind};
+use crate::memory::{Place, in_block, misaligned, word};
+use crate::step::{BoxStep, BulkStep, FieldStep, PolicyStep, Signal};
+use crate::tensor::{Cell, MAP_BYTES, TensorMap};
+
+/// What bulk copies count in, and where their blocks begin.
+const LINE: u64 = 16;
+/// Where boxes begin in shared memory.
+const BOX_ALIGNMENT: u64 = 128;
+/// Where tensor maps begin.
+const MAP_ALIGNMENT: u64 = 64;
+
+fn illegal(message: String) -> Fault {
+    Fault::new(FaultKind::Illegal, message)
+}
+
+/// Copies a block of bytes, or combines it with what is there.
+pub fn copy(at: &mut LaneContext, step: &BulkStep) -> Result<(), Fault> {
+    let (target, origin, size) = (at.address(&step.to), at.address(&step.from), at.read(step.size));
+    for (place, address) in [(step.to.place, target), (step.from.place, origin)] {
+        if !address.is_multiple_of(LINE) {
+            return Err(misaligned(place, address, LINE as usize));
+        }
+    }
+    if !size.is_multiple_of(LINE) {
+        return Err(illegal(format!("{size} bytes are no multiple of 16")));
+    }
+    let size = size as usize;
+    let mask = step.mask.map_or(u64::MAX, |mask| at.read(mask));
+    let data = at.unaligned(step.from.place, origin, size, false)?.to_vec();
+    for (target, object) in receivers(at, target, &step.signal) {
+        let memory = at.unaligned(step.to.place, target, size, true)?;
+        let mut new = data.clone();
+        if let Some((operation, bytes)) = step.combine {
+            for (new, old) in new.chunks_exact_mut(bytes).zip(memory.chunks_exact(bytes)) {
+                let value = updated(operation, word(old), word(new));
+                new.copy_from_slice(&value.to_le_bytes()[..bytes]);
+            }
+        }
+        for (number, (old, new)) in memory.iter_mut().zip(new).enumerate() {
+            if mask >> (number as u64 % LINE) & 1 == 1 {
+                *old = new;
+            }
+        }
+        if let Some(object) = object {
+            at.complete_transfer(object, size as u64)?;
+        }
+    }
+    Ok(())
+}
+
+/// The targets of a copy with their barrier objects: one, or one in each of several blocks.
+fn receivers(at: &LaneContext, target: u64, signal: &Signal) -> Vec<(u64, Option<u64>)> {
+    let object = signal.object.as_ref().map(|object| at.address(object));
+    let Some(blocks) = signal.blocks else { return vec![(target, object)] };
+    let mask = at.read(blocks);
+    let ranks = (0..16).filter(|rank| mask >> rank & 1 == 1);
+    ranks.map(|rank| (in_block(target, rank), object.map(|object| in_block(object, rank)))).collect()
+}
+
+/// Copies a box between a tensor and shared memory, or combines it with the tensor.
+pub fn copy_box(at: &mut LaneContext, step: &BoxStep) -> Result<(), Fault> {
+    let address = at.read(step.map);
+    // Where the parameters begin in their bank is the chip's affair.
+    let (place, _) = Place::of_generic(address);
+    if place != Place::Parameter && !address.is_multiple_of(MAP_ALIGNMENT) {
+        return Err(misaligned(Place::Generic, address, MAP_ALIGNMENT as usize));
+    }
+    let map = TensorMap::new(at.unaligned(Place::Generic, address, MAP_BYTES, false)?).map_err(illegal)?;
+    let coordinates: SmallVec<[i64; 5]> =
+        step.coordinates.iter().map(|source| i64::from(at.read(*source) as i32)).collect();
+    let offsets: SmallVec<[u64; 3]> = step.offsets.iter().map(|source| at.read(*source)).collect();
+    let cells = map.cells(&coordinates, &offsets, step.image).map_err(illegal)?;
+    let Some(shared) = &step.shared else { return Ok(()) };
+    let start = at.address(shared);
+    if !start.is_multiple_of(BOX_ALIGNMENT) {
+        return Err(misaligned(Place::Shared, start, BOX_ALIGNMENT as usize));
+    }
+    if step.loads {
+        return load_box(at, step, &map, &cells, start);
+    }
+    let bytes = map.element_bytes();
+    for cell in cells {
+        let place = map.swizzled(start + cell.offset);
+        let mut value = word(at.unaligned(Place::Shared, place, bytes, false)?);
+        let Some(global) = cell.global else { continue };
+        let memory = at.unaligned(Place::Global, global, bytes, true)?;
+        if let Some(named) = step.combine {
+            value = updated(map.combination(named), word(memory), value);
+        }
+        memory.copy_from_slice(&value.to_le_bytes()[..bytes]);
+    }
+    Ok(())
+}
+
+fn load_box(
+    at: &mut LaneContext,
+    step: &BoxStep,
+    map: &TensorMap,
+    cells: &[Cell],
+    start: u64,
+) -> Result<(), Fault> {
+    let bytes = map.element_bytes();
+    let receivers = receivers(at, start, &step.signal);
+    for cell in cells {
+        let value = match cell.global {
+            Some(global) => word(at.unaligned(Place::Global, global, bytes, false)?),
+            None => map.filling(),
+        };
+        for (target, _) in &receivers {
+            let place = map.swizzled(target + cell.offset);
+            at.unaligned(Place::Shared, place, bytes, true)?.copy_from_slice(&value.to_le_bytes()[..bytes]);
+        }
+    }
+    // What lies outside of the tensor counts as well.
+    for object in receivers.iter().filter_map(|(_, object)| *object) {
+        at.complete_transfer(object, (cells.len() * bytes) as u64)?;
+    }
+    Ok(())
+}
+
+/// Changes a field of a tensor map.
+pub fn replace_field(at: &mut LaneContext, step: &FieldStep) -> Result<(), Fault> {
+    let value = at.read(step.value);
+    let address = at.address(&step.map);
+    for part in &step.parts {
+        let bytes = part.bytes;
+        let memory = at.aligned(step.map.place, address + part.offset, bytes, true)?;
+        let shifted = (value.wrapping_sub(part.less) >> part.from) << part.to;
+        let new = word(memory) & !part.mask | (shifted | part.set) & part.mask;
+        memory.copy_from_slice(&new.to_le_bytes()[..bytes]);
+    }
+    Ok(())
+}
+
+/// Makes a cache policy, as the machine reads it.
+pub fn policy(at: &mut LaneContext, step: &PolicyStep) {
+    let high = match step {
+        PolicyStep::Fraction { kind, fraction, .. } => {
+            let fraction = f32::from_bits(at.read(*fraction) as u32);
+            (kind | (fraction * 15.99) as u32 & 0xf) << 20
+        }
+        PolicyStep::Range { kind, start, first, total, .. } => {
+            range(*kind, at.address(start), at.read(*first) as u32, at.read(*total) as u32)
+        }
+    };
+    let (PolicyStep::Fraction { destination, .. } | PolicyStep::Range { destination, .. }) = step;
+    at.write(*destination, u64::from(high) << 32);
+}
+
+/// The high word of a policy for `first` of `total` bytes from an address on.
+fn range(kind: u32, start: u64, first: u32, total: u32) -> u32 {
+    if total == 0 {
+        return 0x180 << 20;
+    }
+    // The machine takes the logarithm of a single.
+    let log = (f64::from(total as f32).log2() as f32).ceil() as i32;
+    let unit = (log - 7).max(12) as u32;
+    let end = start.wrapping_add(u64::from(first.wrapping_sub(1).wrapping_add(1 << unit)));
+    let count = (end >> unit).wrapping_sub(start >> unit).min(0x7f) as u32;
+    let fields = [(8, kind | (unit - 12) & 0xf), (7, (start >> unit) as u32 & 0x7f), (5, count)];
+    fields.iter().fold(0, |word, (shift, field)| (word | field) << shift)
+}

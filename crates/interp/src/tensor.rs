@@ -1,0 +1,264 @@
+//! Tensor maps: what the 128 bytes say, and which elements of memory belong to a box.
+//!
+//! The fields up to byte 0x3b are where `tensormap.replace` puts them. What an image needs besides, no instruction writes;
+//! here it lies behind, where the records of launches put it.
+
+use smallvec::SmallVec;
+
+use crate::step::AtomicOperation;
+use crate::value::float::{FloatOperation, Mode};
+use crate::value::integer::Kind;
+use crate::value::soft::Format;
+
+/// Bytes of a tensor map.
+pub const MAP_BYTES: usize = 128;
+/// Most dimensions of a tensor.
+const MOST: usize = 5;
+
+/// A tensor map.
+#[derive(Debug)]
+pub struct TensorMap {
+    address: u64,
+    element: Element,
+    rank: usize,
+    sizes: [u64; MOST],
+    /// Bytes from an element to the next one of each dimension.
+    strides: [u64; MOST],
+    /// Elements of a box, before every so-manieth is taken.
+    extents: [u64; MOST],
+    steps: [u64; MOST],
+    swizzle: u32,
+    fills_nan: bool,
+    image: Option<Image>,
+}
+
+/// How boxes of an image go along its pixels.
+#[derive(Debug)]
+struct Image {
+    lower: [i64; 3],
+    upper: [i64; 3],
+    channels: u64,
+    pixels: u64,
+}
+
+/// The type of the elements.
+#[derive(Clone, Copy, Debug)]
+enum Element {
+    Integer(Kind),
+    Float(Format),
+}
+
+impl Element {
+    fn bytes(self) -> u64 {
+        match self {
+            Element::Integer(kind) => u64::from(kind.bits / 8),
+            Element::Float(Format::F16 | Format::BF16) => 2,
+            Element::Float(Format::F64) => 8,
+            Element::Float(_) => 4,
+        }
+    }
+
+    fn of_code(code: u32) -> Result<Element, String> {
+        let integer = |bits, signed| Element::Integer(Kind { bits, signed });
+        Ok(match code {
+            0 => integer(8, false),
+            1 => integer(16, false),
+            2 => integer(32, false),
+            3 => integer(32, true),
+            4 => integer(64, false),
+            5 => integer(64, true),
+            6 => Element::Float(Format::F16),
+            7 | 8 => Element::Float(Format::F32),
+            9 => Element::Float(Format::F64),
+            10 => Element::Float(Format::BF16),
+            _ => return Err(format!("the tensor map has the unknown element type {code}")),
+        })
+    }
+}
+
+/// One element of a box.
+pub struct Cell {
+    /// Its place in global memory; `None` outside of the tensor.
+    pub global: Option<u64>,
+    /// Its offset in the box as it lies in shared memory, before swizzling.
+    pub offset: u64,
+}
+
+fn word(bytes: &[u8], at: usize) -> u64 {
+    bytes[at..at + 4].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
+}
+
+fn signed_half(bytes: &[u8], at: usize) -> i64 {
+    i64::from(i16::from_le_bytes([bytes[at], bytes[at + 1]]))
+}
+
+impl TensorMap {
+    /// Reads a map.
+    pub fn new(bytes: &[u8]) -> Result<TensorMap, String> {
+        let kinds = word(bytes, 8) as u32;
+        if kinds >> 11 & 3 != 0 {
+            return Err("interleaved tensors are not supported".into());
+        }
+        let element = Element::of_code(kinds >> 7 & 0xf)?;
+        let rank = (kinds >> 4 & 7) as usize + 1;
+        if rank > MOST {
+            return Err(format!("the tensor map has {rank} dimensions"));
+        }
+        let mut map = TensorMap {
+            address: word(bytes, 0) | word(bytes, 4) << 32,
+            element,
+            rank,
+            sizes: std::array::from_fn(|at| word(bytes, 0x20 + 4 * at) + 1),
+            strides: [element.bytes(); MOST],
+            extents: [1; MOST],
+            steps: std::array::from_fn(|at| (word(bytes, 0x34) >> (3 * at) & 7) + 1),
+            swizzle: kinds >> 13 & 3,
+            fills_nan: kinds >> 15 & 1 == 1,
+            image: None,
+        };
+        // There is no step along the rows.
+        map.steps[0] = 1;
+        for at in 1..MOST {
+            let high = word(bytes, 0x1c) >> (4 * (at - 1)) & 0xf;
+            map.strides[at] = word(bytes, 0x0c + 4 * (at - 1)) << 4 | high << 36;
+            map.extents[at] = (word(bytes, 0x38) >> (8 * (at - 1)) & 0xff) + 1;
+        }
+        map.extents[0] = (word(bytes, 0x34) >> 24) + 1;
+        if word(bytes, 0x40) == 1 {
+            map.image = Some(Image {
+                channels: word(bytes, 0x44),
+                pixels: word(bytes, 0x48),
+                lower: std::array::from_fn(|at| signed_half(bytes, 0x4c + 2 * at)),
+                upper: std::array::from_fn(|at| signed_half(bytes, 0x52 + 2 * at)),
+            });
+        }
+        Ok(map)
+    }
+
+    /// Bytes of an element.
+    pub fn element_bytes(&self) -> usize {
+        self.element.bytes() as usize
+    }
+
+    /// What lies outside of the tensor reads as.
+    pub fn filling(&self) -> u64 {
+        match self.element {
+            Element::Float(format) if self.fills_nan => match format {
+                Format::F16 | Format::BF16 => 0x7fff,
+                Format::F64 => u64::MAX >> 1,
+                _ => 0x7fff_ffff,
+            },
+            _ => 0,
+        }
+    }
+
+    /// The operation of a reduction on elements of this type.
+    pub fn combination(&self, named: AtomicOperation) -> AtomicOperation {
+        let float = |operation, format| AtomicOperation::Float(operation, format, Mode::default(), false);
+        match (named, self.element) {
+            (AtomicOperation::Add(_), Element::Integer(kind)) => AtomicOperation::Add(kind),
+            (AtomicOperation::Minimum(_), Element::Integer(kind)) => AtomicOperation::Minimum(kind),
+            (AtomicOperation::Maximum(_), Element::Integer(kind)) => AtomicOperation::Maximum(kind),
+            (AtomicOperation::Add(_), Element::Float(format)) => float(FloatOperation::Add, format),
+            (AtomicOperation::Minimum(_), Element::Float(format)) => float(FloatOperation::Minimum, format),
+            (AtomicOperation::Maximum(_), Element::Float(format)) => float(FloatOperation::Maximum, format),
+            (other, _) => other,
+        }
+    }
+
+    /// The elements of the box at these coordinates, in the order in which they lie in shared memory. `offsets` are those
+    /// of an image, in pixels; `image` says that the instruction means one.
+    pub fn cells(&self, coordinates: &[i64], offsets: &[u64], image: bool) -> Result<Vec<Cell>, String> {
+        if coordinates.len() != self.rank {
+            let named = coordinates.len();
+            return Err(format!("{named} coordinates for a tensor of {} dimensions", self.rank));
+        }
+        match (&self.image, image) {
+            (None, false) => self.check_rows(self.extents[0])?,
+            (Some(image), true) => self.check_rows(image.channels)?,
+            (None, true) => return Err("the tensor map is none of an image".into()),
+            (Some(_), false) => return Err("the tensor map is that of an image".into()),
+        }
+        Ok(match &self.image {
+            None => self.tile(coordinates),
+            Some(image) => self.column(image, coordinates, offsets),
+        })
+    }
+
+    /// Rows must fill lines of 16 bytes, and with swizzling the lines of the pattern.
+    fn check_rows(&self, elements: u64) -> Result<(), String> {
+        let bytes = elements * self.element.bytes();
+        let wanted = 16u64 << self.swizzle;
+        if self.swizzle != 0 && bytes != wanted {
+            return Err(format!("rows of {bytes} bytes with a swizzle of {wanted} are not supported"));
+        }
+        if !bytes.is_multiple_of(16) {
+            return Err(format!("rows of {bytes} bytes are no multiple of 16"));
+        }
+        Ok(())
+    }
+
+    fn cell(&self, coordinates: &[i64], number: u64) -> Cell {
+        let inside = coordinates.iter().zip(self.sizes).all(|(&at, size)| at >= 0 && (at as u64) < size);
+        let distance = |(&at, stride): (&i64, u64)| (at as u64).wrapping_mul(stride);
+        let global = self
+            .address
+            .wrapping_add(coordinates.iter().zip(self.strides).map(distance).fold(0, u64::wrapping_add));
+        Cell { global: inside.then_some(global), offset: number * self.element.bytes() }
+    }
+
+    fn tile(&self, coordinates: &[i64]) -> Vec<Cell> {
+        let counts: SmallVec<[u64; MOST]> =
+            (0..self.rank).map(|at| self.extents[at].div_ceil(self.steps[at])).collect();
+        (0..counts.iter().product())
+            .map(|number| {
+                let mut rest = number;
+                let place: SmallVec<[i64; MOST]> = (0..self.rank)
+                    .map(|at| {
+                        let index = rest % counts[at];
+                        rest /= counts[at];
+                        coordinates[at] + (index * self.steps[at]) as i64
+                    })
+                    .collect();
+                self.cell(&place, number)
+            })
+            .collect()
+    }
+
+    /// Pixels one after the other, from the corner on: along the first dimension within the bounds, then the next, then
+    /// the next image.
+    fn column(&self, image: &Image, coordinates: &[i64], offsets: &[u64]) -> Vec<Cell> {
+        let spatial = self.rank - 2;
+        let mut counts = [1i64; 3];
+        let mut first = 0;
+        for at in (0..spatial).rev() {
+            let step = self.steps[at + 1] as i64;
+            let last = self.sizes[at + 1] as i64 - 1 + image.upper[at];
+            counts[at] = ((last - image.lower[at]) / step + 1).max(1);
+            first = first * counts[at] + (coordinates[at + 1] - image.lower[at]) / step;
+        }
+        let mut cells = Vec::new();
+        for pixel in 0..image.pixels {
+            let mut rest = first + pixel as i64;
+            let mut place: SmallVec<[i64; MOST]> = SmallVec::from_slice(coordinates);
+            for at in 0..spatial {
+                let offset = offsets.get(at).copied().unwrap_or(0) as i64;
+                place[at + 1] = image.lower[at] + rest % counts[at] * self.steps[at + 1] as i64 + offset;
+                rest /= counts[at];
+            }
+            place[self.rank - 1] += rest;
+            for channel in 0..image.channels {
+                place[0] = coordinates[0] + channel as i64;
+                cells.push(self.cell(&place, pixel * image.channels + channel));
+            }
+        }
+        cells
+    }
+
+    /// Where in shared memory an address of the box really is.
+    pub fn swizzled(&self, address: u64) -> u64 {
+        // Lines of 16 bytes within a row of the pattern change places with the number of the row.
+        let lines = (1u64 << self.swizzle) - 1;
+        address ^ (address >> 7 & lines) << 4
+    }
+}

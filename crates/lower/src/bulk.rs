@@ -1,0 +1,397 @@
+//! Bulk copies and reductions: blocks of bytes and boxes of tensors that an engine of its own moves beside the threads.
+//!
+//! What the engine is told is in uniform registers, side by side. Each copy is in a block of its own, so that
+//! [`crate::leaders`] can have the lanes take turns where more than one may be there.
+
+use crate::context::{Lower, Lowered};
+use crate::memory::{Place, whole_address};
+use crate::operand::imm;
+use crate::{LowerError, async_copy};
+use oriole_hir::{Address, AddressBase, Immediate, Instruction, Operand};
+use oriole_ori::{
+    Address as OriAddress, File, MemoryInfo, Source, SourceKind, Space as AliasSpace, Value, Values,
+};
+use oriole_ptx::word::{Operation, TensorDimensions};
+use oriole_ptx::{Space, Type, Word};
+use oriole_sass::{Mod, Op};
+
+/// The engine reads one memory and writes another one, and orders neither by what a register holds.
+const EVERYTHING: MemoryInfo =
+    MemoryInfo { space: AliasSpace::Generic, reads: true, writes: true, ordered: true };
+
+/// Sizes are counted in units of so many bytes (as a shift), and have so many bits.
+const SIZE_UNIT: u32 = 4;
+const LOW_HALF: u32 = 0xffff;
+
+/// An instruction of the engine, before its operands are in uniform registers.
+pub(crate) struct Bulk {
+    /// Opcode and modifiers.
+    pub op: Op,
+    pub mods: Vec<Mod>,
+    /// What is in brackets: an address, and what must lie behind it.
+    pub brackets: Vec<Vec<Source>>,
+    /// Size and mask, or offsets and mask.
+    pub count: Option<Source>,
+    /// The cache policy.
+    pub policy: Option<[Source; 2]>,
+}
+
+impl Lower<'_> {
+    /// `cp.async.bulk` and `cp.reduce.async.bulk` in all their forms.
+    pub fn bulk(&mut self, i: &Instruction) -> Lowered {
+        let has = |word| i.modifiers.has(word);
+        let behind = self.begin_region();
+        if has(Word::CommitGroup) {
+            self.b.op(Op::UTMACMDFLUSH).memory(EVERYTHING).emit();
+        } else if has(Word::WaitGroup) {
+            let Operand::Immediate(Immediate::Integer(left)) = *self.operand(i, 0)? else {
+                return Err(self.unsupported_form(i));
+            };
+            self.wait_for_groups(async_copy::COPIES, left);
+            if !has(Word::Read) {
+                // What the engine wrote is not in the first cache.
+                self.invalidate();
+            }
+        } else if has(Word::Tensor) {
+            self.copy_box(i)?;
+        } else {
+            self.copy_bytes(i)?;
+        }
+        self.end_region(behind);
+        Ok(())
+    }
+
+    /// A block of bytes: copied, reduced into memory, or brought into the second cache.
+    fn copy_bytes(&mut self, i: &Instruction) -> Lowered {
+        let has = |word| i.modifiers.has(word);
+        if has(Word::CpMask) {
+            return Err(self.unsupported_form(i));
+        }
+        let policy = self.policy(i)?;
+        if has(Word::Prefetch) {
+            let source = self.global_address(self.operand(i, 0)?)?;
+            let count = self.size(self.operand(i, 1)?, None)?;
+            let (op, mods) = (Op::UBLKPF, vec![Mod::L2]);
+            self.emit_bulk(Bulk { op, mods, brackets: vec![source], count: Some(count), policy });
+            return Ok(());
+        }
+        let to_global = i.space == Some(Space::Global);
+        let from_global = i.second_space == Some(Space::Global);
+        let mut target = self.address_in(self.operand(i, 0)?, to_global)?;
+        let source = self.address_in(self.operand(i, 1)?, from_global)?;
+        if !to_global {
+            target.push(self.shared_address(self.operand(i, 3)?)?);
+        }
+        let multicast = has(Word::MulticastCluster);
+        let mask = if multicast { Some(self.extended(self.operand(i, 4)?, Type::U16)?) } else { None };
+        let count = self.size(self.operand(i, 2)?, mask)?;
+        let mut mods = vec![if to_global { Mod::G } else { Mod::S }];
+        let op = if has(Word::Reduce) {
+            mods.push(Mod::S_2);
+            mods.extend(self.reduction_mods(i)?);
+            Op::UBLKRED
+        } else {
+            mods.push(if from_global { Mod::G_2 } else { Mod::S_2 });
+            mods.extend(multicast.then_some(Mod::MULTICAST));
+            Op::UBLKCP
+        };
+        self.emit_bulk(Bulk { op, mods, brackets: vec![target, source], count: Some(count), policy });
+        Ok(())
+    }
+
+    /// What a reduction computes, and of which numbers.
+    fn reduction_mods(&self, i: &Instruction) -> Result<Vec<Mod>, LowerError> {
+        let mut mods = vec![self.reduction_operation(i)?];
+        mods.extend_from_slice(match self.ty(i, 0)? {
+            Type::B32 | Type::U32 => &[],
+            Type::S32 => &[Mod::S32],
+            Type::B64 | Type::U64 => &[Mod::U64],
+            Type::S64 => &[Mod::S64],
+            Type::F16 => &[Mod::F16, Mod::RN],
+            Type::BF16 => &[Mod::BF16, Mod::RN],
+            Type::F32 => &[Mod::F32, Mod::RN],
+            Type::F64 => &[Mod::F64, Mod::RN],
+            _ => return Err(self.unsupported_form(i)),
+        });
+        Ok(mods)
+    }
+
+    fn reduction_operation(&self, i: &Instruction) -> Result<Mod, LowerError> {
+        Ok(match i.modifiers.at() {
+            Some(Operation::Add) => Mod::ADD,
+            Some(Operation::Min) => Mod::MIN,
+            Some(Operation::Max) => Mod::MAX,
+            Some(Operation::Inc) => Mod::INC,
+            Some(Operation::Dec) => Mod::DEC,
+            Some(Operation::And) => Mod::AND,
+            Some(Operation::Or) => Mod::OR,
+            Some(Operation::Xor) => Mod::XOR,
+            Some(Operation::Exch | Operation::Cas) | None => return Err(self.unsupported_form(i)),
+        })
+    }
+
+    /// A box of a tensor: copied to or from shared memory, reduced into the tensor, or brought into the second cache.
+    fn copy_box(&mut self, i: &Instruction) -> Lowered {
+        let has = |word| i.modifiers.has(word);
+        let later = [Word::TileGather4, Word::TileScatter4, Word::Im2colW, Word::Im2colW128, Word::CtaGroup2];
+        if later.into_iter().any(has) {
+            return Err(self.unsupported_form(i));
+        }
+        let dimensions = match i.modifiers.at() {
+            Some(TensorDimensions::_1d) => Mod::_1D,
+            Some(TensorDimensions::_2d) => Mod::_2D,
+            Some(TensorDimensions::_3d) => Mod::_3D,
+            Some(TensorDimensions::_4d) => Mod::_4D,
+            Some(TensorDimensions::_5d) => Mod::_5D,
+            None => return Err(self.unsupported_form(i)),
+        };
+        let policy = self.policy(i)?;
+        let offsets = has(Word::Im2col);
+        let image = (offsets || has(Word::Im2colNoOffs)).then_some(Mod::IM2COL);
+        let prefetches = has(Word::Prefetch);
+        let stores = i.space == Some(Space::Global) && !prefetches;
+        // A load names its target first; what else there is names the tensor first.
+        let (tensor, shared) = match (prefetches, stores) {
+            (true, _) => (0, None),
+            (_, true) => (0, Some(1)),
+            _ => (1, Some(0)),
+        };
+        let Operand::List(parts) = self.operand(i, tensor)? else { return Err(self.unsupported_form(i)) };
+        let [map, coordinates] = parts.as_slice() else { return Err(self.unsupported_form(i)) };
+        let map = self.words(map, Type::B64)?.to_vec();
+        let mut first: Vec<Source> = Vec::new();
+        if let Some(at) = shared {
+            first.push(self.shared_address(self.operand(i, at)?)?);
+        }
+        let mut next = tensor + 1;
+        if !prefetches && !stores {
+            first.push(self.shared_address(self.operand(i, 2)?)?);
+            next = 3;
+        }
+        for coordinate in self.elements(coordinates) {
+            first.push(self.word(&coordinate, Type::S32)?);
+        }
+        let window = if offsets { Some(self.window_offsets(self.operand(i, next)?)?) } else { None };
+        let multicast = has(Word::MulticastCluster);
+        let mask = match multicast {
+            true => Some(self.extended(self.operand(i, next + usize::from(offsets))?, Type::U16)?),
+            false => None,
+        };
+        let count = match (window, mask) {
+            (None, None) => None,
+            (window, mask) => Some(self.halves(window.unwrap_or_else(Source::rz), mask)),
+        };
+        let mut mods: Vec<Mod> = vec![dimensions];
+        mods.extend(image);
+        let op = if has(Word::Reduce) {
+            mods.push(self.reduction_operation(i)?);
+            Op::UTMAREDG
+        } else if prefetches {
+            mods.insert(0, Mod::L2);
+            Op::UTMAPF
+        } else if stores {
+            Op::UTMASTG
+        } else {
+            mods.extend(multicast.then_some(Mod::MULTICAST));
+            Op::UTMALDG
+        };
+        self.emit_bulk(Bulk { op, mods, brackets: vec![first, map], count, policy });
+        Ok(())
+    }
+
+    /// Offsets in an image, packed: one fills the half word, two take a byte each, three take five bits each.
+    fn window_offsets(&mut self, operand: &Operand) -> Result<Source, LowerError> {
+        let elements = self.elements(operand);
+        let (bits, mask) = match elements.len() {
+            1 => (16, LOW_HALF),
+            2 => (8, 0xff),
+            _ => (5, 0x1f),
+        };
+        let mut packed = Source::rz();
+        for (at, element) in (0..).zip(&elements) {
+            let offset = self.extended(element, Type::U16)?;
+            let field = self.field(offset, 0, mask, at * bits);
+            packed = self.either(packed, field);
+        }
+        Ok(packed)
+    }
+
+    /// The cache policy of an instruction that has one: its last operand.
+    pub fn policy(&mut self, i: &Instruction) -> Result<Option<[Source; 2]>, LowerError> {
+        if !i.modifiers.has(Word::L2CacheHint) {
+            return Ok(None);
+        }
+        let last = self.operand(i, i.operands.len().saturating_sub(1))?;
+        let words = self.words(last, Type::B64)?;
+        Ok(Some([words[0].clone(), words[1].clone()]))
+    }
+
+    fn address_in(&mut self, operand: &Operand, global: bool) -> Result<Vec<Source>, LowerError> {
+        if global { self.global_address(operand) } else { Ok(vec![self.shared_address(operand)?]) }
+    }
+
+    /// A global address as two words.
+    fn global_address(&mut self, operand: &Operand) -> Result<Vec<Source>, LowerError> {
+        let place = self.place(operand, Space::Global)?;
+        let place = whole_address(self, place);
+        Ok(place.base.iter().map(|&word| word.into()).collect())
+    }
+
+    /// A shared address as one word, with the rank of the block in its cluster.
+    pub fn shared_address(&mut self, operand: &Operand) -> Result<Source, LowerError> {
+        let Operand::Address(Address { base, offset }) = operand else {
+            return Err(self.unsupported("a memory operand without brackets"));
+        };
+        match base {
+            AddressBase::Variable(variable) => Ok(self.variable_address(*variable, *offset)?[0].into()),
+            AddressBase::Absolute => Ok(imm(*offset as u32)),
+            AddressBase::Register(id) => {
+                let base = Source::value(self.register(*id)[0]);
+                if *offset == 0 {
+                    return Ok(base);
+                }
+                let sum = self.b.r();
+                self.add(sum, base, imm(*offset as u32));
+                Ok(sum.into())
+            }
+        }
+    }
+
+    /// The size in the units of the engine, with a mask above it.
+    fn size(&mut self, operand: &Operand, mask: Option<Source>) -> Result<Source, LowerError> {
+        let bytes = self.word(operand, Type::U32)?;
+        let units = self.field(bytes, SIZE_UNIT, LOW_HALF, 0);
+        Ok(self.halves(units, mask))
+    }
+
+    /// Two halves of a word; without an upper one it is zero.
+    fn halves(&mut self, low: Source, high: Option<Source>) -> Source {
+        let Some(high) = high else { return low };
+        let high = self.field(high, 0, LOW_HALF, 16);
+        self.either(low, high)
+    }
+
+    /// `(word >> right & mask) << left`.
+    fn field(&mut self, word: Source, right: u32, mask: u32, left: u32) -> Source {
+        match word.kind {
+            SourceKind::Imm(bits) => return imm((bits >> right & mask) << left),
+            SourceKind::Zero(_) => return word,
+            _ => {}
+        }
+        let mut word = word;
+        if right != 0 {
+            let shifted = self.b.r();
+            self.b.shr(shifted, word, right);
+            word = shifted.into();
+        }
+        let cut = self.b.r();
+        self.b.and(cut, word, mask);
+        if left == 0 {
+            return cut.into();
+        }
+        let shifted = self.b.r();
+        self.b.shl(shifted, cut, left);
+        shifted.into()
+    }
+
+    fn either(&mut self, a: Source, b: Source) -> Source {
+        match (&a.kind, &b.kind) {
+            (SourceKind::Zero(_), _) => b,
+            (_, SourceKind::Zero(_)) => a,
+            (SourceKind::Imm(a), SourceKind::Imm(b)) => imm(a | b),
+            _ => {
+                let both = self.b.r();
+                let (a, b) = if matches!(a.kind, SourceKind::Imm(_)) { (b, a) } else { (a, b) };
+                self.b.or(both, a, b);
+                both.into()
+            }
+        }
+    }
+
+    /// Uniform registers with these words, to be side by side.
+    pub fn uniform_words(&mut self, words: &[Source]) -> Values {
+        let copy = |l: &mut Self, word: &Source| -> Value {
+            let uniform = l.b.temporary(File::UR);
+            let zero = matches!(word.kind, SourceKind::Zero(_) | SourceKind::Imm(0));
+            l.b.mov(uniform, if zero { Source::plain(SourceKind::Zero(File::UR)) } else { word.clone() });
+            uniform
+        };
+        words.iter().map(|word| copy(self, word)).collect()
+    }
+
+    /// Emits the instruction in a block of its own.
+    pub fn emit_bulk(&mut self, bulk: Bulk) {
+        let inside = self.b.new_block();
+        self.run_into(inside);
+        let bracketed = |address: OriAddress| Source::plain(SourceKind::Address(Box::new(address)));
+        let mut sources: Vec<Source> = Vec::new();
+        for words in &bulk.brackets {
+            let uniform = self.uniform_words(words);
+            sources.push(bracketed(OriAddress { uniform, ..OriAddress::default() }));
+        }
+        if let Some(count) = bulk.count {
+            sources.push(Source::values(self.uniform_words(&[count])));
+        }
+        if let Some(policy) = &bulk.policy {
+            let descriptor = Some(self.uniform_words(policy).into_iter().collect());
+            sources.push(bracketed(OriAddress { descriptor, ..OriAddress::default() }));
+        }
+        self.b.op(bulk.op).mods(&bulk.mods).from_all(sources).memory(EVERYTHING).emit();
+        let behind = self.b.new_block();
+        self.run_into(behind);
+    }
+
+    /// The address with a cache policy in place of the descriptor of global memory.
+    pub fn with_policy(&mut self, mut address: Source, policy: Option<[Source; 2]>) -> Source {
+        let Some(policy) = policy else { return address };
+        let pair = self.uniform_words(&policy);
+        if let SourceKind::Address(parts) = &mut address.kind {
+            parts.descriptor = Some(pair.into_iter().collect());
+            address.suffixes.insert(Mod::_64);
+        }
+        address
+    }
+
+    /// `prefetch.tensormap`: a tensor map into its cache.
+    pub fn prefetch_map(&mut self, i: &Instruction) -> Lowered {
+        let behind = self.begin_region();
+        let space = i.space.unwrap_or(Space::Generic);
+        let operand = self.operand(i, 0)?;
+        let words: Vec<Source> = match space {
+            Space::Constant | Space::KernelParameter => {
+                let start = match space {
+                    Space::Constant => self.window(self.bank.constant_window),
+                    _ => self.parameter_bounds(i)?.0,
+                };
+                let offset = self.offset_in_bank(operand)?;
+                let sum = self.b.pair();
+                self.pseudo(oriole_ori::Pseudo::Add64, &[], sum, [start, offset]);
+                sum.iter().map(|&word| word.into()).collect()
+            }
+            Space::Generic | Space::Global => {
+                let place: Place = self.place(operand, space)?;
+                whole_address(self, place).base.iter().map(|&word| word.into()).collect()
+            }
+            _ => return Err(self.unsupported_form(i)),
+        };
+        let (op, mods) = (Op::UTMACCTL, vec![Mod::PF]);
+        self.emit_bulk(Bulk { op, mods, brackets: vec![words], count: None, policy: None });
+        self.end_region(behind);
+        Ok(())
+    }
+
+    /// An address in a constant bank as a pair: a variable's place in it, or what a register holds.
+    fn offset_in_bank(&mut self, operand: &Operand) -> Result<Source, LowerError> {
+        let Operand::Address(Address { base, offset }) = operand else {
+            return Err(self.unsupported("a memory operand without brackets"));
+        };
+        match base {
+            AddressBase::Variable(variable) => Ok(self.variable_address(*variable, *offset)?.into()),
+            AddressBase::Absolute => Ok(self.tuple([imm(*offset as u32), Source::rz()])),
+            AddressBase::Register(_) => {
+                let place = self.place(operand, Space::Generic)?;
+                Ok(Source::values(whole_address(self, place).base))
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! `createpolicy`: cache policies as the words that the memory system reads in place of a descriptor.
+//!
+//! The low word is zero. The high word of a policy for a fraction of the accesses has the kind above the fraction in
+//! sixteenths less one; that of a policy for a range has the kind, the size of the units that the range is counted in, where
+//! it begins, and how many units are of the first kind.
+
+use crate::context::{Lower, Lowered};
+use crate::operand::imm;
+use oriole_hir::{Immediate, Instruction, Operand};
+use oriole_ori::{Pseudo, Source, SourceKind, Value};
+use oriole_ptx::word::CachePriority;
+use oriole_ptx::{Space, Type, Word};
+use oriole_sass::{Mod, Op};
+
+/// Where the fraction, and above it the kind, lie in the high word.
+const FRACTION_SHIFT: u32 = 20;
+const FRACTION_MASK: u32 = 0xf;
+/// What a fraction is multiplied with: a little less than the number of its steps.
+const FRACTION_STEPS: f32 = 15.99;
+/// What the secondary kind `evict_first` adds to either kind.
+const FIRST_BESIDE: u32 = 0x10;
+/// The kind of a policy for an empty range.
+const EMPTY_RANGE: u32 = 0x180;
+/// The least unit of a range is 4 KiB; as a rule a range has 128 units.
+const LEAST_UNIT: u32 = 12;
+const UNITS_LOG: u32 = 7;
+const UNITS_MASK: u32 = 0x7f;
+
+/// The kinds of a policy for a fraction and of one for a range.
+fn kind(primary: CachePriority) -> (u32, u32) {
+    match primary {
+        CachePriority::L2EvictUnchanged => (0x100, 0x180),
+        CachePriority::L2EvictFirst => (0x120, 0x1a0),
+        CachePriority::L2EvictLast => (0x140, 0x1c0),
+        CachePriority::L2EvictNormal => (0x160, 0x1e0),
+    }
+}
+
+impl Lower<'_> {
+    /// `createpolicy` in all its forms.
+    pub fn create_policy(&mut self, i: &Instruction) -> Lowered {
+        if i.modifiers.has(Word::Cvt) {
+            let words = self.words(self.operand(i, 1)?, Type::B64)?;
+            return self.write(self.operand(i, 0)?, Type::B64, &words);
+        }
+        let Some(primary) = i.modifiers.at::<CachePriority>() else { return Err(self.unsupported_form(i)) };
+        // A second `evict_first` is the secondary kind; alone it is the primary one.
+        let firsts = i.modifiers.iter().filter(|&word| word == Word::L2EvictFirst).count();
+        let beside =
+            if firsts > usize::from(primary == CachePriority::L2EvictFirst) { FIRST_BESIDE } else { 0 };
+        let (of_fraction, of_range) = kind(primary);
+        let high = if i.modifiers.has(Word::Fractional) {
+            self.fraction_policy(i, of_fraction | beside)?
+        } else {
+            self.range_policy(i, of_range | beside)?
+        };
+        self.write(self.operand(i, 0)?, Type::B64, &[Source::rz(), high])
+    }
+
+    fn fraction_policy(&mut self, i: &Instruction, kind: u32) -> Result<Source, crate::LowerError> {
+        let fraction = match i.operands.get(1) {
+            None => imm(FRACTION_MASK),
+            Some(&Operand::Immediate(Immediate::F32(bits))) => {
+                imm((f32::from_bits(bits) * FRACTION_STEPS) as u32 & FRACTION_MASK)
+            }
+            Some(operand) => {
+                let fraction = self.word(operand, Type::F32)?;
+                let [scaled, whole, cut] = [self.b.r(), self.b.r(), self.b.r()];
+                self.b.float(Op::FMUL, &[], scaled, [fraction, imm(FRACTION_STEPS.to_bits())]);
+                self.op(Op::F2I, &[Mod::U32, Mod::TRUNC, Mod::NTZ], whole, [scaled.into()]);
+                self.b.and(cut, whole, FRACTION_MASK);
+                cut.into()
+            }
+        };
+        if let SourceKind::Imm(steps) = fraction.kind {
+            return Ok(imm((kind | steps) << FRACTION_SHIFT));
+        }
+        let [both, high] = [self.b.r(), self.b.r()];
+        self.b.or(both, fraction, kind);
+        self.b.shl(high, both, FRACTION_SHIFT);
+        Ok(high.into())
+    }
+
+    /// The high word of a policy for a range: its start, the bytes of the first kind, the bytes of both.
+    fn range_policy(&mut self, i: &Instruction, kind: u32) -> Result<Source, crate::LowerError> {
+        let space = i.space.unwrap_or(Space::Generic);
+        let place = self.place(self.operand(i, 1)?, space)?;
+        let start = crate::memory::whole_address(self, place).base;
+        let first = self.word(self.operand(i, 2)?, Type::U32)?;
+        let total = self.word(self.operand(i, 3)?, Type::U32)?;
+        let [first, total] = [self.in_register(first), self.in_register(total)];
+        let unit = self.range_unit(total.clone());
+        // The end of the first part, rounded up to a unit.
+        let [one_unit, beyond, last] = [self.b.r(), self.b.r(), self.b.pair()[0]];
+        let one = self.in_register(imm(1));
+        self.b.shl(one_unit, one, unit);
+        self.b.iadd3(last, first, imm(!0), one_unit);
+        let (end, distance) = (self.b.pair(), self.tuple([last.into(), Source::rz()]));
+        self.pseudo(Pseudo::Add64, &[], end, [Source::values(start.clone()), distance]);
+        let from = self.units_of([start[0], start[1]], unit);
+        let to = self.units_of(end, unit);
+        let count = self.b.pair();
+        self.pseudo(Pseudo::Add64, &[], count, [to.into(), Source::from(from).negated()]);
+        let few = self.b.p();
+        let most = self.tuple([imm(UNITS_MASK), Source::rz()]);
+        self.pseudo(Pseudo::SetPredicate64, &[Mod::LT, Mod::U64], [few], [count.into(), most]);
+        let counted = self.b.r();
+        let most = self.in_register(imm(UNITS_MASK));
+        self.b.sel(counted, count[0], most, few);
+        // The fields, from the top: kind and unit, start, count, five bits of nothing.
+        let scale = self.b.r();
+        self.b.iadd3(scale, unit, imm(LEAST_UNIT.wrapping_neg()), Source::rz());
+        let kind = self.in_register(imm(kind));
+        self.b.lop3(beyond, kind, imm(FRACTION_MASK), scale, 0xf8);
+        let mut high = beyond;
+        for (shift, field) in [(8, Some(from[0])), (UNITS_LOG, Some(counted)), (5, None)] {
+            let moved = self.b.r();
+            self.b.shl(moved, high, shift);
+            high = moved;
+            if let Some(field) = field {
+                let joined = self.b.r();
+                self.b.lop3(joined, moved, UNITS_MASK, field, 0xf8);
+                high = joined;
+            }
+        }
+        let (nothing, chosen) = (self.b.p(), self.b.r());
+        self.b.isetp(nothing, Mod::EQ, true, total, Source::rz());
+        let empty = self.in_register(imm(EMPTY_RANGE << FRACTION_SHIFT));
+        self.b.sel(chosen, empty, high, nothing);
+        Ok(chosen.into())
+    }
+
+    /// The binary logarithm of the bytes of a unit.
+    fn range_unit(&mut self, total: Source) -> Value {
+        let [single, log, whole, less, unit] = [self.b.r(), self.b.r(), self.b.r(), self.b.r(), self.b.r()];
+        self.integer_to_single(single, false, total);
+        self.op(Op::MUFU, &[Mod::LG2], log, [single.into()]);
+        self.op(Op::F2I, &[Mod::U32, Mod::CEIL, Mod::NTZ], whole, [log.into()]);
+        self.b.iadd3(less, whole, imm(UNITS_LOG.wrapping_neg()), Source::rz());
+        self.min_max(&[], unit, less.into(), imm(LEAST_UNIT), Source::not_pt());
+        unit
+    }
+
+    /// An address counted in units.
+    fn units_of(&mut self, address: [Value; 2], unit: Value) -> [Value; 2] {
+        let d = self.b.pair();
+        self.b.shf(d[0], &[Mod::R, Mod::U64], address[0], unit, address[1]);
+        self.b.shf(d[1], &[Mod::R, Mod::U32, Mod::HI], Source::rz(), unit, address[1]);
+        d
+    }
+}

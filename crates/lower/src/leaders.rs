@@ -1,0 +1,218 @@
+//! Lanes take turns at instructions that a warp executes once, however many of its lanes are there.
+//!
+//! Each lane that comes to a bulk copy means a copy of its own. Where it is known that one lane is there, because it was
+//! elected, the instruction stands as it is; so does one that may as well be done once, if all lanes mean the same. Round all
+//! others goes a loop: one of the lanes left is elected, executes the block of the instruction, and leaves.
+
+use oriole_ori::{
+    BlockId, Builder, Cfg, Chains, Divergence, Dominators, File, Function, Guard, Instruction, Opcode,
+    Pseudo, Source, SourceKind, Value,
+};
+use oriole_sass::{Mod, Op};
+
+/// Conditions are followed through so many instructions.
+const DEPTH: u32 = 8;
+
+/// How often an instruction of the engine for bulk copies must be executed, given that all lanes mean the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Times {
+    /// For every lane.
+    EachLane,
+    /// Once does.
+    Once,
+}
+
+fn times(instruction: &Instruction) -> Option<Times> {
+    let Opcode::Sass(op) = instruction.opcode else { return None };
+    match op {
+        // A barrier object counts the bytes of each, and a reduction adds each.
+        Op::UBLKRED | Op::UTMALDG | Op::UTMAREDG => Some(Times::EachLane),
+        Op::UBLKCP if !instruction.mods.has(Mod::G) => Some(Times::EachLane),
+        Op::UBLKCP | Op::UBLKPF | Op::UTMASTG | Op::UTMAPF | Op::UTMACCTL => Some(Times::Once),
+        _ => None,
+    }
+}
+
+/// Puts loops round the instructions that need them. Each is in a block of its own that one block runs into.
+pub fn take_turns(function: &mut Function) {
+    let alone = |id: BlockId| {
+        let block = function.block(id);
+        block.instructions.iter().rev().find_map(times).map(|times| (id, times))
+    };
+    let found: Vec<(BlockId, Times)> = function.block_ids().filter_map(alone).collect();
+    if found.is_empty() {
+        return;
+    }
+    let cfg = Cfg::new(function);
+    let dominators = Dominators::new(function, &cfg);
+    let divergence = Divergence::new(function, &cfg);
+    let definitions = Chains::of_definitions(function, cfg.order());
+    let elections = Elections { function, cfg: &cfg, definitions };
+    let needs_turns = |&(id, times): &(BlockId, Times)| {
+        let mut agree = true;
+        for instruction in &function.block(id).instructions {
+            let copies = instruction.opcode == Opcode::Pseudo(Pseudo::Copy);
+            instruction.for_each_use(|value| agree &= !copies || divergence.is_uniform(value));
+        }
+        cfg.is_reachable(id)
+            && !(times == Times::Once && agree)
+            && !elections.one_lane_reaches(&dominators, id)
+    };
+    let found: Vec<BlockId> = found.into_iter().filter(needs_turns).map(|(id, _)| id).collect();
+    let before: Vec<(BlockId, BlockId)> =
+        found.iter().filter_map(|&id| Some((*cfg.predecessors(id).first()?, id))).collect();
+    for (before, id) in before {
+        wrap(function, before, id);
+    }
+}
+
+/// Puts a loop round the block `body`, into which `before` runs.
+fn wrap(function: &mut Function, before: BlockId, body: BlockId) {
+    let origin = function.block(body).instructions[0].origin;
+    let behind = function.block(body).successors[0];
+    let mut b = Builder::new(function, before, origin);
+    let [head, next] = [b.new_block(), b.new_block()];
+    let [waits, leads, rest, any] = [b.p(), b.p(), b.p(), b.p()];
+    b.mov(waits, Source::pt());
+    b.fall_through(head);
+    b.set_block(head);
+    b.mov(leads, Source::not_pt());
+    let waiting = Guard { value: waits, negated: false };
+    b.op(Op::ELECT).to(leads).drop_result(File::UR).from(Source::pt()).guarded(waiting).emit();
+    b.branch(Guard { value: leads, negated: true }, next, body);
+    b.set_block(body);
+    b.fall_through(next);
+    b.set_block(next);
+    b.plop3(rest, waits, Source::value(leads).inverted(), Source::pt(), 0x80);
+    b.mov(waits, rest);
+    b.op(Op::VOTE).m(Mod::ANY).drop_result(File::R).to(any).from(rest).emit();
+    b.branch(Guard { value: any, negated: false }, head, behind);
+}
+
+/// Which conditions hold in one lane only.
+struct Elections<'a> {
+    function: &'a Function,
+    cfg: &'a Cfg,
+    definitions: Chains,
+}
+
+impl Elections<'_> {
+    /// True if all ways to the block go by a branch that only an elected lane takes.
+    fn one_lane_reaches(&self, dominators: &Dominators, block: BlockId) -> bool {
+        let mut at = Some(block);
+        while let Some(id) = at {
+            if let [before] = self.cfg.predecessors(id)
+                && self.is_taken_by_one(*before, id)
+            {
+                return true;
+            }
+            at = dominators.immediate(id);
+        }
+        false
+    }
+
+    fn is_taken_by_one(&self, from: BlockId, to: BlockId) -> bool {
+        let block = self.function.block(from);
+        let [taken, otherwise] = block.successors.as_slice() else { return false };
+        let Some(last) = block.instructions.last() else { return false };
+        let (Opcode::Sass(Op::BRA | Op::EXIT), Some(guard)) = (last.opcode, last.guard) else { return false };
+        let wanted = if *taken == to { !guard.negated } else { guard.negated };
+        taken != otherwise && self.elects(from, guard.value, wanted, DEPTH)
+    }
+
+    /// The instructions of the block that write the value, if no other ones do: lanes that execute the block apart, or at
+    /// another time, have nothing to do with the condition then.
+    fn writers(&self, block: BlockId, value: Value) -> Option<Vec<&Instruction>> {
+        let phis = self.function.block(block).phis.len();
+        let of = self.definitions.of(value);
+        let own = |&(at, index): &(BlockId, u32)| {
+            (at == block).then(|| &self.function.block(block).instructions[index as usize - phis])
+        };
+        of.iter().map(own).collect()
+    }
+
+    /// True if the predicate has this truth in one lane at most.
+    fn elects(&self, block: BlockId, value: Value, wanted: bool, depth: u32) -> bool {
+        let Some(writers) = self.writers(block, value).filter(|_| depth > 0) else { return false };
+        let [only] = writers.as_slice() else { return false };
+        if only.guard.is_some() {
+            return false;
+        }
+        match only.opcode {
+            Opcode::Sass(Op::ELECT) => wanted,
+            Opcode::Pseudo(Pseudo::Copy) => self.implies(block, &only.sources[0], wanted, depth),
+            Opcode::Sass(Op::PLOP3) => self.logic_elects(block, only, wanted, depth),
+            Opcode::Sass(Op::ISETP) => self.comparison_elects(block, only, wanted, depth),
+            _ => false,
+        }
+    }
+
+    fn implies(&self, block: BlockId, source: &Source, wanted: bool, depth: u32) -> bool {
+        let SourceKind::Values(values) = &source.kind else { return false };
+        self.elects(block, values[0], wanted != source.invert, depth - 1)
+    }
+
+    /// A table of three predicates elects if it has the truth only where one of them has a truth that elects.
+    fn logic_elects(&self, block: BlockId, logic: &Instruction, wanted: bool, depth: u32) -> bool {
+        let SourceKind::Literal(table) = logic.sources[3].kind else { return false };
+        let allowed = |row: i64| {
+            (0..3).all(|at| match logic.sources[at].kind {
+                SourceKind::True(_) => (row >> (2 - at) & 1 == 1) != logic.sources[at].invert,
+                _ => true,
+            })
+        };
+        let rows: Vec<i64> =
+            (0..8).filter(|&row| allowed(row) && (table >> row & 1 == 1) == wanted).collect();
+        (0..3).any(|at| {
+            let bit = |row: &i64| row >> (2 - at) & 1 == 1;
+            let truth = rows.first().is_some_and(bit);
+            !rows.is_empty()
+                && rows.iter().all(|row| bit(row) == truth)
+                && self.implies(block, &logic.sources[at], truth, depth)
+        })
+    }
+
+    /// A comparison with zero elects if what is compared is set in an elected lane only.
+    fn comparison_elects(&self, block: BlockId, test: &Instruction, wanted: bool, depth: u32) -> bool {
+        let [a, b, and] = [&test.sources[0], &test.sources[1], &test.sources[2]];
+        if !test.mods.has(Mod::AND) || test.mods.has(Mod::EX) {
+            return false;
+        }
+        if wanted && self.implies(block, and, true, depth) {
+            return true;
+        }
+        let plain = matches!(and.kind, SourceKind::True(_)) && !and.invert;
+        let unequal = test.mods.has(Mod::NE) && wanted || test.mods.has(Mod::EQ) && !wanted && plain;
+        let zero = matches!(b.kind, SourceKind::Zero(_) | SourceKind::Imm(0));
+        unequal && zero && a.as_plain_value().is_some_and(|value| self.is_set_by_one(block, value, depth - 1))
+    }
+
+    /// True if the word is other than zero in one lane at most: zero at first, and then written under a condition that
+    /// elects.
+    fn is_set_by_one(&self, block: BlockId, value: Value, depth: u32) -> bool {
+        let Some(writers) = self.writers(block, value).filter(|_| depth > 0) else { return false };
+        let zero = |source: &Source| matches!(source.kind, SourceKind::Zero(_) | SourceKind::Imm(0));
+        let elected = |guard: Guard| self.elects(block, guard.value, !guard.negated, depth - 1);
+        let moves = |writer: &Instruction| {
+            matches!(writer.opcode, Opcode::Pseudo(Pseudo::Copy) | Opcode::Sass(Op::MOV))
+        };
+        match writers.as_slice() {
+            [only] if only.guard.is_some() => false,
+            [only] if only.opcode == Opcode::Sass(Op::SEL) => {
+                zero(&only.sources[1]) && self.implies(block, &only.sources[2], true, depth)
+                    || zero(&only.sources[0]) && self.implies(block, &only.sources[2], false, depth)
+            }
+            [only] if moves(only) => {
+                let from = only.sources[0].as_plain_value();
+                from.is_some_and(|from| self.is_set_by_one(block, from, depth - 1))
+            }
+            [first, then] => {
+                first.guard.is_none()
+                    && moves(first)
+                    && zero(&first.sources[0])
+                    && then.guard.is_some_and(elected)
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! `tensormap`: changes of the fields of a tensor map, 128 bytes in memory, and its copy for the engine that reads it.
+//!
+//! A field is changed by an ordinary load and a store; there is no instruction for it.
+
+use crate::LowerError;
+use crate::context::{Lower, Lowered};
+use crate::memory::{Place, scope_mod};
+use crate::operand::imm;
+use oriole_hir::{Immediate, Instruction, Operand};
+use oriole_ori::{File, Source, Value, Values};
+use oriole_ptx::word::TensorMapField;
+use oriole_ptx::{Space, Type};
+use oriole_sass::{Mod, Op, Symbol};
+
+/// Byte offsets of the words of a tensor map.
+const ADDRESS: i32 = 0x00;
+const KINDS: i32 = 0x08;
+const STRIDES: i32 = 0x0c;
+const HIGH_STRIDES: i32 = 0x1c;
+const SIZES: i32 = 0x20;
+const STEPS: i32 = 0x34;
+const BOX: i32 = 0x38;
+
+/// Strides are counted in units of so many bytes (as a shift).
+const STRIDE_UNIT: u32 = 4;
+/// Element types from this one on are earlier ones with a mark.
+const MARKED_TYPES: u32 = 11;
+const TYPE_MARK: u32 = 1 << 16;
+const EARLIER: u32 = 4;
+
+/// Bits of a word.
+struct Field {
+    word: i32,
+    mask: u32,
+    shift: u32,
+}
+
+impl Lower<'_> {
+    /// `tensormap.replace` and `tensormap.cp_fenceproxy`.
+    pub fn change_map(&mut self, i: &Instruction) -> Lowered {
+        let Some(field) = i.modifiers.at::<TensorMapField>() else { return self.publish_map(i) };
+        let space = i.space.unwrap_or(Space::Generic);
+        let place = self.place(self.operand(i, 0)?, space)?;
+        let value = self.operand(i, i.operands.len().saturating_sub(1))?;
+        let ordinal = match (i.operands.len(), i.operands.get(1)) {
+            (3, Some(&Operand::Immediate(Immediate::Integer(ordinal @ 0..=4)))) => ordinal as u32,
+            (2, _) => 0,
+            _ => return Err(self.unsupported_form(i)),
+        };
+        let kinds = |mask: u32| Field { word: KINDS, mask, shift: mask.trailing_zeros() };
+        let (field, less) = match field {
+            TensorMapField::GlobalAddress => {
+                let words = self.words(value, Type::B64)?.to_vec();
+                let words = self.tuple(words);
+                return self.store_in_map(&place, ADDRESS, words);
+            }
+            TensorMapField::GlobalStride => return self.replace_stride(&place, ordinal, value),
+            TensorMapField::GlobalDim => {
+                let size = self.less_one(value)?;
+                return self.store_in_map(&place, SIZES + 4 * ordinal as i32, size);
+            }
+            TensorMapField::Elemtype => return self.replace_type(i, &place, value),
+            TensorMapField::Rank => (kinds(0x70), false),
+            TensorMapField::InterleaveLayout => (kinds(0x1800), false),
+            TensorMapField::SwizzleMode if matches!(value, Operand::Immediate(Immediate::Integer(0..=3))) => {
+                (kinds(0x40_6000), false)
+            }
+            TensorMapField::FillMode => (kinds(0x8000), false),
+            TensorMapField::SwizzleMode | TensorMapField::SwizzleAtomicity => {
+                return Err(self.unsupported_form(i));
+            }
+            TensorMapField::ElementStride => {
+                (Field { word: STEPS, mask: 7 << (3 * ordinal), shift: 3 * ordinal }, true)
+            }
+            TensorMapField::BoxDim if ordinal == 0 => {
+                (Field { word: STEPS, mask: 0xff00_0000, shift: 24 }, true)
+            }
+            TensorMapField::BoxDim => {
+                let shift = 8 * (ordinal - 1);
+                (Field { word: BOX, mask: 0xff << shift, shift }, true)
+            }
+        };
+        let value = if less { self.less_one(value)? } else { self.word(value, Type::B32)? };
+        self.replace_bits(&place, &field, value)
+    }
+
+    /// Sizes and steps are kept less one.
+    fn less_one(&mut self, value: &Operand) -> Result<Source, LowerError> {
+        let value = self.word(value, Type::B32)?;
+        let less = self.b.r();
+        self.add(less, value, imm(!0));
+        Ok(less.into())
+    }
+
+    /// Bits 4 to 35 of the stride are a word; bits 36 to 39 of four strides share one. The fifth stride, which no tensor
+    /// has, falls into that word itself, as in the code of other compilers.
+    fn replace_stride(&mut self, place: &Place, ordinal: u32, value: &Operand) -> Lowered {
+        let words = self.words(value, Type::B64)?;
+        let low = self.in_register(words[0].clone());
+        let high = self.in_register(words[1].clone());
+        let [units, rest] = [self.b.r(), self.b.r()];
+        self.b.shf(units, &[Mod::R, Mod::U64], low, imm(STRIDE_UNIT), high.clone());
+        self.b.shr(rest, high, STRIDE_UNIT);
+        if ordinal == 4 {
+            let [moved, joined] = [self.b.r(), self.b.r()];
+            self.b.shl(moved, rest, 16);
+            self.b.lop3(joined, units, imm(0xf_0000), moved, 0xb8);
+            return self.store_in_map(place, HIGH_STRIDES, joined.into());
+        }
+        self.store_in_map(place, STRIDES + 4 * ordinal as i32, units.into())?;
+        let field = Field { word: HIGH_STRIDES, mask: 0xf << (4 * ordinal), shift: 4 * ordinal };
+        self.replace_bits(place, &field, rest.into())
+    }
+
+    fn replace_type(&mut self, i: &Instruction, place: &Place, value: &Operand) -> Lowered {
+        let &Operand::Immediate(Immediate::Integer(ty @ 0..=12)) = value else {
+            return Err(self.unsupported_form(i));
+        };
+        let (mut mask, mut bits) = (0x780, (ty as u32) << 7);
+        if ty as u32 >= MARKED_TYPES {
+            mask |= TYPE_MARK;
+            bits = (ty as u32 - EARLIER) << 7 | TYPE_MARK;
+        }
+        self.replace_bits(place, &Field { word: KINDS, mask, shift: 0 }, imm(bits))
+    }
+
+    fn replace_bits(&mut self, place: &Place, field: &Field, value: Source) -> Lowered {
+        let mut value = self.in_register(value);
+        if field.shift != 0 {
+            let shifted = self.b.r();
+            self.b.shl(shifted, value, field.shift);
+            value = shifted.into();
+        }
+        let old = self.b.r();
+        let address = self.word_in_map(place, field.word);
+        let (load, _, extended) = self.access_ops(place.space)?;
+        let memory = Self::memory_info(place.space, true, false, false);
+        self.b.op(load).m_if(extended, Mod::E).to(old).from(address).memory(memory).emit();
+        let new = self.b.r();
+        self.b.lop3(new, old, imm(field.mask), value, 0xb8);
+        self.store_in_map(place, field.word, new.into())
+    }
+
+    fn store_in_map(&mut self, place: &Place, offset: i32, value: Source) -> Lowered {
+        let value = self.in_register(value);
+        let wide = matches!(&value.kind, oriole_ori::SourceKind::Values(values) if values.len() == 2);
+        let address = self.word_in_map(place, offset);
+        let (_, store, extended) = self.access_ops(place.space)?;
+        let memory = Self::memory_info(place.space, false, true, false);
+        self.b
+            .op(store)
+            .m_if(extended, Mod::E)
+            .m_if(wide, Mod::_64)
+            .from(address)
+            .from(value)
+            .memory(memory)
+            .emit();
+        Ok(())
+    }
+
+    fn word_in_map(&mut self, place: &Place, offset: i32) -> Source {
+        let word = Place {
+            space: place.space,
+            base: place.base.clone(),
+            symbol: place.symbol,
+            offset: place.offset + offset,
+        };
+        self.memory_operand(&word, true)
+    }
+
+    /// `tensormap.cp_fenceproxy`: every lane copies a word from shared to global memory.
+    fn publish_map(&mut self, i: &Instruction) -> Lowered {
+        let Some((_, scope)) = scope_mod(i) else { return Err(self.unsupported_form(i)) };
+        let scope = if scope == Mod::CTA { Mod::GPU } else { scope };
+        let target = self.place(self.operand(i, 0)?, Space::Global)?;
+        let source = self.shared_address(self.operand(i, 1)?)?;
+        let [lane, offset, at, word] = [self.b.r(), self.b.r(), self.b.r(), self.b.r()];
+        self.b.s2r(lane, Symbol::SR_LANEID);
+        self.b.shl(offset, lane, 2);
+        self.add(at, source, offset.into());
+        let to: [Value; 2] = self.b.pair();
+        let distance = self.tuple([offset.into(), Source::rz()]);
+        self.pseudo(oriole_ori::Pseudo::Add64, &[], to, [Source::values(target.base.clone()), distance]);
+        let from = Place { space: Space::Shared, base: Values::from_slice(&[at]), symbol: None, offset: 0 };
+        let from = self.memory_operand(&from, false);
+        let memory = Self::memory_info(Space::Shared, true, false, true);
+        self.b.op(Op::LDS).to(word).from(from).memory(memory).emit();
+        let to = Place { base: Values::from_slice(&to), ..target };
+        let to = self.memory_operand(&to, true);
+        self.b
+            .op(Op::ATOMG)
+            .mods(&[Mod::E, Mod::EXCH, Mod::STRONG, scope])
+            .drop_result(File::P)
+            .drop_result(File::R)
+            .from(to)
+            .from(Source::value(word))
+            .memory(Self::memory_info(Space::Global, true, true, true))
+            .emit();
+        Ok(())
+    }
+}

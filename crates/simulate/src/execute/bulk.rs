@@ -1,0 +1,257 @@
+//! Bulk copies: what the engine does that reads its orders from uniform registers. Copies are done at once.
+
+use super::Context;
+use super::atomic::{Kind, combine, wide};
+use super::load_store::{SHARED_ADDRESS_MASK, Space, load};
+use super::tensor::{self, LINE, Map, Row};
+use crate::cluster::SHARED_BITS;
+use crate::launch::Fault;
+use crate::memory::{load_words, slice, store_words};
+use crate::number::{BF16, F16, F32, F64};
+use crate::warp::bits;
+use oriole_sass::{Mod, Op, OperandKind};
+
+/// Where boxes begin in shared memory.
+const BOX_ALIGNMENT: u64 = 128;
+
+pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
+    if context.active == 0 {
+        return Ok(());
+    }
+    match context.instruction.op {
+        // They change no memory.
+        Op::UBLKPF | Op::UTMAPF | Op::UTMACCTL | Op::UTMACMDFLUSH => Ok(()),
+        Op::UBLKCP | Op::UBLKRED => copy(context),
+        _ => copy_box(context),
+    }
+}
+
+/// Bytes at a generic address.
+pub(super) fn generic_bytes(context: &mut Context, address: u64, count: usize) -> Result<Vec<u8>, Fault> {
+    let mut bytes = Vec::with_capacity(count);
+    for at in (0..count as u64).step_by(4) {
+        let words = load(context, 0, Space::Generic, address.wrapping_add(at), 4)?;
+        bytes.extend(words[0].to_le_bytes());
+    }
+    Ok(bytes)
+}
+
+/// Uniform registers of an operand, from one of them on.
+fn uniform(context: &Context, index: usize, part: u8) -> Result<u32, Fault> {
+    let register = match context.kind(index)? {
+        OperandKind::Memory { uniform: Some(register), .. } | OperandKind::UReg(register) => register,
+        _ => return Err(context.refuse()),
+    };
+    Ok(context.warp().read_uniform(register.saturating_add(part)))
+}
+
+fn address(context: &Context, index: usize) -> Result<u64, Fault> {
+    Ok(u64::from(uniform(context, index, 0)?) | u64::from(uniform(context, index, 1)?) << 32)
+}
+
+/// Bytes of global memory, or of shared memory of the block that the address names.
+fn memory<'a>(
+    context: &'a mut Context,
+    global: bool,
+    address: u64,
+    size: u32,
+) -> Result<&'a mut [u8], Fault> {
+    if global {
+        return context.global.slice(address, size);
+    }
+    let (memory, offset) = context.cluster.memory(address)?;
+    slice(memory, "shared", offset, size)
+}
+
+/// Shared addresses of a target and its barrier object, in the blocks that get a copy: that of the target, or those of a
+/// mask.
+fn receivers(context: &Context, mask: u32) -> Result<Vec<(u64, u64)>, Fault> {
+    let (target, object) = (uniform(context, 0, 0)?, uniform(context, 0, 1)?);
+    let place = |rank: u64, address: u32| rank << SHARED_BITS | u64::from(address) & SHARED_ADDRESS_MASK;
+    if !context.has(Mod::MULTICAST) {
+        return Ok(vec![(u64::from(target), u64::from(object))]);
+    }
+    Ok(bits(mask).map(|rank| (place(rank as u64, target), place(rank as u64, object))).collect())
+}
+
+fn copy(context: &mut Context) -> Result<(), Fault> {
+    let to_global = context.has(Mod::G);
+    let from_global = context.has(Mod::G_2);
+    let source = if from_global { address(context, 1)? } else { uniform(context, 1, 0)?.into() };
+    let count = uniform(context, 2, 0)?;
+    let size = (count & 0xffff) * LINE as u32;
+    let targets = if to_global {
+        vec![(address(context, 0)?, None)]
+    } else {
+        let told = receivers(context, count >> 16)?;
+        told.into_iter().map(|(target, object)| (target, Some(object))).collect()
+    };
+    aligned(from_global, source)?;
+    let data = memory(context, from_global, source, size)?.to_vec();
+    for (target, object) in targets {
+        aligned(to_global, target)?;
+        let mut new = data.clone();
+        if context.instruction.op == Op::UBLKRED {
+            let old = memory(context, to_global, target, size)?.to_vec();
+            new = combined(context, kind(context)?, &old, &data)?;
+        }
+        memory(context, to_global, target, size)?.copy_from_slice(&new);
+        if let Some(object) = object {
+            context.complete_transfer(object, size)?;
+        }
+    }
+    Ok(())
+}
+
+fn aligned(global: bool, address: u64) -> Result<(), Fault> {
+    if address.is_multiple_of(LINE as u64) {
+        return Ok(());
+    }
+    let space = if global { "global" } else { "shared" };
+    Err(Fault::Misaligned { space, address, size: LINE as u32 })
+}
+
+/// The type of a reduction of bytes.
+fn kind(context: &Context) -> Result<Kind, Fault> {
+    let float = |format, bytes| Kind::Float { format, flush: false, bytes };
+    let rows = [
+        (Mod::F16, float(F16, 2)),
+        (Mod::BF16, float(BF16, 2)),
+        (Mod::F32, float(F32, 4)),
+        (Mod::F64, float(F64, 8)),
+        (Mod::U64, Kind::Integer { bytes: 8, signed: false }),
+        (Mod::S64, Kind::Integer { bytes: 8, signed: true }),
+        (Mod::S32, Kind::Integer { bytes: 4, signed: true }),
+    ];
+    if context.has(Mod::FTZ) {
+        return Err(context.refuse());
+    }
+    let found = rows.into_iter().find(|row| context.has(row.0));
+    Ok(found.map_or(Kind::Integer { bytes: 4, signed: false }, |row| row.1))
+}
+
+/// The type of a reduction into a tensor.
+fn tensor_kind(map: &Map) -> Kind {
+    let bytes = map.element as u32;
+    match map.kind {
+        tensor::Kind::Unsigned => Kind::Integer { bytes, signed: false },
+        tensor::Kind::Signed => Kind::Integer { bytes, signed: true },
+        tensor::Kind::Half => Kind::Float { format: F16, flush: false, bytes },
+        tensor::Kind::BrainHalf => Kind::Float { format: BF16, flush: false, bytes },
+        tensor::Kind::Single => Kind::Float { format: F32, flush: false, bytes },
+        tensor::Kind::Double => Kind::Float { format: F64, flush: false, bytes },
+    }
+}
+
+fn combined(context: &Context, kind: Kind, old: &[u8], data: &[u8]) -> Result<Vec<u8>, Fault> {
+    let (Kind::Integer { bytes, .. } | Kind::Float { bytes, .. }) = kind;
+    let bytes = bytes as usize;
+    let mut new = old.to_vec();
+    for (place, operand) in new.chunks_exact_mut(bytes).zip(data.chunks_exact(bytes)) {
+        let value = combine(context, kind, wide(load_words(place)), wide(load_words(operand)))?;
+        store_words(place, &std::array::from_fn(|part| (value >> (32 * part)) as u32));
+    }
+    Ok(new)
+}
+
+/// A box of a tensor.
+fn copy_box(context: &mut Context) -> Result<(), Fault> {
+    let op = context.instruction.op;
+    let loads = op == Op::UTMALDG;
+    let count = [Mod::_1D, Mod::_2D, Mod::_3D, Mod::_4D, Mod::_5D];
+    let count = count.iter().position(|&name| context.has(name)).map_or(0, |at| at as u8 + 1);
+    let mut coordinates = Vec::new();
+    for part in 0..count {
+        coordinates.push(i64::from(uniform(context, 0, 1 + u8::from(loads) + part)? as i32));
+    }
+    let map_address = address(context, 1)?;
+    let map = Map::at(context, map_address)?;
+    let packed =
+        if matches!(context.kind(2), Ok(OperandKind::UReg(_))) { uniform(context, 2, 0)? } else { 0 };
+    let pixels = context.has(Mod::IM2COL).then(|| pixel_offsets(packed, count));
+    let rows = map.rows(&coordinates, pixels)?;
+    if loads {
+        return load_rows(context, &map, &rows, packed >> 16);
+    }
+    let start = u64::from(uniform(context, 0, 0)?);
+    box_aligned(start)?;
+    for row in rows {
+        let data = read_lines(context, &map, start + row.offset, row.count as u64 * map.element)?;
+        let (first, last) = (row.inside.start as u64 * map.element, row.inside.end as u64 * map.element);
+        if first >= last {
+            continue;
+        }
+        let mut data = data[first as usize..last as usize].to_vec();
+        let target = row.address.wrapping_add(first);
+        if op == Op::UTMAREDG {
+            let old = context.global.slice(target, data.len() as u32)?.to_vec();
+            data = combined(context, tensor_kind(&map), &old, &data)?;
+        }
+        context.global.slice(target, data.len() as u32)?.copy_from_slice(&data);
+    }
+    Ok(())
+}
+
+/// Offsets in an image: a half word, two bytes, or three fields of five bits.
+fn pixel_offsets(packed: u32, dimensions: u8) -> [i64; 3] {
+    let fields = match dimensions {
+        3 => [packed & 0xffff, 0, 0],
+        4 => [packed & 0xff, packed >> 8 & 0xff, 0],
+        _ => [packed & 0x1f, packed >> 5 & 0x1f, packed >> 10 & 0x1f],
+    };
+    fields.map(i64::from)
+}
+
+fn box_aligned(address: u64) -> Result<(), Fault> {
+    if address.is_multiple_of(BOX_ALIGNMENT) {
+        return Ok(());
+    }
+    Err(Fault::Misaligned { space: "shared", address, size: BOX_ALIGNMENT as u32 })
+}
+
+/// Rows of a tensor to shared memory, filled up where they are outside.
+fn load_rows(context: &mut Context, map: &Map, rows: &[Row], mask: u32) -> Result<(), Fault> {
+    let receivers = receivers(context, mask)?;
+    let mut total = 0;
+    for row in rows {
+        let mut data = filling(map, row.count as usize);
+        let (first, last) = (row.inside.start as u64 * map.element, row.inside.end as u64 * map.element);
+        if first < last {
+            let inside = context.global.slice(row.address.wrapping_add(first), (last - first) as u32)?;
+            data[first as usize..last as usize].copy_from_slice(inside);
+        }
+        total += data.len() as u32;
+        for &(target, _) in &receivers {
+            box_aligned(target)?;
+            for (number, line) in data.chunks(LINE).enumerate() {
+                let place = map.swizzle(target + row.offset + (number * LINE) as u64);
+                memory(context, false, place, LINE as u32)?.copy_from_slice(line);
+            }
+        }
+    }
+    for (_, object) in receivers {
+        context.complete_transfer(object, total)?;
+    }
+    Ok(())
+}
+
+/// A row that is all outside.
+fn filling(map: &Map, count: usize) -> Vec<u8> {
+    let float = !matches!(map.kind, tensor::Kind::Unsigned | tensor::Kind::Signed);
+    let length = map.element as usize;
+    let mut element = vec![if float && map.nan { 0xff } else { 0 }; length];
+    if let Some(top) = element.last_mut() {
+        *top &= 0x7f;
+    }
+    element.repeat(count)
+}
+
+/// Bytes of a row in shared memory.
+fn read_lines(context: &mut Context, map: &Map, start: u64, length: u64) -> Result<Vec<u8>, Fault> {
+    let mut bytes = Vec::with_capacity(length as usize);
+    for at in (0..length).step_by(LINE) {
+        let place = map.swizzle(start + at);
+        bytes.extend_from_slice(memory(context, false, place, LINE as u32)?);
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,240 @@
+//! Boxes of tensors as the copy engine walks them: row by row, each row a line of global memory and a line of shared memory.
+//!
+//! The layout of a tensor map is that of `tensormap.replace` as far as that goes; what boxes of images need lies in the second
+//! half, where launches put it.
+
+use super::Context;
+use super::bulk::generic_bytes;
+use crate::launch::Fault;
+
+/// Bytes of a tensor map, and where one may lie.
+const MAP_BYTES: usize = 128;
+const MAP_ALIGNMENT: u64 = 64;
+/// Lines that swizzling moves, in bytes.
+pub(super) const LINE: usize = 16;
+
+/// What the elements are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Unsigned,
+    Signed,
+    Half,
+    BrainHalf,
+    Single,
+    Double,
+}
+
+/// By the number of the type in the map: what it is, and its bytes.
+const TYPES: [(Kind, u64); 11] = [
+    (Kind::Unsigned, 1),
+    (Kind::Unsigned, 2),
+    (Kind::Unsigned, 4),
+    (Kind::Signed, 4),
+    (Kind::Unsigned, 8),
+    (Kind::Signed, 8),
+    (Kind::Half, 2),
+    (Kind::Single, 4),
+    (Kind::Single, 4),
+    (Kind::Double, 8),
+    (Kind::BrainHalf, 2),
+];
+
+/// One dimension of a tensor and of its boxes.
+#[derive(Clone, Copy, Default)]
+struct Dimension {
+    size: i64,
+    stride: u64,
+    extent: i64,
+    step: i64,
+}
+
+/// The bounds of an image in a dimension that has pixels.
+#[derive(Clone, Copy, Default)]
+struct Bounds {
+    first: i64,
+    last: i64,
+}
+
+pub(super) struct Map {
+    base: u64,
+    pub kind: Kind,
+    pub element: u64,
+    /// What is outside of the tensor is not a number.
+    pub nan: bool,
+    mode: u32,
+    dimensions: Vec<Dimension>,
+    image: Option<ImageBox>,
+}
+
+struct ImageBox {
+    channels: i64,
+    pixels: i64,
+    bounds: [Bounds; 3],
+}
+
+/// A row of a box.
+pub(super) struct Row {
+    /// Its first byte in the box, before swizzling.
+    pub offset: u64,
+    /// Address of its first element, were it inside.
+    pub address: u64,
+    /// The elements that are inside of the tensor.
+    pub inside: std::ops::Range<i64>,
+    /// All elements.
+    pub count: i64,
+}
+
+fn bits(word: u32, low: u32, count: u32) -> u32 {
+    word >> low & ((1u64 << count) - 1) as u32
+}
+
+impl Map {
+    /// Reads the map at a generic address.
+    pub(super) fn at(context: &mut Context, address: u64) -> Result<Map, Fault> {
+        if !address.is_multiple_of(MAP_ALIGNMENT) {
+            let size = MAP_ALIGNMENT as u32;
+            return Err(Fault::Misaligned { space: "generic", address, size });
+        }
+        let bytes = generic_bytes(context, address, MAP_BYTES)?;
+        let words: Vec<u32> = bytes
+            .chunks_exact(4)
+            .map(|part| u32::from_le_bytes([part[0], part[1], part[2], part[3]]))
+            .collect();
+        let half = |at: usize| i64::from(i16::from_le_bytes([bytes[at], bytes[at + 1]]));
+        let Some(&(kind, element)) = TYPES.get(bits(words[2], 7, 4) as usize) else {
+            return Err(Fault::Tensor("its element type is unknown".into()));
+        };
+        if bits(words[2], 11, 2) != 0 {
+            return Err(Fault::Tensor("it is interleaved".into()));
+        }
+        let rank = bits(words[2], 4, 3) as usize + 1;
+        let mut dimensions = vec![Dimension::default(); rank.min(5)];
+        for (at, dimension) in dimensions.iter_mut().enumerate() {
+            dimension.size = i64::from(words[8 + at]) + 1;
+            if at == 0 {
+                *dimension = Dimension {
+                    stride: element,
+                    extent: i64::from(bits(words[13], 24, 8)) + 1,
+                    step: 1,
+                    ..*dimension
+                };
+                continue;
+            }
+            let below = at as u32 - 1;
+            let stride =
+                u64::from(words[3 + below as usize]) + (u64::from(bits(words[7], 4 * below, 4)) << 32);
+            dimension.stride = stride * LINE as u64;
+            dimension.extent = i64::from(bits(words[14], 8 * below, 8)) + 1;
+            dimension.step = i64::from(bits(words[13], 3 * at as u32, 3)) + 1;
+        }
+        let image = (words[16] == 1).then(|| {
+            let mut bounds = [Bounds::default(); 3];
+            for (at, bounds) in bounds.iter_mut().enumerate() {
+                let size = dimensions.get(at + 1).map_or(1, |dimension| dimension.size);
+                bounds.first = half(0x4c + 2 * at);
+                bounds.last = size - 1 + half(0x52 + 2 * at);
+            }
+            ImageBox { channels: i64::from(words[17]), pixels: i64::from(words[18]), bounds }
+        });
+        Ok(Map {
+            base: u64::from(words[0]) | u64::from(words[1]) << 32,
+            kind,
+            element,
+            nan: bits(words[2], 15, 1) == 1,
+            mode: bits(words[2], 13, 2),
+            dimensions,
+            image,
+        })
+    }
+
+    /// The rows of the box at some coordinates; `pixels` are the offsets in an image where the instruction means one.
+    pub(super) fn rows(&self, start: &[i64], pixels: Option<[i64; 3]>) -> Result<Vec<Row>, Fault> {
+        if start.len() != self.dimensions.len() {
+            let (named, real) = (start.len(), self.dimensions.len());
+            return Err(Fault::Tensor(format!("it has {real} dimensions and not {named}")));
+        }
+        let rows = match (&self.image, pixels) {
+            (None, None) => self.tile_rows(start),
+            (Some(image), Some(pixels)) => self.image_rows(image, start, pixels),
+            (Some(_), None) => return Err(Fault::Tensor("it is that of an image".into())),
+            (None, Some(_)) => return Err(Fault::Tensor("it is not that of an image".into())),
+        };
+        let length = rows.first().map_or(0, |row| row.count as u64 * self.element);
+        let fits =
+            if self.mode == 0 { length.is_multiple_of(LINE as u64) } else { length == 16 << self.mode };
+        if !fits {
+            return Err(Fault::Tensor(format!("its boxes have rows of {length} bytes")));
+        }
+        Ok(rows)
+    }
+
+    /// The row at a place, which may be outside.
+    fn row(&self, place: &[i64], count: i64, number: i64) -> Row {
+        let within = |(at, dimension): (&i64, &Dimension)| (0..dimension.size).contains(at);
+        let outer = place[1..].iter().zip(&self.dimensions[1..]).all(within);
+        let (first, size) = (place[0], self.dimensions[0].size);
+        let inside = if outer { (-first).clamp(0, count)..(size - first).clamp(0, count) } else { 0..0 };
+        let mut address = self.base;
+        for (at, dimension) in place.iter().zip(&self.dimensions) {
+            address = address.wrapping_add((*at as u64).wrapping_mul(dimension.stride));
+        }
+        Row { offset: (number * count) as u64 * self.element, address, inside, count }
+    }
+
+    fn tile_rows(&self, start: &[i64]) -> Vec<Row> {
+        let count = self.dimensions[0].extent;
+        let mut rows = Vec::new();
+        let mut place = start.to_vec();
+        loop {
+            rows.push(self.row(&place, count, rows.len() as i64));
+            // The next place: the first dimension that is not at its end goes on, those before begin again.
+            let mut at = 1;
+            loop {
+                let Some(dimension) = self.dimensions.get(at) else { return rows };
+                place[at] += dimension.step;
+                if place[at] < start[at] + dimension.extent {
+                    break;
+                }
+                place[at] = start[at];
+                at += 1;
+            }
+        }
+    }
+
+    fn image_rows(&self, image: &ImageBox, start: &[i64], pixels: [i64; 3]) -> Vec<Row> {
+        let last = start.len() - 1;
+        let mut corner = start.to_vec();
+        let mut rows = Vec::new();
+        for number in 0..image.pixels {
+            let mut place = corner.clone();
+            for (at, offset) in pixels.into_iter().enumerate().take(last - 1) {
+                place[at + 1] += offset;
+            }
+            rows.push(self.row(&place, image.channels, number));
+            let mut at = 1;
+            while at < last {
+                corner[at] += self.dimensions[at].step;
+                if corner[at] <= image.bounds[at - 1].last {
+                    break;
+                }
+                corner[at] = image.bounds[at - 1].first;
+                at += 1;
+            }
+            if at == last {
+                corner[last] += 1;
+            }
+        }
+        rows
+    }
+
+    /// Where a line of shared memory lies after swizzling.
+    pub(super) fn swizzle(&self, address: u64) -> u64 {
+        let moved = match self.mode {
+            0 => 0,
+            1 => address >> 7 & 1,
+            2 => address >> 7 & 3,
+            _ => address >> 7 & 7,
+        };
+        address ^ (moved * LINE as u64)
+    }
+}
